@@ -1,4 +1,4 @@
-// A sink takes the bytes of an artifact while it is made.
+// A sink receives the bytes of an artifact as they are written.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -8,9 +8,9 @@
 
 namespace gradus {
 
-/// Takes bytes of a file at their offset: those behind the header piece by
-/// piece, in their order, then the header at 0. Returns false where it cannot,
-/// and knows itself why not.
+/// Receives the bytes of a file with their offsets: first the sections after
+/// the header, in order, then the header at 0. Returns false on failure, whose
+/// reason it keeps itself.
 using ArtifactSink =
     std::function<bool(uint64_t offset, llvm::ArrayRef<char> bytes)>;
 

@@ -13,15 +13,15 @@
 
 namespace gradus {
 
-/// Everything an artifact is made of. Each plan has the graphs of `program`, in
-/// its order.
+/// The contents of an artifact. Each plan has the graphs of `program`, in its
+/// order.
 struct ArtifactParts {
   ProgramOp program;
   StatePlaces states;
   ConstantPlaces constants; // of all plans
   std::vector<TargetPlan> plans;
   std::string recipe; // JSON
-  uint64_t seed = 0;  // of initial values made by rule
+  uint64_t seed = 0;  // of initial values computed by rules
   uint32_t threads = 1;
   int64_t classes = 0;
   IndexLimits indexLimits;
@@ -29,11 +29,11 @@ struct ArtifactParts {
   Tuning tuning; // of plans for GPUs
 };
 
-/// Writes the file. Same parts, same bytes. Fails where the sink does, a
-/// state's value cannot be stored or a command is unknown. The values of states
-/// are gone afterwards.
+/// Writes the file. The same parts give the same bytes. Fails if the sink does,
+/// if the value of a state cannot be stored, or if a command is unknown. It
+/// erases the values of states from the program.
 llvm::Error writeArtifact(const ArtifactParts &parts, const ArtifactSink &sink);
-/// The same in memory.
+/// Writes the file into memory.
 llvm::Expected<std::vector<char>> writeArtifact(const ArtifactParts &parts);
 
 } // namespace gradus

@@ -1,5 +1,5 @@
-// What the kernels of attention are written with: nests and loops over the
-// item's head, and the scalar code in them.
+// Builds the kernels of attention: nests, the loops around them for each head,
+// and the scalar code inside.
 #pragma once
 
 #include "codegen/nest.h"
@@ -20,19 +20,20 @@ using Code = llvm::function_ref<mlir::Value(const Scalars &, mlir::ValueRange)>;
 using Codes = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     const Scalars &, mlir::ValueRange)>;
 
-/// Where a nest reads or writes.
+/// A buffer and the index at which a nest reads or writes it.
 struct At {
   mlir::Value buffer;
   llvm::SmallVector<mlir::AffineExpr> place;
 };
 
-/// Some queries or keys, from a place that the item and the loops around say.
+/// A range of queries or keys; `start` depends on the item and the loops
+/// around.
 struct Span {
   mlir::AffineExpr start;
   int64_t size;
 };
 
-/// Writes the nests of a kernel over rows, one item after the other.
+/// Writes the nests of a kernel split by rows, one item after another.
 class KernelWriter {
 public:
   KernelWriter(mlir::MLIRContext *context, mlir::TypeRange operands,
@@ -71,13 +72,14 @@ protected:
     return builder_.getAffineConstantExpr(number);
   }
   mlir::AffineExpr item() { return builder_.getAffineDimExpr(0); }
-  /// Dimension `number` of a nest's own, after the item's and the loops'.
+  /// Dimension `number` of the nest itself, after those of the item and the
+  /// loops.
   mlir::AffineExpr x(unsigned number) {
     return builder_.getAffineDimExpr(1 + loops_.size() + number);
   }
 
-  /// A nest over rows and, if there are any, columns, which combines the
-  /// product of what it reads over `reduced` points more; all there is of them.
+  /// The extents of a nest over rows and, optionally, columns. If `reduced` is
+  /// not 0 it combines the products of its inputs over that many points.
   struct Extents {
     llvm::SmallVector<int64_t> parallel;
     int64_t reduced = 0;
@@ -85,7 +87,7 @@ protected:
   };
   void nest(const Extents &extents, llvm::ArrayRef<At> mapReads,
             llvm::ArrayRef<At> thenReads, llvm::ArrayRef<At> outs, Codes then);
-  /// x0 by x1: the sum over x2 of the product of what is read.
+  /// A matmul: for x0 and x1, the sum over x2 of the product of the inputs.
   void product(int64_t rows, int64_t columns, int64_t inner, At a, At b,
                llvm::ArrayRef<At> thenReads, At out, Code then) {
     nest({{rows, columns}, inner}, {a, b}, thenReads, out,
@@ -93,7 +95,7 @@ protected:
            return llvm::SmallVector<mlir::Value>{then(s, values)};
          });
   }
-  /// Writes a number everywhere.
+  /// Writes a number to all elements.
   void fill(llvm::ArrayRef<int64_t> extents, At out, double number) {
     mlir::Type element =
         llvm::cast<mlir::MemRefType>(out.buffer.getType()).getElementType();
@@ -104,9 +106,8 @@ protected:
          });
   }
 
-  /// Runs what `body` writes on one tile after the other: whole ones in a
-  /// loop, from tile `first` on and up to `end` where those are given, then the
-  /// rest.
+  /// Calls `body` for each tile: for the whole ones in a loop, between tiles
+  /// `first` and `end` if those are given, then for the rest.
   void forTiles(Span all, int64_t size, mlir::AffineExpr first,
                 mlir::AffineExpr end, llvm::function_ref<void(Span)> body) {
     int64_t whole = all.size / size;
@@ -138,7 +139,7 @@ private:
   mlir::Location loc_;
   unsigned inputs_;
   int64_t items_;
-  llvm::SmallVector<int64_t> loops_; // how often each around runs
+  llvm::SmallVector<int64_t> loops_; // trip counts of the loops around
   plan::KernelOp kernel_;
 };
 

@@ -1,5 +1,5 @@
-// How attention's scores are divided: into items for threads, and into tiles
-// that an item computes one after the other.
+// Divides the scores of attention into items for threads, and items into tiles
+// that are computed one after another.
 #pragma once
 
 #include "ir/attention_sizes.h"
@@ -9,11 +9,12 @@
 namespace gradus {
 
 /// Tiles of `rows` queries by `keys` keys, at most 512 KiB of scores. An item
-/// has a head's queries, in the forward pass, or keys, in the backward, or one
-/// of several equal parts of them.
+/// has all queries of a head (forward) or all its keys (backward), or one of
+/// several equal parts of them.
 struct AttentionTiles {
   int64_t rows, keys, parts = 1;
-  /// Each block of queries meets all its keys at once, and has code of its own.
+  /// Each block of queries has code of its own, which processes all its keys at
+  /// once.
   bool inOneGo = false;
 
   AttentionTiles(const AttentionSizes &sizes, bool causal, bool ofKeys) {
@@ -24,7 +25,7 @@ struct AttentionTiles {
       blocks = std::max(blocks, std::clamp<int64_t>(sizes.queries / 64, 1, 4));
     rows = llvm::divideCeil(sizes.queries, blocks);
     keys = sizes.keys;
-    // One or two heads are divided as soon as it makes work for more threads.
+    // One or two heads are divided if that gives work to more threads.
     bool isAlone = sizes.batch * sizes.heads < 3 &&
                    std::min(sizes.queries, sizes.keys) >= 2 * kLeastPart;
     inOneGo = blocks <= mostBlocks && keys <= sizes.keysAtMost() && !isAlone;
@@ -35,8 +36,9 @@ struct AttentionTiles {
 private:
   static constexpr int64_t kLeastPart = 256;
 
-  /// Square enough that reading and rescaling cost little; smaller under a
-  /// causal mask, whose tiles on the diagonal are half in vain.
+  /// Chooses tiles that are square enough to make reads and rescaling cheap.
+  /// They are smaller with a causal mask, which wastes half of a tile on the
+  /// diagonal.
   void divide(const AttentionSizes &sizes, bool causal, bool ofKeys) {
     constexpr int64_t mostRows = 128, wantedItems = 8;
     int64_t most = std::min<int64_t>(sizes.keysAtMost(), causal ? 256 : 512),
@@ -50,7 +52,8 @@ private:
     keys = evenly(ofKeys ? sizes.keys / parts : sizes.keys, most, 16);
   }
 
-  /// The size of as few equal tiles as there can be.
+  /// The size of a tile if `all` is divided into as few equal tiles as
+  /// possible.
   static int64_t evenly(int64_t all, int64_t most, int64_t multiple) {
     int64_t size = llvm::divideCeil(all, llvm::divideCeil(all, most));
     return std::min<int64_t>(

@@ -1,4 +1,5 @@
-// The commands of a graph as tables of the artifact, and the buffers they name.
+// Writes the commands of a graph, and the buffers that they use, as tables of
+// the artifact.
 #pragma once
 
 #include "codegen/target_plan.h"
@@ -13,17 +14,17 @@ namespace gradus {
 flatbuffers::Offset<artifact::TensorType>
 writeType(flatbuffers::FlatBufferBuilder &builder, mlir::Type type);
 
-/// What the runtime checks of each argument of a kernel. `gpu`: how it is
-/// launched, where it is for GPUs.
+/// The data with which the runtime checks the arguments of a kernel. `gpu` is
+/// its launch if it is for GPUs.
 flatbuffers::Offset<artifact::KernelSignature>
 kernelSignature(flatbuffers::FlatBufferBuilder &builder, plan::KernelOp kernel,
                 uint64_t entry, const GpuKernel *gpu = nullptr);
 
-/// The buffers of one plan, each once.
+/// The buffers of one plan, without duplicates.
 class BufferTable {
 public:
   uint32_t add(Place place, mlir::Type type);
-  /// Raw bytes of the arena, for library scratch.
+  /// Adds raw bytes of the arena, for the scratch of a library call.
   uint32_t addBytes(int64_t offset, int64_t bytes);
 
   flatbuffers::Offset<

@@ -1,4 +1,4 @@
-// From a program to an artifact: the passes, then codegen.
+// Compiles a program into an artifact: runs the passes, then codegen.
 #pragma once
 
 #include "codegen/artifact_sink.h"
@@ -14,17 +14,16 @@
 
 namespace gradus {
 
-/// Follows the passes of all stages, as frontends/compiler/pass_trace.h does.
-/// The stages of codegen run once for each model of a device, on a copy of the
-/// program.
+/// Observes the passes of all stages (frontends/compiler/pass_trace.h). The
+/// stages of codegen run once for each device model, on a copy of the program.
 class PassWatcher {
 public:
   virtual ~PassWatcher() = default;
-  /// The passes of a stage stand at the end of those on programs. Where stages
-  /// run for some of the targets, `stage` says which.
+  /// Called after the passes of a stage were added to those on programs.
+  /// `stage` names the targets if it runs only for some of them.
   virtual void stageAdded(llvm::StringRef stage,
                           mlir::OpPassManager &program) = 0;
-  /// All passes of this manager are there; they run next.
+  /// Called when all passes of this manager are added, before they run.
   virtual void watch(mlir::PassManager &manager) = 0;
 };
 
@@ -35,16 +34,16 @@ struct CompileOptions {
   LibraryUse libraries;
   /// Logical threads to plan for.
   uint32_t threads = 2;
-  /// The recipe as JSON, stored for those who inspect the artifact.
+  /// The recipe as JSON, which the artifact keeps for users who inspect it.
   std::string recipe;
-  /// Folder of compiled GPU kernels (kernel_cache.h); empty: none.
+  /// The folder of compiled GPU kernels (kernel_cache.h); empty: none.
   std::string kernelCache;
-  /// By which algorithms cards compute calls of libraries fastest.
+  /// The fastest algorithms of GPUs for library calls.
   Tuning tuning;
   PassWatcher *watcher = nullptr;
 };
 
-/// What the compiler promises of a plan, known before anything runs. Bytes.
+/// The figures of a plan that are known before it runs, in bytes.
 struct CompileReport {
   struct Graph {
     std::string name;
@@ -61,24 +60,24 @@ struct CompileReport {
   int64_t predicted() const { return state + arena + constants + code; }
 };
 
-/// The stages by name, in order: those of passes/pipeline.cpp, then those of
-/// codegen/pipeline.cpp.
+/// The names of all stages in order: those of passes/pipeline.cpp, then those
+/// of codegen/pipeline.cpp.
 std::vector<std::string> compileStages();
 
-/// Runs the stages on the module's program up to and including `lastStage`
-/// (all if empty), those of codegen for this model of a device. Errors are
-/// diagnostics of the context.
+/// Runs the stages on the module's program up to and including `lastStage` (all
+/// if empty); the stages of codegen compile for the given device model. Errors
+/// are diagnostics of the context.
 mlir::LogicalResult runStages(mlir::ModuleOp module,
                               llvm::StringRef lastStage = "",
                               const DeviceModel &model = {});
 
-/// Runs all stages, plans memory and emits code for each target, and writes the
-/// artifact. Errors found by passes are diagnostics; the returned error then
-/// only says so. `reports` become one a target.
+/// Runs all stages, plans memory, emits code for each target, and writes the
+/// artifact. If a pass fails it emits diagnostics, and the returned error only
+/// refers to them. `reports` gets one entry per target.
 llvm::Error compileProgram(mlir::ModuleOp module, const CompileOptions &options,
                            const ArtifactSink &sink,
                            std::vector<CompileReport> *reports = nullptr);
-/// The same in memory.
+/// Compiles into memory.
 llvm::Expected<std::vector<char>>
 compileProgram(mlir::ModuleOp module, const CompileOptions &options,
                std::vector<CompileReport> *reports = nullptr);

@@ -1,5 +1,5 @@
-// LLVM's IR builder with what nests need: values that are one element or a
-// vector of them alike, and counted loops that carry values.
+// LLVM's IR builder with helpers for nests: values that are either scalars or
+// vectors, and counted loops that carry values.
 #pragma once
 
 #include "codegen/cpu_target.h"
@@ -11,7 +11,7 @@ namespace gradus {
 
 using Values = llvm::SmallVector<llvm::Value *>;
 
-/// 1 for a scalar.
+/// The number of lanes of a vector, 1 for a scalar.
 unsigned lanesOf(llvm::Type *type);
 inline unsigned lanesOf(llvm::Value *value) {
   return lanesOf(value->getType());
@@ -24,29 +24,30 @@ public:
 
   const CpuTarget &target;
 
-  /// A type of one element, or a vector of `lanes`.
+  /// The scalar type, or a vector of `lanes` of it.
   llvm::Type *wide(llvm::Type *scalar, unsigned lanes);
-  /// The type of `value` with other elements.
+  /// The type of `value` with another element type.
   llvm::Type *likewise(llvm::Value *value, llvm::Type *scalar) {
     return wide(scalar, lanesOf(value));
   }
   llvm::Value *splat(llvm::Value *scalar, unsigned lanes);
-  /// Gives all values the lanes of the widest.
+  /// Splats the values to the lanes of the widest.
   void matchLanes(llvm::MutableArrayRef<llvm::Value *> values);
   llvm::Constant *real(llvm::Type *type, double value);
   llvm::Constant *integer(llvm::Type *type, int64_t value);
-  /// <0, 1, .. lanes-1> of 32-bit integers.
+  /// The vector <0, 1, .. lanes-1> of 32-bit integers.
   llvm::Constant *iota(unsigned lanes);
 
   llvm::Value *unary(llvm::Intrinsic::ID id, llvm::Value *x);
   llvm::Value *binary(llvm::Intrinsic::ID id, llvm::Value *x, llvm::Value *y);
-  /// x * y + z, fused where the target can.
+  /// x * y + z, fused if the target has the instruction.
   llvm::Value *fma(llvm::Value *x, llvm::Value *y, llvm::Value *z);
 
   using Body = llvm::function_ref<Values(
       llvm::Value *iv, llvm::ArrayRef<llvm::Value *> carried)>;
-  /// for (iv = begin; iv < end; iv += step): returns what the body carried
-  /// last. One round leaves no loop behind, none leaves `initial`.
+  /// Emits `for (iv = begin; iv < end; iv += step)` and returns the carried
+  /// values after it. A single iteration is emitted without a loop; none
+  /// returns `initial`.
   Values loop(llvm::Value *begin, llvm::Value *end, int64_t step,
               llvm::ArrayRef<llvm::Value *> initial, Body body);
   void loop(llvm::Value *begin, llvm::Value *end, int64_t step,

@@ -1,4 +1,4 @@
-// Combining values over reduced points: sums, maxima and minima.
+// Combines values over reduced points: sums, maxima and minima.
 #pragma once
 
 #include "codegen/cpu_builder.h"
@@ -7,24 +7,25 @@
 
 namespace gradus {
 
-/// How one combined value of a nest accumulates. Narrow floats do so as f32.
+/// Accumulates one combined value of a nest. Narrow floats are accumulated in
+/// f32.
 class Combiner {
 public:
   Combiner(CpuBuilder &builder, Reduction kind, mlir::Type type);
 
   llvm::Value *identity();
-  /// The accumulator with a value of the nest's map region more.
+  /// Adds a value of the nest's map region to the accumulator.
   llvm::Value *add(llvm::Value *accumulator, llvm::Value *value);
-  /// Two accumulators as one.
+  /// Joins two accumulators.
   llvm::Value *join(llvm::Value *x, llvm::Value *y);
   llvm::Value *acrossLanes(llvm::Value *accumulator);
-  /// As `acrossLanes` of each, at most as many as they have lanes: one vector
-  /// with the result of the first in lane 0, and so on; lanes up to the next
-  /// power of two are undefined.
+  /// Combines the lanes of each accumulator; there are at most as many
+  /// accumulators as lanes. The result for accumulator i is in lane i of one
+  /// vector; lanes up to the next power of two are undefined.
   llvm::Value *acrossLanes(llvm::ArrayRef<llvm::Value *> accumulators);
-  /// The accumulator as a value of the nest.
+  /// Converts the accumulator to a value of the nest.
   llvm::Value *finish(llvm::Value *accumulator);
-  /// Whether adding a value is the sum of it and the accumulator as they are.
+  /// Whether `add` is only an addition of the value as it is.
   bool isPlainSum() const;
 
 private:

@@ -1,5 +1,5 @@
-// Kernels to machine code for a CPU: `plan.kernel` ops in, one flat blob of
-// position-independent code out, with the byte offset of each kernel's entry.
+// Compiles `plan.kernel` ops to machine code for a CPU: a flat blob of
+// position-independent code, with the byte offset of each kernel's entry.
 //
 // Entries are `void k(void **buffers, int64_t begin, int64_t end)`; buffers are
 // 64-byte aligned, contiguous, row-major, i1 elements one byte each. The blob
@@ -23,9 +23,8 @@ struct CpuCode {
   std::vector<EmittedKernel> kernels; // in the order of the argument
 };
 
-/// The same kernels and target give the same bytes. Kernels that say the same
-/// are emitted once each: deduplicating is the caller's work. Nests that do are
-/// mostly emitted once.
+/// The same kernels and target give the same bytes. Equal kernels should be
+/// deduplicated by the caller; equal nests are mostly emitted once.
 llvm::Expected<CpuCode> emitCpu(llvm::ArrayRef<plan::KernelOp> kernels,
                                 const CpuTarget &target);
 

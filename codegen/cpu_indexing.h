@@ -1,4 +1,4 @@
-// Machine code of gathers and of sums at indices.
+// Emits CPU code for gathers and for sums at indices.
 #pragma once
 
 #include "codegen/cpu_builder.h"
@@ -6,12 +6,12 @@
 
 namespace gradus {
 
-/// Copies slices [begin, end) of the result from where the indices say.
+/// Gathers slices [begin, end) of the result.
 void emitTake(CpuBuilder &builder, plan::TakeOp op, llvm::Value *begin,
               llvm::Value *end,
               llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);
 
-/// Sums up slices [begin, end) of the result.
+/// Sums slices [begin, end) of the result.
 void emitAddAt(CpuBuilder &builder, plan::AddAtOp op, llvm::Value *begin,
                llvm::Value *end,
                llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);

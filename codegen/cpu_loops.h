@@ -1,4 +1,4 @@
-// The loops of one nest, tiled and vectorised as its tiling says.
+// Emits the loops of one nest, tiled and vectorised.
 #pragma once
 
 #include "codegen/cpu_memory.h"
@@ -6,11 +6,11 @@
 
 namespace gradus {
 
-/// The work items to run: [begin, end), or `count` of them from `begin`; and
-/// where the loops around a nest stand.
+/// The work items to run, [begin, end) or `count` of them from `begin`, and the
+/// induction variables of the loops around a nest.
 struct Items {
   llvm::Value *begin = nullptr, *end = nullptr; // i64
-  int64_t count = -1;                           // -1: only end says
+  int64_t count = -1;                           // -1: up to `end`
   Values loops;                                 // i64, the outermost first
 };
 

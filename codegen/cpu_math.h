@@ -1,6 +1,6 @@
-// exp, log and their kind as polynomials on values of any number of lanes, f32
-// or f64. f32 is within about 2 ulp, f64 within 1e-13 relative: code that needs
-// no math library gives the same bits scalar and vectorised.
+// exp, log and similar functions as polynomials on f32 or f64 values with any
+// number of lanes. f32 is within about 2 ulp, f64 within 1e-13 relative. The
+// code calls no math library, and gives the same bits scalar and vectorised.
 #pragma once
 
 #include "codegen/cpu_builder.h"

@@ -1,4 +1,4 @@
-// Reads and writes of a nest's elements: single ones, vectors, gathers, all
+// Reads and writes the elements of a nest: single ones, vectors and gathers,
 // with guards and masks.
 #pragma once
 
@@ -9,22 +9,22 @@
 
 namespace gradus {
 
-/// One of the positions that are computed together: so far from the place
-/// where the loops stand, along each dimension.
+/// One of the positions that are computed together, as its offset along each
+/// dimension from the position of the loops.
 struct Instance {
   llvm::SmallVector<int64_t> offset;
-  llvm::Value *mask = nullptr; // which lanes count; null: all
-  int64_t lanes = -1; // the first so many, or -1: all, 0: only the mask knows
+  llvm::Value *mask = nullptr; // the active lanes; null: all
+  int64_t lanes = -1; // only the first are active; -1: all, 0: see mask
 };
 
-/// Where the loops of a nest stand.
+/// The position of the loops of a nest.
 struct Position {
   llvm::SmallVector<llvm::Value *> base; // i64, one a dimension
-  int vectorDim = -1;                    // the dimension that lanes step along
+  int vectorDim = -1;                    // the dimension of the lanes
   unsigned lanes = 1;
 };
 
-/// Where the buffer of an access begins.
+/// Returns the start of an access's buffer.
 using PointerOf = llvm::function_ref<llvm::Value *(const Access &)>;
 
 class NestMemory {
@@ -32,16 +32,16 @@ public:
   NestMemory(CpuBuilder &builder, const Nest &nest, const Position &position,
              PointerOf pointerOf);
 
-  /// The element of input `i`: a scalar if all lanes read the same, else a
-  /// vector.
+  /// Loads the element of input `i`: a scalar if all lanes read the same, else
+  /// a vector.
   llvm::Value *load(unsigned i, const Instance &at);
   void store(unsigned i, const Instance &at, llvm::Value *value);
   /// The position along a dimension as i64.
   llvm::Value *index(unsigned dim, const Instance &at);
-  /// Forgets what was read: the loops have moved.
+  /// Drops the cached reads after a loop has moved.
   void forget();
-  /// Reads the inputs that depend on none but `bound` dimensions now, so that
-  /// the loops inside find them read; returns those inputs for `release`.
+  /// Reads the inputs that depend only on `bound` dimensions, before the loops
+  /// inside run; returns them for `release`.
   llvm::SmallVector<unsigned>
   hoist(llvm::function_ref<bool(unsigned dim)> bound, const Instance &at);
   void release(llvm::ArrayRef<unsigned> inputs);

@@ -1,4 +1,5 @@
-// LLVM IR to machine code to a flat blob that needs no linker and no loader.
+// Compiles LLVM IR to a flat blob of machine code that needs no linker and no
+// loader.
 #pragma once
 
 #include "codegen/cpu_target.h"
@@ -12,11 +13,11 @@
 
 namespace gradus {
 
-/// LLVM's machine for a target; x86 alone is initialised.
+/// LLVM's target machine; only x86 is initialised.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 targetMachine(const CpuTarget &target);
 
-/// A blob of code and constants with the offsets of the functions asked for.
+/// A blob of code and constants with the offsets of the requested functions.
 struct Blob {
   std::vector<char> bytes;
   std::vector<uint64_t> entries; // one a name
@@ -25,17 +26,17 @@ struct Blob {
 /// An object file in memory.
 using ObjectBytes = llvm::SmallVector<char, 0>;
 
-/// Optimises and compiles a module.
+/// Optimises and compiles a module to an object file.
 llvm::Expected<ObjectBytes> compileToObject(llvm::Module &module,
                                             llvm::TargetMachine &machine);
 
-/// Objects that may call each other's functions, one after the other. It is an
-/// error if the code refers to anything outside of them: that is how a stray
-/// library call is noticed.
+/// Joins objects that may call each other's functions, one after another. A
+/// reference to any other symbol is an error, which detects unwanted library
+/// calls.
 llvm::Expected<Blob> joinObjects(llvm::ArrayRef<ObjectBytes> objects,
                                  llvm::ArrayRef<std::string> names);
 
-/// The blob of one module.
+/// Compiles one module to a blob.
 llvm::Expected<Blob> compileToBlob(llvm::Module &module,
                                    llvm::TargetMachine &machine,
                                    llvm::ArrayRef<std::string> names);

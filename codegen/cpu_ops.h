@@ -1,5 +1,4 @@
-// The ops inside a nest's regions as LLVM instructions, on single elements or
-// vectors of them.
+// Emits the ops of a nest's regions as LLVM instructions on scalars or vectors.
 #pragma once
 
 #include "codegen/cpu_builder.h"
@@ -10,32 +9,32 @@
 
 namespace gradus {
 
-/// How an element lies in memory and in registers. i1 takes a byte in memory;
-/// bf16 and f16 are 16-bit integers until an op widens them.
+/// The types of an element in memory and in registers. i1 occupies a byte in
+/// memory; bf16 and f16 are 16-bit integers until an op widens them.
 llvm::Type *memoryType(CpuBuilder &builder, mlir::Type type);
 llvm::Type *registerType(CpuBuilder &builder, mlir::Type type);
 
-/// bf16 and f16, between their 16 bits and f32.
+/// Conversions of bf16 and f16 between their 16 bits and f32.
 bool isNarrowFloat(mlir::Type type);
 llvm::Value *widen(CpuBuilder &builder, llvm::Value *bits, mlir::Type type);
 llvm::Value *narrow(CpuBuilder &builder, llvm::Value *x, mlir::Type type);
 
-/// A max or min of floats where the sign of a zero does not matter.
+/// A maximum or minimum of floats that may return either sign of zero.
 llvm::Value *extremum(CpuBuilder &builder, llvm::Intrinsic::ID id,
                       llvm::Value *x, llvm::Value *y);
 
-/// Runs the ops of a region's block on values of any lanes; what depends on
-/// nothing but scalars stays scalar.
+/// Emits the ops of a region's block for values with any number of lanes; ops
+/// on scalars alone stay scalar.
 class RegionEmitter {
 public:
   /// `indexOf` gives the position along a dimension, for `plan.index`.
   RegionEmitter(CpuBuilder &builder, mlir::Region &region,
                 llvm::function_ref<llvm::Value *(int64_t)> indexOf);
 
-  /// What the region yields.
+  /// Emits the region and returns the yielded values.
   Values run(llvm::ArrayRef<llvm::Value *> arguments);
-  /// As `run`, with value i added to sums[i] (fused if it is a product) where
-  /// sums[i] is given.
+  /// Like `run`, but adds value i to sums[i] if that is given, with an fma if
+  /// the value is a product.
   Values runInto(llvm::ArrayRef<llvm::Value *> arguments,
                  llvm::ArrayRef<llvm::Value *> sums);
 

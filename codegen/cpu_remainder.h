@@ -1,12 +1,12 @@
-// What a division leaves, exactly, on values of any number of lanes.
+// The exact remainder of a division, for values with any number of lanes.
 #pragma once
 
 #include "codegen/cpu_builder.h"
 
 namespace gradus {
 
-/// x - n y for a whole n, less than |y| and with the sign of x: the number that
-/// C's fmod gives, however large the quotient. f32 or f64.
+/// x - n y for an integer n, less than |y| and with the sign of x: C's fmod,
+/// exact for quotients of any size. f32 or f64.
 llvm::Value *remainder(CpuBuilder &builder, llvm::Value *x, llvm::Value *y);
 
 } // namespace gradus

@@ -1,4 +1,4 @@
-// CPU targets: the levels that code can be emitted for, and what they need.
+// CPU targets: the levels that code can be emitted for, and their features.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -11,7 +11,7 @@ namespace gradus {
 
 struct CpuTarget {
   std::string cpu;      // as LLVM calls it
-  std::string features; // on top of it: "+avx512bf16,..."
+  std::string features; // added to those of `cpu`: "+avx512bf16,..."
   std::string tune;     // the processor to schedule for; empty: any
 
   int vectorBits = 128; // widest registers
@@ -23,7 +23,7 @@ struct CpuTarget {
 /// "cpu" (this machine) or "cpu:x86-64-v2|v3|v4|amx".
 llvm::Expected<CpuTarget> cpuTarget(llvm::StringRef name);
 
-/// The CPU features, by their LLVM names, that a machine needs to run its code.
+/// The CPU features, by LLVM's names, that a machine needs to run the code.
 std::vector<std::string> requiredFeatures(const CpuTarget &target);
 
 } // namespace gradus

@@ -1,5 +1,5 @@
 // The CUDA toolkit that compiles for GPUs: a folder with ptxas and libdevice.
-// Needs no LLVM: `gradus doctor` tells of it without the compiler.
+// This header needs no LLVM, since `gradus doctor` works without the compiler.
 #pragma once
 
 #include "runtime/library_places.h"
@@ -15,10 +15,10 @@ struct CudaFolder {
                               *kOurs = "cuda", // beside our libraries
                                   *kSystems = "/usr/local/cuda";
 
-  std::string path;     // empty: there is none
+  std::string path;     // empty: none found
   bool isNamed = false; // by the variable
 
-  /// Why it does not serve; empty: it does.
+  /// Why it cannot be used; empty: it can.
   std::string problem() const {
     const std::string variable = kVariable;
     if (path.empty())
@@ -37,8 +37,8 @@ struct CudaFolder {
 };
 
 /// The toolkit that GRADUS_CUDA_TOOLKIT names, else the one beside this code,
-/// else the one where NVIDIA's installer puts it. A link is followed to its
-/// folder; one that leads nowhere is returned as it is.
+/// else the one in the default folder of NVIDIA's installer. A link is followed
+/// to its folder; a broken one is returned as it is.
 inline CudaFolder cudaFolder() {
   const char *named = std::getenv(CudaFolder::kVariable);
   if (named && *named)

@@ -1,6 +1,6 @@
-// What cards have libraries for: products by cuBLASLt, convolutions and
-// attention by cuDNN. Neither is asked at compile time: an artifact says which
-// call it wants, and the card it runs on chooses the algorithm.
+// The libraries of NVIDIA GPUs: cuBLASLt for matmul, cuDNN for convolution and
+// attention. Neither is called at compile time: the artifact says which call is
+// wanted, and the GPU's library chooses the algorithm at run time.
 #pragma once
 
 #include "codegen/library.h"

@@ -1,4 +1,5 @@
-// From groups of nests on tensors to kernels over buffers and their launches.
+// Turns groups of nests on tensors into kernels over buffers and their
+// launches.
 #pragma once
 
 #include "codegen/nest.h"
@@ -8,19 +9,19 @@
 
 namespace gradus {
 
-/// Nests that will be one kernel, in the order in which they run.
+/// Nests that will be one kernel, in the order of execution.
 struct KernelGroup {
   plan::Split split = plan::Split::serial;
   llvm::SmallVector<plan::NestOp> nests;
 };
 
-/// The kernels of a program; equal ones are kept once.
+/// The kernels of a program, without duplicates.
 class KernelTable {
 public:
   explicit KernelTable(ProgramOp program);
 
-  /// The kernel that says what `kernel`, not yet in the program, says. Takes
-  /// it.
+  /// Returns the kernel that equals `kernel`, which is not in the program yet.
+  /// Takes ownership of `kernel`.
   plan::KernelOp add(plan::KernelOp kernel, llvm::StringRef label);
 
 private:
@@ -28,22 +29,25 @@ private:
   llvm::SmallVector<plan::KernelOp> kernels_;
 };
 
-/// The tensor whose memory a value is: reshapes are other views of one.
+/// The tensor whose memory holds a value; reshapes share the memory of their
+/// input.
 mlir::Value viewedBy(mlir::Value value);
 
-/// Whether a result is the new value of the state that an operand is read from.
+/// Whether a result is the new value of the state from which an operand is
+/// read.
 bool isNewValueOf(mlir::Value result, mlir::Value operand);
 
-/// Replaces the nests of a group, `serial` or `rows`, by a launch of a kernel.
+/// Replaces the nests of a group, split `serial` or `rows`, by a launch of a
+/// kernel.
 plan::LaunchOp outline(const KernelGroup &group, KernelTable &kernels,
                        const FormKernelsOptions &options);
 
-/// Whether all the nest touches are whole tensors in row-major order, and
-/// numbers: then its code does not depend on the size.
+/// Whether the nest accesses only whole tensors in row-major order, and
+/// scalars: then its code does not depend on the size.
 bool isFlat(plan::NestOp nest);
-/// The kernel of a flat nest.
+/// Returns the kernel of a flat nest.
 plan::KernelOp flatKernel(plan::NestOp nest, KernelTable &kernels);
-/// One launch of `kernel` with a segment for each nest.
+/// Replaces the nests by one launch of `kernel` with a segment for each.
 plan::LaunchOp outlineFlat(plan::KernelOp kernel,
                            llvm::ArrayRef<plan::NestOp> nests,
                            const FormKernelsOptions &options);

@@ -1,5 +1,5 @@
 // The steps of fusion, each on one pair of nests. They return the nest that
-// takes the place of both, or null with the reason why there is none.
+// replaces both, or null with the reason.
 #pragma once
 
 #include "codegen/nest.h"
@@ -11,29 +11,29 @@ struct FusionResult {
   llvm::StringRef reason = {}; // why not
 };
 
-/// Computes `consumer`, which is elementwise, in the nest `producer` of the
-/// same points, behind the producer's own results. The results that others read
-/// stay. Both nests are erased. `isBetween`: whether something needs the
-/// producer and feeds the consumer.
+/// Computes the elementwise `consumer` in the nest `producer` with the same
+/// points, after the producer's own results. Results with other users stay.
+/// Both nests are erased. `isBetween`: whether some op depends on the producer
+/// and feeds the consumer.
 FusionResult mergeConsumer(plan::NestOp producer, plan::NestOp consumer,
                            llvm::function_ref<bool()> isBetween);
 
-/// One nest of two over the same domain that do not need each other. Both are
-/// erased.
+/// Merges two nests over the same domain that do not depend on each other. Both
+/// are erased.
 plan::NestOp mergeSiblings(plan::NestOp first, plan::NestOp second);
 
-/// Whether `consumer` could compute what it reads of `producer`, which is
-/// elementwise, at the points where it reads it.
+/// Whether `consumer` can compute the elements that it reads of the elementwise
+/// `producer` itself.
 bool canInline(plan::NestOp consumer, plan::NestOp producer);
-/// Does so; only `consumer` is erased.
+/// Inlines the producer; only `consumer` is erased.
 plan::NestOp inlineProducer(plan::NestOp consumer, plan::NestOp producer);
 
-/// Reads of the input of a reshape instead of its result, where the map stays
-/// linear. Returns whether there were any.
+/// Makes users of a reshape read its input instead if the map stays linear.
+/// Returns whether any changed.
 bool readThroughReshape(ReshapeOp reshape);
 
-/// The nest without results and reads that nobody needs; erases the old one
-/// where something changed.
+/// Removes unused results and inputs of the nest; erases the old nest if
+/// anything changed.
 plan::NestOp dropUnused(plan::NestOp nest);
 
 } // namespace gradus

@@ -1,4 +1,4 @@
-// Builds the code of GPU kernels: numbers from positions, loops, conditions.
+// Builds the code of GPU kernels: index arithmetic, loops, conditions.
 #pragma once
 
 #include "codegen/nest_access.h"
@@ -7,17 +7,17 @@
 
 namespace gradus {
 
-/// Positions are of type index, of 64 bits, unless 32 are asked for.
+/// Positions have the type index, which is 64 bits wide, or 32 bits on request.
 class GpuBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using Values = llvm::SmallVector<mlir::Value>;
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
 
-  /// From here on; the caller has found that all positions and places fit
-  /// (gpu_width.h).
+  /// Uses 32 bits from now on; the caller has checked that all positions and
+  /// offsets fit (gpu_width.h).
   void usePositionsOf32Bits(bool are) { has32Bits = are; }
 
-  /// A position of an index, and back: for ops that take and give those.
+  /// Converts between a position and an index, for ops on the latter.
   mlir::Value position(mlir::Value index);
   mlir::Value index(mlir::Value position);
   mlir::Value i64(mlir::Value position);
@@ -25,12 +25,13 @@ public:
   mlir::Value number(int64_t value);
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, int64_t factor);
-  /// Of a position, which is not negative.
+  /// x / divisor for a position, which is not negative.
   mlir::Value quotient(mlir::Value x, int64_t divisor);
   mlir::Value remainder(mlir::Value x, int64_t divisor);
   mlir::Value isBelow(mlir::Value x, mlir::Value limit);
 
-  /// The value of a linear function, or an affine expression, at a place.
+  /// The value of a linear function or an affine expression at the given
+  /// positions.
   mlir::Value evaluate(const Linear &linear, mlir::ValueRange positions);
   mlir::Value evaluate(mlir::AffineExpr expression, mlir::ValueRange positions);
   /// Whether all conditions hold, as i1; null if there are none.
@@ -40,18 +41,19 @@ public:
   mlir::Value limit(mlir::AffineMap map, bool largest,
                     mlir::ValueRange positions);
 
-  /// Positions along each dimension of point `n`, the last running fastest.
+  /// The position along each dimension of point `n`, with the last dimension
+  /// running fastest.
   Values positionsOf(mlir::Value n, llvm::ArrayRef<int64_t> extents);
 
   void loop(mlir::Value first, mlir::Value end, mlir::Value step,
             llvm::function_ref<void(mlir::Value)> body);
-  /// With values that each turn makes from those of the turn before.
+  /// A loop that carries values from one iteration to the next.
   Values loop(mlir::Value first, mlir::Value end, mlir::Value step,
               Values values,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
-  /// Without a condition, always.
+  /// Runs `body` if the condition holds; a null condition always does.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
-  /// `then()` where the condition holds, else `otherwise`.
+  /// `then()` if the condition holds, else `otherwise`.
   mlir::Value choose(mlir::Value condition,
                      llvm::function_ref<mlir::Value()> then,
                      mlir::Value otherwise);
@@ -60,9 +62,9 @@ private:
   bool has32Bits = false;
 };
 
-/// The type in which elements lie in memory: i1 as i8, integers without signs.
+/// The type of elements in memory: i1 as i8, integers without signs.
 mlir::Type gpuMemoryType(mlir::Type element);
-/// The type in which they are computed.
+/// The type that elements are computed in.
 mlir::Type gpuValueType(mlir::Type element);
 bool isNarrowGpuFloat(mlir::Type type);
 

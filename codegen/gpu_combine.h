@@ -1,10 +1,10 @@
-// Sums over the threads that share points (gpu_lanes.h): shuffles within a
-// warp, then shared memory in the order of the warps.
+// Combines values over the threads that share points (gpu_lanes.h): by shuffles
+// within a warp, then through shared memory in the order of the warps.
 //
-// Where lanes share several points, each pair of them shares these out: a lane
-// gives the totals of one half away and adds to those of the other, so that all
-// of them are half as many behind every shuffle. Pairs with one point left both
-// add, and have the same bits.
+// If lanes share several points, each pair of lanes splits the points: a lane
+// sends its totals of one half to the partner and adds the partner's to the
+// other half, so that each shuffle halves the number of points per lane. When a
+// pair has one point left, both lanes compute the same total.
 #pragma once
 
 #include "codegen/gpu_mapping.h"
@@ -14,12 +14,13 @@
 
 namespace gradus {
 
-/// The number that every other one beats, or 0 for sums.
+/// The neutral value of a reduction: 0 for sums, else the number that loses
+/// against all others.
 mlir::Value identityOf(GpuBuilder &builder, Reduction kind, mlir::Type type);
 mlir::Value join(GpuBuilder &builder, Reduction kind, mlir::Value x,
                  mlir::Value y);
 
-/// Where a thread stands in its block.
+/// The position of a thread in its block.
 struct GpuThread {
   mlir::Value inBlock;
   mlir::Value inGroup; // of `group` threads
@@ -34,21 +35,22 @@ public:
 
   using Values = GpuBuilder::Values;
 
-  /// What a thread has of the points that its lane shares: `count` of them from
-  /// `first` on, for each kind; `isOnly` where other lanes have them as well.
+  /// The totals of the `count` points from `first` on, for each kind, that a
+  /// lane holds after sharing. `isOnly` says which lane writes a point that
+  /// several lanes hold.
   struct Share {
     Values totals;
     int64_t count = 1;
     mlir::Value first;
-    mlir::Value isOnly; // null: none has
+    mlir::Value isOnly; // null: no other lane holds them
   };
 
-  /// Over the lanes that are in one warp, of `count` points each.
+  /// Combines `count` points over the lanes that are in one warp.
   Share acrossWarp(const NestMapping &nest, llvm::ArrayRef<Reduction> kinds,
                    Values values, int64_t count);
-  /// Each warp leaves what it has in shared memory; behind a barrier thread n
-  /// collects point n of those of the group, and a barrier comes before the
-  /// next are left.
+  /// Each warp stores its totals in shared memory; after a barrier thread n
+  /// combines point n over the group's warps. A barrier precedes the next
+  /// `leave`.
   void leave(const NestMapping &nest, const Share &share, int64_t count);
   Values collect(const NestMapping &nest, llvm::ArrayRef<Reduction> kinds,
                  mlir::ValueRange left, int64_t count);

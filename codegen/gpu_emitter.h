@@ -1,11 +1,11 @@
-// Kernels for a GPU: `plan.kernel` ops in, one `gpu.module` of functions out,
-// which gpu_object.h makes cubins of and gpu_emulated.h code that a CPU runs.
-// How work lies on blocks and threads: gpu_mapping.h and gpu_flat.h.
+// Compiles `plan.kernel` ops for a GPU to functions in one `gpu.module`, which
+// gpu_object.h compiles to cubins and gpu_emulated.h to code for a CPU. For the
+// mapping to blocks and threads see gpu_mapping.h and gpu_flat.h.
 //
-// A function's arguments are the kernel's buffers as lines of elements (i1 as
-// i8) in memory space 1, then one for each scratch that does not fit into
-// shared memory; those of flat kernels are as gpu_flat.h says. Any number of
-// blocks gives the same bits. Launched again, a kernel reads nothing of before.
+// The arguments of a function are the kernel's buffers as 1-D memrefs (i1 as
+// i8) in memory space 1, then one for each scratch buffer that does not fit
+// into shared memory; for flat kernels see gpu_flat.h. Any number of blocks
+// gives the same bits. A launch does not depend on earlier ones.
 #pragma once
 
 #include "codegen/gpu_model.h"
@@ -15,16 +15,17 @@
 
 namespace gradus {
 
-/// How a kernel is launched.
+/// The launch of a kernel.
 struct GpuKernel {
   std::string name; // of the kernel and of its function
   int64_t threads = 0;
-  /// Blocks that have something to do, or that there is scratch for; more are
-  /// wrong. 0: flat, as many as there are pieces.
+  /// The number of blocks that have work, or scratch; more are an error. 0: a
+  /// flat kernel, with as many as it has pieces.
   int64_t mostBlocks = 0;
-  int64_t piece = 0;                 // items of one, if flat
-  std::vector<int64_t> scratchBytes; // of the arguments behind the buffers
-  /// Instructions that all threads execute, about; of an item, if flat.
+  int64_t piece = 0;                 // items of a piece, if flat
+  std::vector<int64_t> scratchBytes; // of the arguments after the buffers
+  /// An estimate of the instructions that all threads execute, or of those for
+  /// one item of a flat kernel.
   uint64_t operations = 0;
 };
 
@@ -33,7 +34,7 @@ struct GpuCode {
   std::vector<GpuKernel> kernels;           // in the order of the argument
 };
 
-/// The module lives in the context of the kernels.
+/// Emits the kernels. The module is in `context`, which is also theirs.
 llvm::Expected<GpuCode> emitGpu(llvm::ArrayRef<plan::KernelOp> kernels,
                                 mlir::MLIRContext &context,
                                 const GpuModel &gpu = {});

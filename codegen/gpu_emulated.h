@@ -1,5 +1,5 @@
-// GPU kernels as code for a CPU: what gpu_emitter.h makes, lowered so that
-// runtime/emulated/ can run it, thread by thread, and check each access.
+// Compiles GPU kernels for a CPU: lowers the module of gpu_emitter.h to code
+// that runtime/emulated/ runs thread by thread, checking each access.
 #pragma once
 
 #include "codegen/cpu_target.h"
@@ -13,7 +13,7 @@ struct EmulatedKernel {
   int64_t sharedBytes = 0; // of a block
 };
 
-/// Code that refers to nothing outside of itself, as that of CPU kernels.
+/// Code without external references, like that of CPU kernels.
 struct EmulatedCode {
   std::vector<char> code;
   std::vector<EmulatedKernel> kernels; // in the order of the functions

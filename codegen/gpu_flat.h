@@ -1,11 +1,11 @@
 // Flat kernels on a GPU: one launch for any number of tensors of any size.
 //
-// The kernel's arguments are a table in the device's memory, its rows, and the
-// pieces of all rows. A row is a segment: the number of its first piece, its
-// items, and the address of each of its buffers, 8 bytes each. A piece is
-// `flatPiece` items. Blocks take pieces one after the other and look up the
-// segment by bisection; a thread of a block reads and writes 128 bits at once,
-// and elements one by one where a segment ends.
+// The arguments of the kernel are a table in the device's memory, its number of
+// rows, and the total number of pieces. A row is a segment: the number of its
+// first piece, its items, and the address of each of its buffers, 8 bytes each.
+// A piece is `flatPiece` items. Each block processes one piece after another
+// and finds the segment by bisection; a thread reads and writes 128 bits at
+// once, and single elements at the end of a segment.
 #pragma once
 
 #include "codegen/gpu_builder.h"
@@ -14,13 +14,14 @@
 
 namespace gradus {
 
-/// Columns of the table before those of the buffers.
+/// The columns of the table before those of the buffers.
 constexpr int64_t kFlatFirstPiece = 0, kFlatItems = 1, kFlatBuffers = 2;
 
-/// Items that a thread takes at once: 128 bits of the narrowest elements, but
-/// no more than 8.
+/// The items that a thread processes at once: 128 bits of the narrowest
+/// elements, but at most 8 items.
 int64_t flatVector(plan::KernelOp kernel);
-/// Items of a piece: of which a thread of a block of 256 takes four vectors.
+/// The items of a piece, which is four vectors for each thread of a block of
+/// 256.
 int64_t flatPiece(plan::KernelOp kernel);
 
 /// The types of the arguments.

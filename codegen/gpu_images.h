@@ -1,5 +1,5 @@
-// The kernels of a plan for GPUs: cubins of some architectures, PTX for later
-// ones, and code for the emulated one, all of the same functions.
+// The kernels of a plan for GPUs as images of the same functions: cubins for
+// some architectures, PTX for later ones, and code for the emulated GPU.
 #pragma once
 
 #include "codegen/gpu_emitter.h"
@@ -7,16 +7,16 @@
 
 namespace gradus {
 
-/// What is asked for.
+/// The images that a target consists of.
 struct GpuTarget {
   std::vector<std::string> architectures; // "sm_90": a cubin each
-  bool ptx = false;                       // of the last architecture
+  bool ptx = false;                       // for the last architecture
   bool emulated = false;                  // run by this machine's CPU
 };
 
 /// "cuda" (all architectures and PTX), "cuda:sm_80|sm_90|sm_100" or "emulated".
 llvm::Expected<GpuTarget> gpuTarget(llvm::StringRef name);
-/// Adds what another target asks for.
+/// Adds the images of another target.
 void join(GpuTarget &target, const GpuTarget &other);
 
 struct GpuImage {

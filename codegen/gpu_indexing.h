@@ -1,6 +1,6 @@
 // Gathers and sums at indices on a GPU. A thread writes a vector of up to 128
-// bits of a slice; sums of more than a few indices are in gpu_scatter.h. An
-// index is checked before it becomes an address.
+// bits of a slice; for sums of more than a few indices see gpu_scatter.h.
+// Indices are checked before they are used as addresses.
 #pragma once
 
 #include "codegen/gpu_combine.h"
@@ -8,36 +8,37 @@
 
 namespace gradus {
 
-/// The buffers that a `plan.take` or `plan.add_at` reads and writes. Takes read
-/// the table, sums write it.
+/// The buffers that a `plan.take` or `plan.add_at` reads and writes. The former
+/// reads the table, the latter writes it.
 struct IndexedBuffers {
   GatherSizes sizes;
-  mlir::Type element, index; // types in memory's terms
+  mlir::Type element, index; // types in memory
   GpuBuffer source, indices, out;
 };
 
-/// A place along the axis, counted from its front; any number where `isInside`
+/// An index along the axis, counted from the front; any number if `isInside`
 /// does not hold.
 struct IndexedPlace {
   mlir::Value isInside, position;
 };
-/// Tells which place of the table a loaded index means, and whether it has it.
+/// Normalises a loaded index, which may be negative, and checks it.
 IndexedPlace indexedPlace(GpuBuilder &builder, const GatherSizes &sizes,
                           mlir::Value index);
 
-/// Elements of a slice that a thread takes at once.
+/// The elements of a slice that a thread processes at once.
 int64_t indexedVector(const GatherSizes &sizes, mlir::Type element);
-/// That many elements, as they are computed with, and back.
+/// Loads and stores that many elements, converted from and to the type in which
+/// they are computed.
 GpuBuilder::Values loadIndexed(GpuBuilder &builder, const GpuBuffer &buffer,
                                mlir::Type element, mlir::Value at,
                                int64_t count);
 void storeIndexed(GpuBuilder &builder, const GpuBuffer &buffer,
                   mlir::Type element, mlir::Value at, mlir::ValueRange values);
-/// `then()` where the condition holds, else the others.
+/// `then()` if the condition holds, else `otherwise`.
 GpuBuilder::Values chooseAll(GpuBuilder &builder, mlir::Value condition,
                              llvm::function_ref<GpuBuilder::Values()> then,
                              GpuBuilder::Values otherwise);
-/// Zeros, and sums of them: those of narrow floats are of f32.
+/// Zeros and sums; narrow floats are summed in f32.
 GpuBuilder::Values indexedZeros(GpuBuilder &builder, mlir::Type element,
                                 int64_t count);
 GpuBuilder::Values addIndexed(GpuBuilder &builder, mlir::ValueRange totals,

@@ -1,21 +1,20 @@
-// How a kernel's work lies on a GPU: which threads do which points.
+// The mapping of a kernel's work to a GPU: which threads compute which points.
 //
 // A block has up to 256 threads, in groups of one thread, a warp, or the whole
-// block. Groups take items one after the other, all groups of the grid
-// together: group g of G takes items g, g + G, ... so that any number of blocks
-// is right.
+// block. The groups of the grid share the items: group g of G processes items
+// g, g + G, ... so that any number of blocks is right.
 //
-// - A kernel of one nest, whatever its split: the points of the parallel
-//   dimensions, in tiles of those that a group has at once, are its items.
-// - Other kernels over rows: an item is an item. Its nests run one after the
-//   other with a barrier of the group between them.
+// - A kernel of one nest, with any split: an item is a tile of the points of
+// the parallel dimensions that a group processes at once.
+// - Other kernels split by rows: an item of the kernel. Its nests run one after
+// another with a barrier of the group between them.
 // - Other serial kernels: one item, of one block.
 //
-// Within an item, gpu_lanes.h says how the threads of the group share the
-// points of a nest.
+// Within an item the threads of the group share the points of a nest as
+// gpu_lanes.h says.
 //
-// Flat kernels: a block takes pieces of `flatPiece` items, vectors of 128 bits
-// a thread; see gpu_flat.h.
+// In a flat kernel a block processes pieces of `flatPiece` items, each thread
+// vectors of 128 bits; see gpu_flat.h.
 #pragma once
 
 #include "codegen/gpu_lanes.h"
@@ -29,13 +28,14 @@ struct GpuMapping {
   unsigned group = 1;        // threads that share an item
   unsigned threads = kBlock; // of a block
   llvm::DenseMap<mlir::Operation *, NestMapping> nests;
-  /// Elements of each type that sums between warps need in shared memory.
+  /// The number of elements of each type in shared memory for sums across
+  /// warps.
   llvm::DenseMap<mlir::Type, int64_t> partials;
 
-  /// Where scratch lies: in shared memory, a part a group, or, where that is
-  /// too small, in the device's memory, a part a block.
+  /// Whether scratch is in shared memory, one part per group. If it does not
+  /// fit it is in the device's memory, one part per block.
   bool isScratchShared = true;
-  /// More blocks have nothing to do, or no scratch.
+  /// The number of blocks that have work and scratch.
   int64_t mostBlocks = 1;
 
   unsigned groups() const { return threads / group; } // of a block

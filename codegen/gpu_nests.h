@@ -1,4 +1,4 @@
-// A nest as code of the threads of a group.
+// Emits a nest for the threads of a group.
 #pragma once
 
 #include "codegen/gpu_combine.h"
@@ -9,7 +9,7 @@ namespace gradus {
 struct GpuItem {
   mlir::Value number;
   llvm::SmallVector<mlir::Value> loops;
-  bool isTile = false; // of the only nest, rather than an index of d0
+  bool isTile = false; // a tile of the only nest, not an index of d0
 };
 
 class NestEmitter {
@@ -20,12 +20,12 @@ public:
       : b(builder), function(function), thread(thread), bufferOf(bufferOf),
         combiner(builder, function, thread, mapping) {}
 
-  /// All points of an item.
+  /// Emits all points of an item.
   void emit(const Nest &nest, const GpuItem &item, const NestMapping &mapping);
 
 private:
   using Values = GpuBuilder::Values;
-  /// Of each input, its elements at the positions that a thread has at once.
+  /// The elements of each input at the positions that a thread has at once.
   using Elements = llvm::SmallVector<Values>;
 
   mlir::Value positionOf(const Nest &nest, const Values &positions, int64_t dim,
@@ -44,7 +44,8 @@ private:
   Elements readPoint(const Nest &nest, const Values &positions);
   Values addPoint(const Nest &nest, const Values &positions,
                   const Elements &elements, mlir::ValueRange totals);
-  /// Of so many points. `known` has what is read already, of inputs that are.
+  /// Runs the `then` region for `count` points and stores the results. `known`
+  /// has the elements of inputs that were already read.
   void finish(const Nest &nest, const Values &positions, Values totals,
               int64_t count, const Elements &known = {});
   mlir::Value guarded(const Access &access, mlir::ValueRange positions,
@@ -66,7 +67,7 @@ private:
   llvm::function_ref<GpuBuffer(mlir::Value)> bufferOf;
   LaneCombiner combiner;
   NestMapping mapping; // of the nest that is emitted
-  mlir::Value lane;    // of those that share a point
+  mlir::Value lane;    // of the lanes that share a point
 };
 
 } // namespace gradus

@@ -1,5 +1,5 @@
-// GPU kernels to cubins, on a machine without a GPU: LLVM writes PTX with what
-// it needs of libdevice (gpu_ptx.h), ptxas assembles it.
+// Compiles GPU kernels to cubins on a machine without a GPU: LLVM writes PTX
+// with the functions of libdevice (gpu_ptx.h), ptxas assembles it.
 #pragma once
 
 #include "codegen/gpu_emitter.h"
@@ -7,18 +7,19 @@
 
 namespace gradus {
 
-/// What is needed of a CUDA toolkit: bin/ptxas and nvvm/libdevice in a folder.
+/// The parts of a CUDA toolkit that are needed: bin/ptxas and nvvm/libdevice in
+/// a folder.
 struct CudaToolkit {
   std::string folder;
   std::string version; // "release 13.5, V13.5.37"
 };
 
-/// Whether there is one (cuda_folder.h), or a link of the build to one.
+/// Whether a toolkit was found (cuda_folder.h), or a link that the build made.
 bool hasCudaToolkit();
-/// That one; in words what is missing of it.
+/// The toolkit; the error says what is missing.
 llvm::Expected<CudaToolkit> cudaToolkit();
 
-/// What ptxas says of a kernel.
+/// The resources of a kernel as ptxas reports them.
 struct KernelUse {
   std::string name;
   int64_t registers = 0;          // of a thread
@@ -30,23 +31,24 @@ struct Cubin {
   std::string architecture; // "sm_90"
   std::string ptx;
   std::vector<char> code;
-  std::string said; // by ptxas, of each kernel
+  std::string said; // output of ptxas about each kernel
 
   std::vector<KernelUse> kernels() const; // as ptxas names them
 };
 
-/// PTX of each architecture, "sm_80", "sm_90" or "sm_100".
+/// Assembles PTX for each architecture, "sm_80", "sm_90" or "sm_100".
 llvm::Expected<std::vector<Cubin>>
 assemble(std::vector<std::string> ptx,
          llvm::ArrayRef<std::string> architectures, const CudaToolkit &toolkit);
 
-/// All kernels for each architecture, in their order. What the cache has is not
-/// compiled; where it cannot keep what is, that is a warning.
+/// Compiles all kernels for each architecture, in their order. Cubins in the
+/// cache are not compiled again; if a new one cannot be stored, that is a
+/// warning.
 llvm::Expected<std::vector<Cubin>>
 emitCubins(const GpuCode &code, llvm::ArrayRef<std::string> architectures,
            const CudaToolkit &toolkit, const KernelCache &cache);
 
-/// The table that `ptxas --verbose` prints.
+/// Parses the table that `ptxas --verbose` prints.
 std::vector<KernelUse> parseUse(llvm::StringRef printed);
 
 } // namespace gradus

@@ -1,7 +1,6 @@
-// Estimates what the threads of a kernel execute, which bounds a kernel that
-// moves few bytes for what it does. `inspect` shows it, and
-// tests/gpu/predict.py divides it by the rate at which a GPU issues
-// instructions.
+// Estimates the instructions of a kernel, which bound a kernel that moves few
+// bytes for its work. `inspect` shows the estimate, and tests/gpu/predict.py
+// divides it by the rate at which a GPU issues instructions.
 #pragma once
 
 #include "codegen/gpu_model.h"

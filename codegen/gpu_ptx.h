@@ -1,6 +1,6 @@
-// GPU kernels as LLVM code, and as PTX of an architecture. The code is cut into
-// parts, so that several processors work on one architecture and all of them on
-// several; the cut hangs on the kernels alone, and so does the PTX.
+// Compiles GPU kernels to LLVM bitcode and to PTX of an architecture. The code
+// is split into parts, so that all processors can work on one or several
+// architectures; the split depends only on the kernels, and so does the PTX.
 #pragma once
 
 #include "codegen/gpu_emitter.h"
@@ -11,24 +11,25 @@ namespace gradus {
 
 struct CudaToolkit;
 
-/// LLVM bitcode of some kernels each. Threads may share it: nothing of MLIR is
-/// left in it.
+/// LLVM bitcode, each part with some of the kernels. It has no references to
+/// MLIR, so threads may share it.
 struct GpuBitcode {
   std::vector<std::string> parts;
 };
 
 llvm::Expected<GpuBitcode> lowerGpu(const GpuCode &code);
 
-/// For "sm_80", "sm_90", "sm_100"; one text each, in their order.
+/// The PTX of each architecture, "sm_80", "sm_90" or "sm_100", in their order.
 llvm::Expected<std::vector<std::string>>
 emitPtx(const GpuBitcode &code, llvm::ArrayRef<std::string> architectures,
         const CudaToolkit &toolkit);
 
-/// What CUDA has of mathematics, as bitcode.
+/// Loads CUDA's library of mathematical functions, which is bitcode.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 libdevice(const CudaToolkit &toolkit);
 
-/// What PTX depends on besides these: how it is optimised, and by whom.
+/// The version of the PTX writer: what else its output depends on, such as
+/// optimisation flags.
 std::string ptxWriter();
 
 } // namespace gradus

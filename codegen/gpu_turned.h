@@ -1,11 +1,11 @@
-// Transposes: what reads along one dimension and writes along another goes
-// through shared memory, a square tile of points a block, so that neighbouring
-// threads read neighbours and write neighbours.
+// Transposes on a GPU: data that is contiguous along one dimension when read
+// and along another when written goes through shared memory in square tiles,
+// one per block, so that both reads and writes are coalesced.
 //
 // A tile has kWarp times `vector` points each way. Threads read vectors of the
-// turned inputs along the dimension where they lie, put them down in rows of
-// one more element than a tile has (so that a column's elements are in
-// different banks), and behind a barrier take up columns.
+// transposed inputs along the dimension in which these are contiguous and store
+// them in rows of one element more than a tile has (so that the elements of a
+// column are in different banks); after a barrier they load columns.
 #pragma once
 
 #include "codegen/nest_access.h"
@@ -13,19 +13,20 @@
 namespace gradus {
 
 struct TurnedTiles {
-  int written = -1, read = -1; // the dimensions; -1: nothing is turned
+  int written = -1, read = -1; // the dimensions; -1: no transpose
   int64_t vector = 1;
 
   explicit operator bool() const { return read >= 0; }
   int64_t side() const;
-  /// Elements in shared memory of an input.
+  /// The elements in shared memory for one input.
   int64_t elements() const { return side() * (side() + 1); }
-  /// Tiles along each parallel dimension: one a position along others.
+  /// The number of tiles along each parallel dimension; along all but the two
+  /// dimensions a tile has one position.
   llvm::SmallVector<int64_t> counts(const Nest &nest) const;
   bool isTurned(const Access &access) const;
 };
 
-/// Of a nest alone in its kernel.
+/// Finds the tiles of a nest that is alone in its kernel.
 TurnedTiles findTurned(const Nest &nest);
 
 } // namespace gradus

@@ -1,15 +1,15 @@
-// Whether positions of a kernel fit into 32 bits. A GPU has no others: 64 bits
-// are several instructions, and a division of them is dozens.
+// Whether positions of a kernel fit into 32 bits. GPUs have only 32-bit integer
+// units: a 64-bit operation is several instructions, a division dozens.
 #pragma once
 
 #include "codegen/gpu_mapping.h"
 
 namespace gradus {
 
-/// Whether all that is computed on the way to an element's place, to a guard
-/// or to the limits of a loop is less than 2^31, and what is counted less than
-/// 2^30, so that a counter may step over its end. Not for kernels of any
-/// length (flat ones), nor of places that memory holds (plan.take).
+/// Whether all intermediate values of offsets, guards and loop limits are less
+/// than 2^31, and all loop counters less than 2^30, so that a counter may step
+/// past its end. Always false for kernels of any length (flat ones) and for
+/// indices from memory (plan.take).
 bool fits32Bits(plan::KernelOp kernel, const GpuMapping &mapping);
 
 } // namespace gradus

@@ -1,5 +1,5 @@
-// Which inputs of a program are indices, such as the tokens of a sentence: a
-// data set is checked against it before anything is looked up.
+// Tells which inputs of a program are indices, such as the tokens of a
+// sentence, so that a data set can be checked before it is used.
 #pragma once
 
 #include "ir/gradus.h"
@@ -8,12 +8,12 @@
 
 namespace gradus {
 
-/// By name of the input: its elements lie in [-limit, limit), as those below
-/// zero count from the end. Inputs that no gather looks up as they are have no
-/// entry.
+/// The limit by name of the input: its elements must be in [-limit, limit), as
+/// negative ones count from the end. Inputs that no gather uses directly have
+/// no entry.
 using IndexLimits = llvm::StringMap<int64_t>;
 
-/// To be asked before codegen, while there are gathers.
+/// Must be called before codegen, while there are gather ops.
 IndexLimits indexLimits(ProgramOp program);
 
 } // namespace gradus

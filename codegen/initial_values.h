@@ -1,4 +1,4 @@
-// Initial values of states, made by rule at compile time.
+// Computes the initial values of states at compile time.
 #pragma once
 
 #include "ir/gradus.h"
@@ -9,7 +9,7 @@
 
 namespace gradus {
 
-/// A state that starts with one value everywhere, or none if it does not.
+/// The value of a state whose elements are all initialised alike, else nothing.
 std::optional<double> uniformValue(StateOp state);
 
 /// The state's initial bytes, row-major in its own element type.
@@ -21,7 +21,7 @@ std::optional<double> uniformValue(StateOp state);
 /// Philox4x32-10 (Salmon et al., SC 2011), keyed by `seed` and the state's
 /// name.
 std::vector<char> initialBytes(StateOp state, uint64_t seed);
-/// The same piece by piece, in their order.
+/// Passes the same bytes to `visit` in chunks, in order.
 void visitInitialBytes(StateOp state, uint64_t seed,
                        llvm::function_ref<void(llvm::ArrayRef<char>)> visit);
 

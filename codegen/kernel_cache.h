@@ -1,7 +1,7 @@
-// A folder of compiled kernels, so that the same kernels are not compiled
-// again: a file each, named by the hash of all that it was made from. Processes
-// share it: a file appears whole or not at all, and one that is damaged is as
-// good as none. Nothing here is needed: whoever uses it goes on without it.
+// A folder of compiled kernels, which avoids compiling the same kernels again.
+// Each is a file named by the hash of all its inputs. Processes share the
+// folder: a file appears whole or not at all, and a damaged one is ignored. The
+// cache is optional: callers work without it.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -13,7 +13,7 @@
 
 namespace gradus {
 
-/// The hash of several texts, where one ends and the next begins included.
+/// The hash of several texts, including their boundaries.
 class CacheKey {
 public:
   CacheKey &add(llvm::StringRef text);
@@ -27,14 +27,14 @@ class KernelCache {
 public:
   static constexpr uint64_t kMostBytes = 512u << 20;
 
-  /// No folder: a cache that never has anything.
+  /// Without a folder the cache is always empty.
   explicit KernelCache(std::string folder = "", uint64_t mostBytes = kMostBytes)
       : folder_(std::move(folder)), mostBytes_(mostBytes) {}
 
-  /// What was stored under a key; marks it as used now.
+  /// The bytes that were stored under a key; marks them as used now.
   std::optional<std::string> find(const CacheKey &key) const;
-  /// Then takes away what was not used for longest, while all is more than the
-  /// limit. An error says why there will be nothing to find.
+  /// Stores the bytes, then removes the least recently used files until the
+  /// folder is within its limit. An error says why the bytes were not stored.
   llvm::Error store(const CacheKey &key, llvm::StringRef bytes) const;
 
 private:
@@ -45,8 +45,8 @@ private:
   uint64_t mostBytes_;
 };
 
-/// $XDG_CACHE_HOME/gradus/kernels, or ~/.cache/gradus/kernels; empty where
-/// there is no home either.
+/// $XDG_CACHE_HOME/gradus/kernels, or ~/.cache/gradus/kernels; empty if there
+/// is no home folder either.
 std::string kernelCacheFolder();
 
 } // namespace gradus

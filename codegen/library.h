@@ -1,5 +1,5 @@
-// A vendor's library as `select` asks it: which products it takes, and how it
-// wants to see their tensors.
+// A vendor's library as seen by `select`: the calls that it supports, and the
+// layouts that it prefers.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -12,15 +12,15 @@
 
 namespace gradus {
 
-/// What the library computes with.
+/// The element type that the library computes with.
 enum class LibraryElement { f32, bf16, f16 };
 unsigned bytesOf(LibraryElement element);
 
-/// One tensor as the library sees it: `plan.library` and LibraryTensor of
-/// runtime/artifact.fbs say what the lists mean.
+/// One tensor of a library call; for the lists see `plan.library` and
+/// LibraryTensor in runtime/artifact.fbs.
 struct LibraryLayout {
   llvm::SmallVector<int64_t> dims, strides, paddedDims, innerBlocks, innerAxes;
-  int64_t elements = 0; // of memory, padding included
+  int64_t elements = 0; // in memory, with padding
   LibraryElement element = LibraryElement::f32;
 
   bool isBlocked() const { return !innerBlocks.empty(); }
@@ -31,7 +31,8 @@ struct LibraryLayout {
   }
 };
 
-/// Row-major; transposed: with the strides of the last two dims exchanged.
+/// Row-major, or transposed: row-major with the strides of the last two dims
+/// exchanged.
 LibraryLayout rowMajorLayout(llvm::ArrayRef<int64_t> dims);
 LibraryLayout transposedLayout(llvm::ArrayRef<int64_t> dims);
 
@@ -41,10 +42,10 @@ mlir::DictionaryAttr toAttribute(const LibraryLayout &layout,
 /// A call: its tensors (source, weights or gradient, results last) in row-major
 /// order, and the windows of a convolution.
 struct LibraryCall {
-  std::string name; // as `plan.library` has it
+  std::string name; // as in `plan.library`
   std::vector<LibraryLayout> operands;
   LibraryLayout result;
-  /// A product's second result, as runtime/artifact.fbs has it.
+  /// The second result of a matmul, as in runtime/artifact.fbs.
   std::optional<LibraryLayout> second;
   llvm::SmallVector<int64_t> strides, dilations, padsBegin, padsEnd;
   std::string activation; // "" for none
@@ -55,14 +56,15 @@ struct LibraryCall {
   }
 };
 
-/// How large a product is.
+/// The size of a matmul or convolution.
 struct ProductSize {
   int64_t flops = 0;
-  int64_t narrowest = 0;  // least of the sizes that a block of it has
-  bool mayBeStem = false; // a convolution whose inputs may be narrow
+  int64_t narrowest = 0;  // the minimum size of a block of it
+  bool mayBeStem = false; // a convolution with possibly narrow inputs
 };
 
-/// One call of attention: `[N, H, Tq, D]`, `[N, H, Tk, D]`, `[N, H, Tk, E]`.
+/// The size of an attention call: `[N, H, Tq, D]`, `[N, H, Tk, D]`, `[N, H, Tk,
+/// E]`.
 struct AttentionSize {
   llvm::ArrayRef<int64_t> query, key, value;
   bool isBackward = false;
@@ -99,9 +101,9 @@ CallFeatures activationFeature(llvm::StringRef activation);
 class Library {
 public:
   virtual ~Library() = default;
-  /// Whether it has arithmetic for elements of this type, on some processor.
+  /// Whether it computes with elements of this type on some processor.
   virtual bool accepts(mlir::Type element) const = 0;
-  /// Why our own code is as fast or faster, in words; empty: it is not.
+  /// The reason why our own code is at least as fast; empty: it is not.
   virtual llvm::StringRef reasonAgainst(const ProductSize &size) const = 0;
   /// Returns what may be done with a call.
   virtual CallFeatures featuresOf(const LibraryCall &call) const = 0;
@@ -114,18 +116,18 @@ public:
   /// Finds the scratch of a call and, where that pays, other layouts for its
   /// tensors. Whether it can do the call.
   virtual bool choose(LibraryCall &call) const = 0;
-  /// Why nothing can be asked and `choose` takes calls as they are, in words;
-  /// empty: nothing is in the way, or nothing ever asked.
+  /// The reason why the library could not be asked, so that `choose` leaves
+  /// calls as they are; empty: it was asked, or never needs to be.
   virtual std::string whyUnasked() const { return ""; }
-  /// Whether it brings tensors from one layout to another.
+  /// Whether it can convert tensors between layouts.
   virtual bool reorders() const = 0;
-  /// Bytes of scratch, where it has attention of this size in 16 bits, without
-  /// dropout.
+  /// The bytes of scratch if the library supports attention of this size in 16
+  /// bits, without dropout.
   virtual std::optional<int64_t>
   attentionScratch(const AttentionSize &size) const = 0;
 };
 
-/// "onednn" or "cuda"; null if there is none of this name.
+/// "onednn" or "cuda"; null for other names.
 const Library *findLibrary(llvm::StringRef name);
 
 } // namespace gradus

@@ -1,4 +1,4 @@
-// Which values of a graph need memory, and from which command to which.
+// Tells which values of a graph need memory, and during which commands.
 //
 // A command is an op with the interface plan::Command; commands are numbered in
 // the order of the graph. A value is the result of a command or an input of the
@@ -13,10 +13,10 @@ namespace gradus {
 
 /// Bytes of a tensor, a whole number of cache lines (64).
 int64_t paddedBytes(mlir::Type tensor);
-/// Bytes of a tensor's elements; a boolean takes one.
+/// Bytes of a tensor's elements; a boolean has one byte.
 int64_t tensorBytes(mlir::Type tensor);
 
-/// The value whose memory `value` is: sees through reshapes.
+/// The value whose memory `value` uses: sees through reshapes.
 mlir::Value storageOf(mlir::Value value);
 
 /// Returns the commands of a graph, in order.
@@ -32,13 +32,14 @@ struct LiveRange {
   int64_t end;   // one past the last command that reads it
 };
 
-/// Live ranges of inputs and command results in the given order; what the
-/// graph returns or writes is read by one more command, behind the last.
+/// The live ranges of inputs and command results in the given order; values
+/// that the graph returns or writes are read by one more command after the
+/// last.
 llvm::MapVector<mlir::Value, LiveRange>
 liveRanges(GraphOp graph, llvm::ArrayRef<mlir::Operation *> commands);
 
-/// Where most bytes are alive, scratch included; new values of states count as
-/// made in the states' own memory.
+/// The command at which most bytes are live, scratch included; new values of
+/// states count as if they were written to the states' own memory.
 struct Peak {
   size_t command = 0;
   int64_t bytes = 0;

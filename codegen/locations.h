@@ -1,4 +1,4 @@
-// The model's node names that an op's location carries.
+// Finds the model's node names in an op's location.
 #pragma once
 
 #include "mlir/IR/Location.h"
@@ -8,7 +8,7 @@
 
 namespace gradus {
 
-/// The names in a location, fused ones too, each once, in order.
+/// The names in a location, also in fused ones, without duplicates, in order.
 std::vector<std::string> nodesAt(mlir::Location location);
 
 } // namespace gradus

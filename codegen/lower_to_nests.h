@@ -1,5 +1,5 @@
-// The parts of lower_to_nests: ops that slide windows, and those that take
-// tensors apart, stand by themselves.
+// The parts of lower_to_nests, which has sources of its own for ops with
+// windows and for ops that slice, join or gather tensors.
 #pragma once
 
 #include "codegen/nest.h"
@@ -8,15 +8,15 @@
 
 namespace gradus {
 
-/// The code of a region that hands its first value on.
+/// Builds a region that yields its first value.
 llvm::SmallVector<mlir::Value> passOn(mlir::OpBuilder &, mlir::Location,
                                       mlir::ValueRange values);
 
-/// The code of a region that multiplies its two values, in f32 if they are
-/// narrower.
+/// Builds a region that multiplies its two values, in f32 if they are narrower.
 llvm::SmallVector<mlir::Value> multiplyWide(mlir::OpBuilder &, mlir::Location,
                                             mlir::ValueRange values);
-/// The code of a region that hands its first value on as an element of `type`.
+/// Returns a builder of a region that yields its first value converted to the
+/// element type of `type`.
 std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Location,
                                              mlir::ValueRange)>
 roundTo(mlir::RankedTensorType type);
@@ -29,13 +29,13 @@ plan::NestOp elementwiseNest(mlir::OpBuilder &builder, mlir::Location location,
                              mlir::Type result, llvm::ArrayRef<NestRead> reads,
                              ScalarBody then);
 
-/// Writes a convolution or pooling op as nests and returns its results' values;
-/// nothing if `op` is no such op.
+/// Lowers a convolution or pooling op to nests and returns the values of its
+/// results; nothing for other ops.
 llvm::SmallVector<mlir::Value> lowerWindowOp(mlir::OpBuilder &builder,
                                              mlir::Operation *op);
 
-/// Writes an op that takes or puts together parts as nests (or, where indices
-/// decide, as a command) and returns its result's value; null if `op` is none.
+/// Lowers an op that slices, joins or gathers to nests (or to a command if it
+/// has indices) and returns the value of its result; null for other ops.
 mlir::Value lowerIndexingOp(mlir::OpBuilder &builder, mlir::Operation *op);
 
 } // namespace gradus

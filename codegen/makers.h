@@ -1,4 +1,4 @@
-// Lists what the ops of a block need, for codegen/needs.h.
+// Lists the defining ops of operands in a block, for codegen/needs.h.
 #pragma once
 
 #include "codegen/needs.h"
@@ -8,8 +8,9 @@
 
 namespace gradus {
 
-/// Lists for each op of the block the places of the ops that make its operands,
-/// each operand as `seen`. An op without results is never needed and has none.
+/// Lists for each op of the block the numbers of the ops that define its
+/// operands, each operand mapped by `seen`. An op without results has an empty
+/// list, since nothing depends on it.
 template <typename Seen>
 std::vector<Needs::Makers>
 makersIn(mlir::Block &block,
@@ -26,7 +27,7 @@ makersIn(mlir::Block &block,
   return makers;
 }
 
-/// The places of the ops of a block, in its order.
+/// The number of each op of a block, in its order.
 inline llvm::DenseMap<mlir::Operation *, unsigned>
 placesIn(mlir::Block &block) {
   llvm::DenseMap<mlir::Operation *, unsigned> places;

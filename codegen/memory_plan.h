@@ -1,4 +1,4 @@
-// Where every value of a program lies while it runs: state, arena, constants.
+// Assigns memory to all values of a program: state, arena, constants.
 #pragma once
 
 #include "codegen/liveness.h"
@@ -13,7 +13,7 @@ namespace gradus {
 
 enum class MemoryRegion { state, arena, constants };
 
-/// Where a value lies: bytes from the start of its region.
+/// The memory of a value, as an offset in bytes from the start of its region.
 struct Place {
   MemoryRegion region = MemoryRegion::arena;
   int64_t offset = 0;
@@ -29,14 +29,14 @@ struct GraphMemory {
   llvm::DenseMap<mlir::Value, Place>
       places; // inputs, results, reads, constants
   llvm::DenseMap<mlir::Operation *, int64_t> scratch; // arena offset
-  /// Old values of states that are returned or written elsewhere: copied to
-  /// these arena offsets when all commands have run, before `copies`.
+  /// Old values of states that are returned or written elsewhere: they are
+  /// copied to these arena offsets after all commands, before `copies`.
   llvm::MapVector<mlir::Value, int64_t> snapshots;
   std::vector<FinalCopy> copies; // states that could not be updated in place
   int64_t arena = 0;             // bytes
   int64_t bound = 0;             // largest sum of live bytes, 64-byte rounding
 
-  /// The place of a value or of what it reshapes.
+  /// The memory of a value; a reshape shares its input's.
   Place at(mlir::Value value) const { return places.lookup(storageOf(value)); }
 };
 
@@ -45,7 +45,7 @@ struct StatePlaces {
   int64_t bytes = 0;
 };
 
-/// Constants are laid one after the other; equal ones once.
+/// Offsets of constants, one after another; equal ones share an offset.
 struct ConstantPlaces {
   llvm::DenseMap<mlir::Attribute, int64_t> offsets;
   std::vector<mlir::DenseElementsAttr> order;
@@ -53,14 +53,14 @@ struct ConstantPlaces {
 };
 
 StatePlaces placeStates(ProgramOp program);
-/// Adds the constants of a graph to those that have a place.
+/// Assigns offsets to the constants of a graph that have none yet.
 void placeConstants(GraphOp graph, ConstantPlaces &constants);
 
-/// Places the values of a scheduled graph. A command's result takes over an
-/// operand's memory where its kernel allows it and nothing reads the operand
-/// later; a state's new value is made where the state lies if the old value is
-/// not needed any more, else it is copied at the end. The graph's constants
-/// have places.
+/// Assigns memory to the values of a scheduled graph. A command's result reuses
+/// an operand's memory if its kernel allows it and nothing reads the operand
+/// later. A state's new value is written to the state's memory if the old value
+/// is not needed any more, else it is copied there at the end. The graph's
+/// constants must have offsets.
 GraphMemory planMemory(GraphOp graph, const StatePlaces &states,
                        const ConstantPlaces &constants);
 

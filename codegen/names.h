@@ -1,11 +1,11 @@
-// Names in a program that come from users' files and go into others.
+// Checks names in a program, which come from users' files and go into others.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace gradus {
 
-/// Refuses a module whose program, states, inputs or outputs have names that
+/// Refuses a module if its program, states, inputs or outputs have names that
 /// files cannot hold (runtime/names.h): an error with the name.
 mlir::LogicalResult verifyNames(mlir::ModuleOp module);
 

@@ -1,12 +1,13 @@
-// Tells which ops of an order need which others while some of them are joined,
-// mostly without a walk through what they need.
+// Tells which ops depend on which others while some of them are merged, mostly
+// without a walk through the graph.
 //
-// A few long chains, of which each op needs the one before it, serve as rulers.
-// Of each op it is known how much of a chain it needs, counted from the front,
-// and how much needs it, counted to the end. Where these two pieces of an op
-// and another overlap, the other needs it. Where the other needs less of the
-// chain, or more needs the other, it does not. Ops that no chain tells apart
-// stand beside the same piece of each, so a walk between them is short.
+// A few long chains, of which each op depends on the one before it, serve as
+// rulers. For each op it is known how much of a chain the op depends on, from
+// the front, and how much depends on the op, to the end. If these two parts for
+// an op and another one overlap, the other depends on it. If the other depends
+// on less of the chain than the op, or more depends on the other, it does not.
+// Ops that no chain can tell apart are at similar positions of each, so a walk
+// between them is short.
 #pragma once
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -18,41 +19,42 @@
 
 namespace gradus {
 
-/// Ops are known by their places.
+/// Ops are given by their numbers in the order.
 class Needs {
 public:
-  /// The places of what an op needs at first hand, all before its own.
+  /// The numbers of the ops that an op depends on directly, all before its own.
   using Makers = llvm::SmallVector<unsigned, 4>;
 
   explicit Needs(std::vector<Makers> makers = {});
 
-  /// Whether `by` needs `op`, at first hand or further.
+  /// Whether `by` depends on `op`, directly or not.
   bool isNeeded(unsigned op, unsigned by);
 
-  /// Whether something else needs `op` and is needed by `by`.
+  /// Whether some other op depends on `op` while `by` depends on that one.
   bool isNeededBetween(unsigned op, unsigned by);
 
-  /// Makes one op of two, neither of which needs the other through a third.
+  /// Merges two ops, neither of which depends on the other through a third.
   void join(unsigned a, unsigned b);
 
-  /// Steps taken so far from ops to what they need, or to what needs them.
+  /// The number of edges that were walked so far.
   int64_t steps() const { return steps_; }
 
 private:
-  /// A length of each op, which is no less at the neighbours on one side of it.
+  /// A length for each op that never decreases from it to its neighbours on one
+  /// side.
   struct Lengths {
-    /// Lists the neighbours, whose lengths are known.
+    /// Sets the neighbours, whose lengths are known.
     void setNeighbours(const std::vector<Makers> &neighbours);
     void join(unsigned a, unsigned b);
 
     std::vector<unsigned> of;
-    /// The neighbours of each op as a heap, shortest first, each with a length
-    /// that it had: it may have more now.
+    /// The neighbours of each op as a heap, shortest first, each with an
+    /// earlier length of it: it may have grown since.
     std::vector<llvm::SmallVector<std::pair<unsigned, unsigned>, 4>> beside;
   };
 
   struct Ruler {
-    std::vector<unsigned> chain; // places
+    std::vector<unsigned> chain; // ops in order
     Lengths needed, needing;     // how much of the chain
   };
 
@@ -70,16 +72,16 @@ private:
   bool isChainBetween(unsigned op, unsigned by);
   bool walk(unsigned op, unsigned by, bool isBetween);
 
-  /// Whether an op is met for the first time since a new listing began.
+  /// Whether an op is seen for the first time since the last listing began.
   bool isNew(unsigned op) {
     return std::exchange(listed_[op], listings_) != listings_;
   }
 
   std::vector<Makers> makers_;
-  std::vector<unsigned> joinedTo_; // another place of the same op, or its own
+  std::vector<unsigned> joinedTo_; // the number of the op it was merged into, or its own
   std::vector<Ruler> rulers_;
   std::vector<unsigned> listed_; // the number of the last listing
-  std::vector<unsigned> seen_;   // the number of the last walk that came here
+  std::vector<unsigned> seen_;   // the number of the last walk that visited it
   unsigned listings_ = 0, walks_ = 0;
   int64_t steps_ = 0;
 };
