@@ -1,6 +1,6 @@
-// Writes a planned program as an artifact: sections of bytes, and at last the
-// header in front of them. Whatever goes into a section is hashed and passed on
-// at once, so that no copy is made of a large model's weights.
+// Writes a planned program as an artifact: first the sections, then the header
+// in front of them. The bytes of sections are hashed and passed on at once, so
+// that a large model's weights are not copied.
 
 #include "codegen/artifact_writer.h"
 
@@ -19,13 +19,14 @@ namespace {
 
 using Bytes = std::vector<char>;
 
-/// So many bytes are hashed and passed on at once: they stay in a core's cache.
+/// The size of the chunks that are hashed and passed on: they fit in a core's
+/// cache.
 constexpr size_t kPiece = 256 << 10;
 static_assert(kPiece % fb::BytesHash::kBlock == 0);
 
 uint64_t aligned(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// A file behind its header, from there to its end, section by section.
+/// Writes a file after its header, section by section.
 class Output {
 public:
   Output(const ArtifactSink &sink, uint64_t begin) : sink_(sink), sent_(begin) {
@@ -33,7 +34,7 @@ public:
   }
 
   uint64_t end() const { return sent_ + rest_.size(); }
-  /// Whether all went where it should.
+  /// Whether the sink accepted all bytes.
   bool isWhole() const { return isWhole_; }
 
   void append(ArrayRef<char> bytes) {
@@ -50,7 +51,7 @@ public:
     llvm::append_range(rest_, bytes);
   }
 
-  /// Zeros up to an offset.
+  /// Appends zeros up to an offset.
   void fillTo(uint64_t offset) {
     static const char zeros[64] = {};
     while (end() < offset)
@@ -58,13 +59,13 @@ public:
   }
   void align() { fillTo(aligned(end())); }
 
-  /// Aligned, where another section begins.
+  /// Aligns the file and begins another section.
   uint64_t beginSection() {
     align();
     endSection();
     return end();
   }
-  /// The hash of what is there since it began.
+  /// Ends a section and returns its hash.
   uint64_t endSection() {
     sendRest();
     return std::exchange(hash_, {}).finish();
@@ -83,13 +84,14 @@ private:
   }
 
   const ArtifactSink &sink_;
-  uint64_t sent_; // the end of what went on
-  Bytes rest_;    // what stands behind it
+  uint64_t sent_; // the end of the bytes that were passed on
+  Bytes rest_;    // the bytes after it
   fb::BytesHash hash_;
   bool isWhole_ = true;
 };
 
-/// Keeps the place of each section in the file, known once all is written.
+/// The position of each section in the file, which is known once all are
+/// written.
 class Sections {
 public:
   unsigned add() {
@@ -97,7 +99,7 @@ public:
     return places_.size() - 1;
   }
 
-  /// Writes a section at the end of the file: what `append` appends.
+  /// Writes a section with the bytes that `append` appends.
   void write(unsigned index, Output &file,
              llvm::function_ref<void(Output &)> append) {
     uint64_t begin = file.beginSection();
@@ -123,8 +125,8 @@ class Writer {
 public:
   explicit Writer(const ArtifactParts &parts) : parts_(parts) {}
 
-  /// The header's size does not hang on what is in the sections, so it is built
-  /// once to leave room for it, and again when they are there.
+  /// The size of the header does not depend on the sections' contents, so it is
+  /// built once to reserve its space, and again when they are written.
   llvm::Error run(const ArtifactSink &sink) {
     addSections();
     size_t size = buildHeader().size();
@@ -168,8 +170,8 @@ private:
     }
   }
 
-  /// Values are given back when they are in the file for the last of the states
-  /// that begin with the same bytes.
+  /// Appends the initial values of states. A value is erased from the program
+  /// after the last state that shares its bytes.
   void appendWeights(Output &file) {
     uint64_t begin = file.end();
     auto states = program().getBody().getOps<StateOp>();
@@ -197,7 +199,8 @@ private:
     file.fillTo(begin + parts_.constants.bytes);
   }
 
-  /// Booleans take a byte; everything else is stored as it is.
+  /// Appends the elements; a boolean is one byte, other types are stored as
+  /// they are.
   static void appendElements(Output &file, DenseElementsAttr constant) {
     if (constant.getElementType().isInteger(1))
       return file.append(
@@ -327,7 +330,7 @@ private:
     for (auto schedule : program().getBody().getOps<ScheduleOp>()) {
       std::vector<int64_t> every, at;
       std::vector<uint32_t> variants;
-      // The dialect's last variant that fits runs, the file's first.
+      // In the dialect the last variant that fits runs, in the file the first.
       for (auto variant : schedule.getBody().getOps<VariantOp>()) {
         every.insert(every.begin(), variant.getEvery());
         at.insert(at.begin(), variant.getAt());
@@ -431,14 +434,14 @@ private:
 
   const ArtifactParts &parts_;
   Sections sections_;
-  std::vector<uint64_t> initial_; // offset of each state's initial value
+  std::vector<uint64_t> initial_; // of each state's initial value
   unsigned constants_ = 0, weights_ = 0;
   std::vector<std::vector<unsigned>> code_; // of each plan
   std::vector<unsigned> signatures_;        // one a plan
 };
 
-/// About what the sections take, and seldom less: a file in memory that has to
-/// grow is there twice.
+/// An estimate of the size of the sections that is seldom too small: while a
+/// file in memory grows there are two copies of it.
 size_t mostBytes(const ArtifactParts &parts) {
   constexpr size_t kSignature = 4096; // of a kernel
   size_t bytes = parts.constants.bytes + parts.states.bytes;

@@ -58,7 +58,7 @@ Value reorder(OpBuilder &builder, Location location, Value value,
   return op.getResult(0);
 }
 
-/// Between [N, C/b, b, ...] and [N, C/b, ..., b].
+/// The permutation from [N, C/b, b, ...] to [N, C/b, ..., b].
 static SmallVector<int64_t> blockLast(int64_t rank) {
   SmallVector<int64_t> order = {0, 1};
   for (int64_t d = 3; d <= rank; ++d)

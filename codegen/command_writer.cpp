@@ -1,4 +1,5 @@
-// The commands of a graph as tables of the artifact, and the buffers they name.
+// Writes the commands of a graph, and the buffers that they use, as tables of
+// the artifact.
 
 #include "codegen/command_writer.h"
 
@@ -114,7 +115,7 @@ BufferTable::write(Tables &builder) const {
 
 namespace {
 
-/// A command's payload and what `Command` says of it.
+/// The payload of a command and its fields in `Command`.
 struct Payload {
   fb::CommandKind kind;
   flatbuffers::Offset<void> table;
@@ -157,7 +158,8 @@ private:
     return buffers_.add(memory_.at(value), value.getType());
   }
 
-  /// Old values that are returned were kept aside.
+  /// The buffer of an output; a returned old value of a state is in its
+  /// snapshot.
   uint32_t outputBuffer(Value output) {
     auto kept = memory_.snapshots.find(storageOf(output));
     if (kept == memory_.snapshots.end())
@@ -180,7 +182,8 @@ private:
                                           payload.bytes));
   }
 
-  /// Segment s has every segments-th share of the operands and results.
+  /// Writes a launch; segment s has the s-th of `count` equal parts of the
+  /// operands and results.
   Payload kernelCommand(plan::LaunchOp launch) {
     size_t count = launch.getItems().size();
     size_t inputs = launch.getOperands().size() / count;
@@ -216,7 +219,7 @@ private:
             static_cast<uint64_t>(library.getFlops()), trafficOf(library)};
   }
 
-  /// What was measured for a call, which is known by its table.
+  /// The measured algorithms for a call, which is identified by its table.
   std::vector<TunedAlgorithm> choicesFor(plan::LibraryOp library) {
     if (tuning_.empty())
       return {};

@@ -1,5 +1,6 @@
-// From a program to an artifact: runs the stages, those of codegen for each
-// model of a device, plans memory, emits code for each target, writes the file.
+// Compiles a program into an artifact: runs the stages, those of codegen once
+// for each device model, plans memory, emits code for each target, writes the
+// file.
 
 #include "codegen/compile.h"
 
@@ -34,7 +35,8 @@ std::vector<std::string> gradus::compileStages() {
   return stages;
 }
 
-/// Runs what `add` puts into a manager. `of` stands behind the stages' names.
+/// Runs the passes that `add` adds to a manager. `of` is appended to the
+/// stages' names.
 static LogicalResult
 runPasses(ModuleOp module, PassWatcher *watcher, StringRef of,
           llvm::function_ref<void(PassManager &, const StageAdded &)> add) {
@@ -83,14 +85,14 @@ static ProgramOp programOf(ModuleOp module) {
   return *module.getOps<ProgramOp>().begin();
 }
 
-/// Tells those who ask for 16 bits where that will cost them time; an error
-/// where it cannot be.
+/// Warns users of 16 bits if a target would be slow; returns an error if a
+/// target does not support the precision.
 static llvm::Error checkPrecision(ProgramOp program, const Target &target) {
   Precision precision = precisionOf(program);
   if (!target.cpu())
     return llvm::Error::success();
   if (precision == Precision::f16 &&
-      !target.cpu()->fma) // nor conversions, then
+      !target.cpu()->fma) // such targets have no f16 conversions
     return llvm::createStringError(
         "precision f16: target " + target.name +
         " cannot convert f16, expected x86-64-v3 or later, or bf16");
@@ -115,7 +117,7 @@ static bool hasBf16(ProgramOp program) {
 
 namespace {
 
-/// The targets of equal models, by their numbers, and their copy of the
+/// The targets with equal models, by their numbers, and their copy of the
 /// program.
 struct TargetGroup {
   DeviceModel model;
@@ -125,7 +127,8 @@ struct TargetGroup {
 
 } // namespace
 
-/// What a program does not ask for does not tell models apart.
+/// Groups targets with equal models, ignoring options that this program does
+/// not use.
 static std::vector<TargetGroup> groupTargets(ModuleOp module,
                                              ArrayRef<Target> targets) {
   std::vector<TargetGroup> groups;
@@ -182,7 +185,7 @@ static CompileReport reportOf(const TargetPlan &plan,
 
 namespace {
 
-/// Plans commands and emits code of a program whose stages have run.
+/// Plans commands and emits code for a program after all stages.
 class PlanMaker {
 public:
   PlanMaker(ArrayRef<Target> targets, ArtifactParts &parts, KernelCache cache)
@@ -190,10 +193,10 @@ public:
     parts_.plans.resize(targets.size());
   }
 
-  /// For the targets of a group, whose commands are in `module`. A limit of 0
-  /// is none.
+  /// Makes the plans for the targets of a group, whose commands are in
+  /// `module`. A limit of 0 means none.
   llvm::Error make(ModuleOp module, const TargetGroup &group, int64_t limit);
-  /// Whether all plans are within the limit.
+  /// Checks that all plans are within the limit.
   llvm::Error checkLimit(int64_t limit) const;
 
 private:
@@ -204,7 +207,7 @@ private:
 
   ArrayRef<Target> targets_;
   ArtifactParts &parts_;
-  std::optional<CompileReport> tooLarge_; // the largest that does not fit
+  std::optional<CompileReport> tooLarge_; // the largest that exceeds it
   KernelCache cache_;
 };
 
@@ -238,7 +241,7 @@ llvm::Error PlanMaker::emit(PlannedProgram planned, const TargetGroup &group) {
   return llvm::Error::success();
 }
 
-/// Of the plans of a group the one that needs most: the longest code.
+/// The report of the plan in a group that needs most, due to the longest code.
 CompileReport PlanMaker::largest(const TargetGroup &group) const {
   CompileReport largest;
   for (size_t number : group.targets) {
@@ -249,7 +252,8 @@ CompileReport PlanMaker::largest(const TargetGroup &group) const {
   return largest;
 }
 
-/// To the next hundredth, so that a limit of that many is met.
+/// Rounds up to the next hundredth, so that this number as the limit would
+/// suffice.
 static std::string mebibytes(int64_t bytes) {
   return llvm::formatv("{0:F2} MiB", std::ceil(bytes / 10485.76) / 100);
 }
@@ -268,8 +272,9 @@ static llvm::Error doesNotFit(int64_t limit, const CompileReport &report,
       (isOneOfSeveral ? " for target " + report.target : ""));
 }
 
-/// Runs twice what must be so that all bytes, those of the code too, are within
-/// the limit, or as near to it as can be. `module` holds scheduled commands.
+/// Recomputes as much as is needed to keep all bytes, including the code,
+/// within the limit, or as near to it as possible. `module` holds scheduled
+/// commands.
 llvm::Error PlanMaker::makeWithin(ModuleOp module, const TargetGroup &group,
                                   int64_t limit) {
   auto predict = [&](ModuleOp trial) {
@@ -288,7 +293,7 @@ llvm::Error PlanMaker::makeWithin(ModuleOp module, const TargetGroup &group,
     report = largest(group);
     if (report.predicted() <= limit)
       return llvm::Error::success();
-    // With other code it would not fit either.
+    // Different code would not change that.
     if (fitted->bytes > limit)
       break;
   }
@@ -297,7 +302,7 @@ llvm::Error PlanMaker::makeWithin(ModuleOp module, const TargetGroup &group,
   return llvm::Error::success();
 }
 
-/// What one plan needs they all may have: so the largest of the smallest.
+/// The error names the plan that needs most: a limit for it suits all.
 llvm::Error PlanMaker::checkLimit(int64_t limit) const {
   return tooLarge_ ? doesNotFit(limit, *tooLarge_, parts_.plans.size() > 1)
                    : llvm::Error::success();
@@ -311,8 +316,8 @@ llvm::Error PlanMaker::make(ModuleOp module, const TargetGroup &group,
 
 //===-- artifacts ---------------------------------------------------------===//
 
-/// What does not depend on targets, of a program whose training stages have
-/// run.
+/// The parts that do not depend on targets, for a program after its training
+/// stages.
 static ArtifactParts partsOf(ProgramOp program, const CompileOptions &options) {
   ArtifactParts parts;
   parts.program = program;
@@ -331,7 +336,7 @@ static ModuleOp moduleOf(const TargetGroup &group, ModuleOp module) {
   return group.copy ? ModuleOp(*group.copy) : module;
 }
 
-/// Codegen for each group; the constants of all get their places.
+/// Runs codegen for each group, and assigns offsets to the constants of all.
 static LogicalResult runCodegen(ModuleOp module, ArrayRef<TargetGroup> groups,
                                 ArrayRef<Target> targets, PassWatcher *watcher,
                                 ConstantPlaces &constants) {
@@ -354,7 +359,7 @@ static llvm::Error stopped() {
       "the program does not compile; see the errors above");
 }
 
-/// All but the file, which `write` makes.
+/// Compiles everything but the file, which `write` writes.
 static llvm::Error
 compile(ModuleOp module, const CompileOptions &options,
         std::vector<CompileReport> *reports,
@@ -377,7 +382,7 @@ compile(ModuleOp module, const CompileOptions &options,
       return error;
   if (failed(verifySizes(module)) ||
       failed(runTraining(module, "", options.watcher)) ||
-      failed(verifyNames(module))) // Passes of plug-ins give names, too.
+      failed(verifyNames(module))) // Passes of plug-ins may add names.
     return stopped();
   ArtifactParts parts = partsOf(program, options);
   parts.indexLimits = std::move(indices);

@@ -1,4 +1,5 @@
-// Values of any number of lanes and counted loops on LLVM's IR builder.
+// Helpers on LLVM's IR builder for values with any number of lanes and for
+// counted loops.
 
 #include "codegen/cpu_builder.h"
 
@@ -65,7 +66,7 @@ BasicBlock *CpuBuilder::newBlock(const char *name) {
   return BasicBlock::Create(getContext(), name, GetInsertBlock()->getParent());
 }
 
-/// The loop itself, of at least one round: the test is at its end.
+/// Emits a loop of at least one iteration, with the test at its end.
 Values CpuBuilder::rotatedLoop(Value *begin, Value *end, int64_t step,
                                ArrayRef<Value *> initial, Body body) {
   BasicBlock *before = GetInsertBlock(), *inside = newBlock("loop");

@@ -1,4 +1,5 @@
-// Identities and the ops of sum, max and min; the tree over a vector's lanes.
+// The identities and operations of sum, max and min, and reductions across
+// lanes.
 
 #include "codegen/cpu_combine.h"
 
@@ -16,7 +17,7 @@ bool Combiner::isPlainSum() const {
   return kind == Reduction::sum && !isNarrowFloat(type);
 }
 
-/// The number that every other one beats: the lowest for max.
+/// The identity of max or min: the lowest or the highest number.
 static Constant *worst(CpuBuilder &b, Type *type, bool isMax) {
   if (type->isFloatingPointTy())
     return ConstantFP::getInfinity(type, /*Negative=*/isMax);
@@ -31,7 +32,7 @@ Value *Combiner::identity() {
   return worst(*b, accumulatorType, kind == Reduction::max);
 }
 
-/// A NaN wins over every number; the sign of zero is free.
+/// Joins two values. A NaN wins over every number; a zero may have either sign.
 Value *Combiner::join(Value *x, Value *y) {
   bool real = accumulatorType->isFloatingPointTy();
   if (kind == Reduction::sum)
@@ -51,8 +52,8 @@ Value *Combiner::add(Value *accumulator, Value *value) {
   return join(both[0], both[1]);
 }
 
-/// In each of x's and y's `groups` runs of lanes, the first half (or the
-/// second).
+/// Shuffle indices: the first half (or the second) of each of the `groups` runs
+/// of lanes in x, and with `both` also in y.
 static SmallVector<int> halves(unsigned lanes, unsigned groups, bool second,
                                bool both) {
   unsigned run = lanes / groups, half = run / 2;
@@ -64,8 +65,8 @@ static SmallVector<int> halves(unsigned lanes, unsigned groups, bool second,
   return picked;
 }
 
-/// Lanes of x and y in turn within each 128 bits: the low ones, or the high
-/// ones.
+/// Shuffle indices that interleave x and y within each block of 128 bits: its
+/// low lanes, or its high ones.
 static SmallVector<int> interleaved(unsigned lanes, unsigned block, bool high) {
   SmallVector<int> picked;
   for (unsigned first = 0; first < lanes; first += block)
@@ -76,7 +77,7 @@ static SmallVector<int> interleaved(unsigned lanes, unsigned block, bool high) {
   return picked;
 }
 
-/// Joins neighbours of a list so that each result holds the lanes of both.
+/// Joins pairs of neighbours in a list; each result has lanes of both.
 static void joinPairs(Combiner &combiner, CpuBuilder &b, Values &list,
                       ArrayRef<int> first, ArrayRef<int> second) {
   for (size_t i = 0; i < list.size() / 2; ++i) {
@@ -87,8 +88,8 @@ static void joinPairs(Combiner &combiner, CpuBuilder &b, Values &list,
   list.truncate(list.size() / 2);
 }
 
-/// A transposition that adds up as it goes. Up to four vectors meet by steps
-/// inside 128-bit blocks, which are cheap on every x86; then blocks meet.
+/// A transpose that adds along the way. First up to four vectors are combined
+/// within blocks of 128 bits, which is cheap on every x86; then across blocks.
 Value *Combiner::acrossLanes(ArrayRef<Value *> accumulators) {
   unsigned lanes = lanesOf(accumulators[0]),
            block = 128 / accumulatorType->getScalarSizeInBits();
@@ -103,8 +104,8 @@ Value *Combiner::acrossLanes(ArrayRef<Value *> accumulators) {
             interleaved(lanes, block, true));
   joinPairs(*this, *b, list, interleaved(lanes, block, false),
             interleaved(lanes, block, true));
-  // Now each vector has lanes / 4 blocks of four partial results; a group is
-  // the blocks of the same four.
+  // Each vector has lanes / 4 blocks of four partial results; a group is the
+  // blocks of the same four.
   unsigned groups = 1;
   while (list.size() > 1) {
     joinPairs(*this, *b, list, halves(lanes, groups, false, true),
@@ -130,7 +131,7 @@ Value *Combiner::oneByOne(ArrayRef<Value *> accumulators) {
   return all;
 }
 
-/// One vector: in the order in which the transposition above adds.
+/// Combines one vector in the order of the transpose above.
 Value *Combiner::acrossLanes(Value *accumulator) {
   unsigned lanes = lanesOf(accumulator),
            block = 128 / accumulatorType->getScalarSizeInBits();

@@ -1,6 +1,6 @@
-// Kernels into a few LLVM modules, which threads compile at the same time, and
-// their code into one blob. Which kernel goes where follows from the kernels
-// alone, so the bytes are the same on any machine.
+// Emits kernels into several LLVM modules, which threads compile in parallel,
+// and joins their code into one blob. The distribution depends only on the
+// kernels, so the bytes are the same on any machine.
 
 #include "codegen/cpu_emitter.h"
 
@@ -21,8 +21,7 @@
 using namespace llvm;
 using namespace gradus;
 
-/// LLVM names of functions: kernels may share names with nothing but
-/// themselves.
+/// The LLVM names of functions: names of kernels need not be unique.
 static std::string functionName(size_t index) {
   return "k" + std::to_string(index);
 }
@@ -38,7 +37,7 @@ static Function *declare(Module &module, CpuBuilder &b,
   function->addFnAttr(Attribute::NoUnwind);
   function->addFnAttr("prefer-vector-width",
                       std::to_string(b.target.vectorBits));
-  function->addFnAttr("no-builtins"); // No loop becomes a call of memset.
+  function->addFnAttr("no-builtins"); // Keeps loops from becoming memset.
   if (!b.target.tune.empty())
     function->addFnAttr("tune-cpu", b.target.tune);
   return function;
@@ -46,15 +45,16 @@ static Function *declare(Module &module, CpuBuilder &b,
 
 namespace {
 
-/// Functions of nests that a program has more than once: a pointer for each
-/// access, then the items. A module calls them wherever they are.
+/// Functions for nests that occur more than once in a program, with a pointer
+/// for each access, then the items, as arguments. A module can call those of
+/// other modules.
 class NestFunctions {
 public:
   NestFunctions(Module &module, CpuBuilder &builder, const SharedNests &nests)
       : nests(nests), module(module), b(builder) {}
 
   Function *operator[](unsigned number);
-  /// Emits one into this module; returns its instructions.
+  /// Emits a function into this module; returns its number of instructions.
   size_t emit(unsigned number);
 
   const SharedNests &nests;
@@ -141,7 +141,8 @@ private:
   plan::KernelOp kernel;
   Function *function;
   DenseMap<mlir::Value, Value *> scratch;
-  /// Where all scratch of a kernel of parts begins, and each buffer in it.
+  /// The start of a kernel's scratch, if it is split into parts, and the offset
+  /// of each buffer in it.
   Value *frame = nullptr;
   DenseMap<mlir::Value, int64_t> offsets;
 };
@@ -179,7 +180,7 @@ static Value *evaluate(CpuBuilder &b, mlir::AffineExpr expression,
              : quotient;
 }
 
-/// The largest or smallest of a map's results.
+/// The largest or smallest result of a map.
 static Value *emitLimit(CpuBuilder &b, mlir::AffineMap map,
                         Intrinsic::ID choose, ArrayRef<Value *> positions) {
   Value *limit = nullptr;
@@ -192,9 +193,9 @@ static Value *emitLimit(CpuBuilder &b, mlir::AffineMap map,
 
 //===-- kernels, piece by piece -------------------------------------------===//
 
-/// Scratch lies on the stack; arguments are read from the table where they are
-/// used, which keeps registers free between. What is not kept is read again
-/// behind each call.
+/// The address of a buffer. Scratch is on the stack; other addresses are loaded
+/// from the arguments at each use, which saves registers. If not `isKept`, the
+/// address is loaded again after each call.
 Value *KernelEmitter::pointerOf(mlir::Value buffer, bool isKept) {
   if (Value *own = scratch.lookup(buffer))
     return own;
@@ -223,7 +224,7 @@ void KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
   Nest nest = readNest(op, kernel.getSplit());
   if (auto shared = functions.nests.find(op))
     return callShared(*shared, nest, items);
-  // One item at a time: no tile has several.
+  // With one item at a time, no tile has several items.
   if (items.count == 1)
     nest.extents[nest.itemDim] = nest.itemLength;
   gradus::emitNest(
@@ -231,7 +232,8 @@ void KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
       [&](const Access &access) { return pointerOf(access.buffer); });
 }
 
-/// Hands over where each access begins, as the function counts from there.
+/// Calls the shared function with the start of each access, from which the
+/// function counts.
 void KernelEmitter::callShared(unsigned number, const Nest &nest,
                                const Items &items) {
   const Nest &form = functions.nests[number].nest;
@@ -280,15 +282,15 @@ void KernelEmitter::emitNests(const Ops &ops, const Items &items) {
 
 //===-- kernels of very many nests ----------------------------------------===//
 
-/// A function of a thousand nests, an unrolled layer, takes LLVM more than ten
-/// times what one of a hundred takes.
+/// LLVM needs more than ten times as long for a function with a thousand nests
+/// (an unrolled layer) as for one with a hundred.
 static constexpr size_t mostNests = 128;
 
 static bool isOfParts(plan::KernelOp kernel) {
   return nestsAndLoops(kernel.getBody().front()).size() > mostNests;
 }
 
-/// All scratch in one piece, so that parts can be told where it is.
+/// Allocates all scratch as one buffer, whose address is passed to the parts.
 void KernelEmitter::emitFrame() {
   int64_t size = 0;
   for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
@@ -310,7 +312,7 @@ void KernelEmitter::emitBody(const Items &items) {
     emitPart(Ops(rest.take_front(mostNests)), items);
 }
 
-/// Some of the nests as a function of their own, and its call.
+/// Emits some of the nests as a function of their own, and its call.
 void KernelEmitter::emitPart(const Ops &ops, const Items &items) {
   Function *part = declare(
       *function->getParent(), b,
@@ -330,7 +332,7 @@ void KernelEmitter::emitPart(const Ops &ops, const Items &items) {
   instructions += part->getInstructionCount();
 }
 
-/// A kernel of what indices decide holds that alone.
+/// Emits the op of a kernel with indices, which has no other ops.
 void KernelEmitter::emitIndexed() {
   auto pointer = [&](mlir::Value buffer) { return pointerOf(buffer); };
   for (auto op : kernel.getBody().getOps<plan::TakeOp>())
@@ -339,8 +341,8 @@ void KernelEmitter::emitIndexed() {
     emitAddAt(b, op, function->getArg(1), function->getArg(2), pointer);
 }
 
-/// All nests on all items, or, where they pass values through scratch or are
-/// repeated, on one item after the other.
+/// Runs each nest on all items or, if nests pass values through scratch or are
+/// in loops, all nests on one item after another.
 void KernelEmitter::emitItems() {
   Value *begin = function->getArg(1), *end = function->getArg(2);
   if (takesItemsTogether(kernel))
@@ -365,8 +367,8 @@ void KernelEmitter::emit() {
 
 namespace {
 
-/// Some of the kernels and functions of nests: a module of its own, so that a
-/// thread can compile it.
+/// Some of the kernels and nest functions, in a module that one thread
+/// compiles.
 struct Part {
   LLVMContext context;
   Module module{"kernels", context};
@@ -406,7 +408,7 @@ void Part::compile() {
 
 using Parts = std::vector<std::unique_ptr<Part>>;
 
-/// A rough measure of a nest's code: products are unrolled into tiles.
+/// A rough measure of a nest's code: contractions are unrolled into tiles.
 static size_t weightOf(plan::NestOp nest) {
   return nest.isElementwise() ? 1 : 3;
 }
@@ -424,7 +426,7 @@ struct Piece {
   size_t weight, number;
   bool isNest;
 
-  /// The heaviest first.
+  /// Orders by falling weight.
   bool operator<(const Piece &other) const {
     return std::tuple(other.weight, isNest, number) <
            std::tuple(weight, other.isNest, other.number);
@@ -433,7 +435,8 @@ struct Piece {
 
 } // namespace
 
-/// The heaviest first, each to the part that has the least.
+/// Distributes the kernels and functions, the heaviest first, each to the part
+/// with the least weight.
 static void fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels,
                       const SharedNests &nests) {
   std::vector<Piece> pieces;
@@ -470,7 +473,7 @@ static void compileParts(Parts &parts) {
     thread.join();
 }
 
-/// The parts' code in one blob.
+/// Joins the code of the parts into one blob.
 static Expected<CpuCode> joinParts(Parts &parts,
                                    ArrayRef<plan::KernelOp> kernels) {
   std::vector<ObjectBytes> objects;

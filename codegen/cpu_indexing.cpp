@@ -1,8 +1,8 @@
-// An index is checked before it becomes an address: nothing outside of a buffer
-// is touched, whatever the data say.
+// An index is checked before it is used as an address: no access is outside of
+// a buffer, whatever the data are.
 //
-// Sums go through all indices for the slices that they own and add in the order
-// of the indices, so the bits do not depend on how the slices are divided.
+// For sums, the owner of a slice scans all indices and adds in their order, so
+// the bits do not depend on how the slices are divided.
 
 #include "codegen/cpu_indexing.h"
 
@@ -14,7 +14,7 @@ using namespace gradus;
 
 namespace {
 
-/// A buffer of elements that lie one after the other.
+/// A buffer with contiguous elements.
 struct Elements {
   Elements(CpuBuilder &b, mlir::Value buffer, Value *pointer)
       : b(b), type(cast<mlir::ShapedType>(buffer.getType()).getElementType()),
@@ -64,8 +64,8 @@ private:
 
 } // namespace
 
-/// The place that index n of a row of the table means, counted from its front;
-/// anything outside stays outside.
+/// The index n of a row of the table, counted from the front; an index out of
+/// range stays so.
 Value *IndexedEmitter::placeOf(Value *row, Value *n) {
   Value *batch = b.CreateUDiv(row, number(sizes.outer));
   Value *index = indices.load(add(mul(batch, sizes.count), n));
@@ -74,7 +74,7 @@ Value *IndexedEmitter::placeOf(Value *row, Value *n) {
   return b.CreateSelect(b.CreateICmpSLT(index, number(0)), fromEnd, index);
 }
 
-/// The elements of a slice, a vector at a time, the last ones by themselves.
+/// Visits the elements of a slice, a vector at a time, the last ones singly.
 void IndexedEmitter::alongSlice(function_ref<void(Value *, unsigned)> visit) {
   unsigned lanes = b.target.vectorBits / result.memory->getScalarSizeInBits();
   int64_t whole = sizes.inner / lanes * lanes;
@@ -83,7 +83,7 @@ void IndexedEmitter::alongSlice(function_ref<void(Value *, unsigned)> visit) {
          [&](Value *iv) { visit(iv, 1); });
 }
 
-/// What stands where an index lies outside: NaN, or 0.
+/// The value for an index out of range: NaN, or 0.
 Value *IndexedEmitter::fill(unsigned lanes) {
   Constant *one = Constant::getNullValue(result.memory);
   if (result.memory->isFloatingPointTy())
@@ -134,7 +134,7 @@ void IndexedEmitter::addSlice(Value *to, Value *from) {
   });
 }
 
-/// Slices [low, high) of a row of the table.
+/// Sums slices [low, high) of a row of the table.
 void IndexedEmitter::sumRow(Value *row, Value *low, Value *high) {
   Value *first = mul(row, sizes.extent);
   b.loop(low, high, 1, [&](Value *place) {

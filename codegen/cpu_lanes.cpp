@@ -1,13 +1,13 @@
-// Vectors start at multiples of their lanes, so that a division by a divisor of
-// those gives lanes the same values in every vector.
+// Vectors start at multiples of their lanes. So a division by a divisor of the
+// lanes behaves alike in every vector.
 
 #include "codegen/cpu_lanes.h"
 
 using namespace mlir;
 using namespace gradus;
 
-/// Whether a number is a multiple of `by` for lane 0 of every vector along
-/// `dim`, and grows by one a lane.
+/// Whether a number is a multiple of `by` in lane 0 of every vector along
+/// `dim`, and grows by one per lane.
 static bool countsFromMultiple(const Nest &nest, const Linear &number,
                                unsigned dim, int64_t by) {
   bool multiple = number.terms.empty() && number.strides[dim] == 1 &&
@@ -17,7 +17,8 @@ static bool countsFromMultiple(const Nest &nest, const Linear &number,
   return multiple;
 }
 
-/// The divisor if the dimension occurs just once: (position ...) floordiv by.
+/// The divisor if the dimension occurs only once, as (position ...) floordiv
+/// by.
 static int64_t repeats(const Nest &nest, const Access &access, unsigned dim,
                        unsigned lanes) {
   int64_t by = 0;

@@ -57,8 +57,8 @@ struct NestMapping {
 /// The limits within which lanes are chosen.
 struct LaneOptions {
   unsigned group = kBlock; // threads
-  /// Points from which a nest gains nothing from threads that share one: where
-  /// lanes are neighbours, and where points are.
+  /// The number of points from which sharing points among threads gains
+  /// nothing: if lanes are neighbours, and if points are.
   int64_t enoughRows = 0, enoughPoints = 0;
   /// The number of tiles that the points should give, for all groups to have
   /// one.

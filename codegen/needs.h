@@ -78,7 +78,7 @@ private:
   }
 
   std::vector<Makers> makers_;
-  std::vector<unsigned> joinedTo_; // the number of the op it was merged into, or its own
+  std::vector<unsigned> joinedTo_; // another number of the same op, or its own
   std::vector<Ruler> rulers_;
   std::vector<unsigned> listed_; // the number of the last listing
   std::vector<unsigned> seen_;   // the number of the last walk that visited it

@@ -1,5 +1,5 @@
-// Places blocks with lifetimes in one arena: the packing problem of memory
-// planning, apart from graphs.
+// Packs blocks with lifetimes into one arena: memory planning without the
+// graph.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace gradus {
 
-/// Memory needed from command `begin` up to, not including, command `end`.
+/// A block that is live from command `begin` up to, not including, command
+/// `end`.
 struct Block {
   int64_t size; // bytes, a multiple of 64
   int64_t begin;
@@ -19,12 +20,14 @@ struct Packing {
   int64_t size = 0;             // of the arena
 };
 
-/// The largest sum of sizes alive at one command: no arena is smaller.
+/// The largest sum of sizes that are live at one command: the minimum of any
+/// arena.
 int64_t livenessBound(const std::vector<Block> &blocks);
 
-/// Offsets such that blocks alive together do not overlap. Greedy best fit in
-/// several orders, then a search that moves the blocks that stick out forward;
-/// stops at the bound. Same blocks, same offsets.
+/// Chooses offsets such that blocks that are live together do not overlap:
+/// greedy best fit in several orders, then a search that moves blocks which end
+/// last forward, until the bound is reached. The same blocks get the same
+/// offsets.
 Packing packBlocks(const std::vector<Block> &blocks);
 
 } // namespace gradus

@@ -1,5 +1,5 @@
-// How oneDNN wants to see the tensors of a call, asked from the library itself
-// at compile time. Where it is not at hand, tensors stay in row-major order.
+// Asks oneDNN at compile time for the layouts of a call. If the library is
+// missing, tensors stay in row-major order.
 #pragma once
 
 #include "codegen/library.h"
@@ -8,12 +8,13 @@ namespace gradus {
 
 const Library &oneDnn();
 
-/// Asks for the scratch of a call as it is; `free` lets the library choose the
-/// layouts of operands 0 and 1 and of the result, and changes them. Returns
-/// whether the library can do the call; without it, true and nothing changes.
+/// Asks for the scratch of a call as it is; with `free` the library also
+/// chooses the layouts of operands 0 and 1 and of the result, and the call is
+/// changed. Returns whether the library supports the call; without the library,
+/// true, with no change.
 bool askOneDnn(LibraryCall &call, bool free);
 
-/// Whether the library is at hand.
+/// Whether the library was found.
 bool hasOneDnn();
 
 } // namespace gradus

@@ -5,8 +5,8 @@
 
 namespace gradus {
 
-/// Puts ops behind what makes their operands, as mlir::sortTopologically does
-/// and in the same order, in time that grows with the block.
+/// Sorts the ops behind the defining ops of their operands, in the same order
+/// as mlir::sortTopologically does, in linear time.
 void sortByOperands(mlir::Block &block);
 
 } // namespace gradus

@@ -1,4 +1,4 @@
-// The passes of codegen; declared in passes.td, ordered in pipeline.cpp.
+// The passes of codegen, declared in passes.td and ordered in pipeline.cpp.
 #pragma once
 
 #include "codegen/plan.h"

@@ -1,4 +1,4 @@
-// The stages of codegen that change the graph, for a device.
+// The stages of codegen that transform the graph for a device.
 #pragma once
 
 #include "codegen/target.h"
@@ -21,8 +21,8 @@ void buildCodegenPipeline(mlir::OpPassManager &manager,
 /// Registers the pipeline `codegen` for gradus-opt.
 void registerCodegenPipeline();
 
-/// Registers every dialect, pass and pipeline, once: for gradus-opt and where
-/// passes are asked for by name. Exported by libgradus_compiler.so.
+/// Registers every dialect, pass and pipeline, once, for gradus-opt and for
+/// callers that name passes. Exported by libgradus_compiler.so.
 __attribute__((visibility("default"))) void
 registerCompiler(mlir::DialectRegistry &registry);
 

@@ -1,5 +1,5 @@
-// What a nest may hold: the scalar ops and the types of elements that every
-// emitter has code for. `plan.nest` verifies it, and emitters ask again, as
+// The scalar ops and element types that a nest may contain, for which every
+// emitter has code. `plan.nest` verifies this, and emitters check again, since
 // passes run without verifiers. tests/codegen/plan_ops_test.cpp emits each op
 // for each device.
 #pragma once
@@ -19,11 +19,11 @@ bool isFree(mlir::Operation &op);
 /// f16, bf16, f32, f64 and integers of 1, 8, 16, 32 and 64 bits.
 bool isElementType(mlir::Type type);
 
-/// What a nest holds that it may not, in words ("holds op 'math.cbrt', ...");
-/// empty if nothing.
+/// Describes the unsupported contents of a nest ("holds op 'math.cbrt', ...");
+/// empty if there are none.
 std::string unsupportedIn(plan::NestOp nest);
 
-/// The same of all nests of a kernel, and of its arguments.
+/// Checks all nests of a kernel, and its arguments.
 llvm::Error checkKernel(plan::KernelOp kernel);
 
 } // namespace gradus

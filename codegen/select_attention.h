@@ -1,5 +1,5 @@
-// Gives attention to a library that has it in 16 bits: on cards, where the
-// recipe computes in 16 bits.
+// Replaces attention by calls of a library that supports it in 16 bits: on
+// GPUs, if the recipe computes in 16 bits.
 #pragma once
 
 #include "codegen/library.h"
@@ -11,23 +11,23 @@ class AttentionSelection {
 public:
   AttentionSelection(const Library &library, GraphOp graph);
 
-  /// How large attention or a gradient of it is that the library can take;
-  /// nothing for all other ops. Asked for in the graph's order, as a gradient
-  /// goes to the library only if its attention went.
+  /// The size of attention or its gradient if the library supports it; nothing
+  /// for other ops. It must be called in the graph's order, as a gradient goes
+  /// to the library only if its attention did.
   std::optional<ProductSize> sizeOf(mlir::Operation *op) const;
 
-  /// Replaces it by a call, which takes and gives tensors as projections have
-  /// them: `[N, T, H, D]`.
+  /// Replaces the op by a call, with tensors in the layout of the projections:
+  /// `[N, T, H, D]`.
   plan::LibraryOp select(mlir::Operation *op);
 
-  /// Once all are selected: what was widened for views of it and rounded again
-  /// stays as it is, and what the calls replace goes.
+  /// Cleans up after all calls were selected: removes conversions to f32 and
+  /// back around reshapes and transposes, and erases the replaced ops.
   void tidy();
 
 private:
   plan::LibraryOp select(AttentionOp op);
   plan::LibraryOp select(AttentionBackwardOp op);
-  /// The call whose gradient this is; null: there is none.
+  /// The call whose gradient this is; null if there is none.
   plan::LibraryOp forwardOf(AttentionBackwardOp op) const;
   void roundBeforeViews(mlir::Block &block) const;
   mlir::Value operand(mlir::OpBuilder &builder, mlir::Value value) const;
@@ -43,9 +43,9 @@ private:
   const Library &library_;
   GraphOp graph_;
   mlir::Type narrow_; // null: the recipe computes in f32
-  /// What went to the library, and its call, by the logsumexp.
+  /// Each attention that went to the library and its call, by the logsumexp.
   llvm::DenseMap<mlir::Value, std::pair<AttentionOp, plan::LibraryOp>> calls_;
-  /// Masks as the library takes them, by what the graph has.
+  /// The masks in the library's form, by the graph's.
   llvm::DenseMap<mlir::Value, mlir::Value> masks_;
 };
 

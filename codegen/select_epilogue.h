@@ -1,5 +1,5 @@
-// What goes into one call with a product: the ops behind it, or beside it, that
-// a library computes on its way.
+// Fuses ops after, or beside, a matmul or convolution into the library call
+// that computes it.
 #pragma once
 
 #include "codegen/library.h"
@@ -8,36 +8,36 @@
 
 namespace gradus {
 
-/// A product that the library could compute: what it reads and gives, how large
-/// it is.
+/// A matmul or convolution that the library could compute: its operands, its
+/// results and its size.
 struct Candidate {
-  mlir::Operation *product; // a matmul or a convolution
-  mlir::Operation *op;      // where the call goes
+  mlir::Operation *product; // the matmul or convolution
+  mlir::Operation *op;      // the insertion point of the call
   LibraryCall call;
   llvm::SmallVector<mlir::Value> operands;
-  mlir::Value result; // perhaps a view of what the call gives
-  mlir::Value second; // null: the call gives one result
+  mlir::Value result; // possibly a view of the call's result
+  mlir::Value second; // null: the call has one result
   ProductSize size;
 
   explicit Candidate(mlir::Operation *product)
       : product(product), op(product), result(product->getResult(0)) {}
 
-  /// The call gives what comes behind its result so far.
+  /// Extends the call by the op that defines `next`.
   void continueWith(mlir::Value next) {
     result = next;
     op = next.getDefiningOp();
   }
-  /// Of the call's result: the product's shape.
+  /// The type of the call's result, which has the shape of `product`'s.
   mlir::RankedTensorType type() const;
 };
 
-/// The ops that may go with a product.
+/// The ops that may be fused into a call.
 enum class Epilogues { none, bias, all };
-/// The result is empty if no epilogues have this name.
+/// Returns nothing for other names.
 std::optional<Epilogues> epiloguesOf(llvm::StringRef name);
 
-/// Takes into the call what the library can do of it, and tells the library the
-/// types. `accepts` says which types it may round to.
+/// Fuses what the library supports into the call, and sets its types. `accepts`
+/// tells the types to which results may be rounded.
 void takeEpilogue(Candidate &found, const Library &library, Epilogues epilogues,
                   llvm::function_ref<bool(mlir::Type)> accepts);
 

@@ -1,5 +1,5 @@
-// Nests that say the same but for where their buffers begin: the steps of a
-// recurrent layer above all. Machine code of them is made once and called.
+// Finds nests that differ only in the offsets of their buffers, above all the
+// steps of a recurrent layer. Their machine code is emitted once and called.
 #pragma once
 
 #include "codegen/nest_access.h"
@@ -9,12 +9,12 @@
 
 namespace gradus {
 
-/// Whether a kernel runs each of its nests on all items at once, and not all
-/// nests on one item after the other.
+/// Whether a kernel runs each nest on all items before the next nest, rather
+/// than all nests item by item.
 bool takesItemsTogether(plan::KernelOp kernel);
 
-/// What equal nests have in common. Places count from a pointer for each
-/// access; what is left of an offset says how it is aligned.
+/// The form that equal nests share. Their accesses count from a pointer for
+/// each access; the offset that is kept only tells its alignment.
 struct SharedNest {
   Nest nest;
   bool oneItem = false;
@@ -22,17 +22,17 @@ struct SharedNest {
   bool operator==(const SharedNest &other) const;
 };
 
-/// The equal nests of some kernels.
+/// Groups the equal nests of some kernels.
 class SharedNests {
 public:
   explicit SharedNests(llvm::ArrayRef<plan::KernelOp> kernels);
 
-  /// The number of what is worth a function of its own; none for a nest that
-  /// there is once, or that one item after the other runs and that is not often
-  /// in its kernel.
+  /// The number of the function to call for a nest, or nothing if the code is
+  /// emitted inline: for a nest that occurs once, or that runs item by item and
+  /// occurs only a few times in its kernel.
   std::optional<unsigned> find(plan::NestOp op) const;
   const SharedNest &operator[](unsigned number) const { return all[number]; }
-  /// The numbers of all that is, in order.
+  /// The numbers of all functions in order.
   llvm::SmallVector<unsigned> functions() const;
 
 private:

@@ -1,5 +1,5 @@
-// How large tensors may be. Sizes come from users (`inputs.dims`), so that
-// their products are checked here, before anything else computes with them.
+// Limits the size of tensors. Sizes come from users (`inputs.dims`), so their
+// products are checked here before anything else computes with them.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -9,14 +9,14 @@
 
 namespace gradus {
 
-/// The most bytes of one tensor: 4 TiB. Sums and products of the sizes of such
-/// tensors, as costs and offsets need them, fit 64 bits.
+/// The maximum bytes of one tensor: 4 TiB. Sums and products of the sizes of
+/// such tensors, as in costs and offsets, fit 64 bits.
 constexpr int64_t kMostTensorBytes = int64_t{1} << 42;
 
-/// Bytes of a tensor; nothing where they are more than kMostTensorBytes.
+/// The bytes of a tensor; nothing if they exceed kMostTensorBytes.
 std::optional<int64_t> checkedBytes(mlir::ShapedType type);
 
-/// Refuses a module with a larger tensor: an error at its op, with its size.
+/// Reports an error for each op with a larger tensor, with its size.
 mlir::LogicalResult verifySizes(mlir::ModuleOp module);
 
 } // namespace gradus

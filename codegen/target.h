@@ -1,5 +1,5 @@
-// What a plan is made for: a device, what passes may ask of it, and how its
-// code is emitted.
+// The target of a plan: a device, the options that it gives to passes, and the
+// emitter of its code.
 #pragma once
 
 #include "codegen/cpu_target.h"
@@ -12,10 +12,10 @@
 
 namespace gradus {
 
-/// A device as passes are told of it: by their options, which are a CPU's as
-/// they stand in passes.td. Targets with equal models run the same commands:
-/// their plans differ in machine code alone. What passes take to be the same on
-/// all devices is a constant of theirs.
+/// A device as seen by passes: their options, whose defaults in passes.td are
+/// those of a CPU. Targets with equal models run the same commands; their plans
+/// differ only in machine code. What passes assume for all devices is a
+/// constant of theirs.
 struct DeviceModel {
   SelectOptions select;
   FuseOptions fuse;
@@ -31,7 +31,7 @@ struct DeviceModel {
 };
 
 struct Target {
-  std::string name; // as asked for; "cuda" for all GPUs
+  std::string name; // as requested; "cuda" for all GPUs
   DeviceModel model;
   std::variant<CpuTarget, GpuTarget> code;
 
@@ -40,18 +40,19 @@ struct Target {
 
 /// The parts of a step that libraries compute.
 struct LibraryUse {
-  /// The products: "auto" (those they are faster with), "never" or "always".
+  /// For matmul and convolution: "auto" (if the library is faster), "never" or
+  /// "always".
   std::string products = "auto";
-  /// The epilogues of products on GPUs: "all", "bias" or "none".
+  /// The epilogues of library calls on GPUs: "all", "bias" or "none".
   std::string epilogues = "all";
 };
 
-/// A target by its name: see cpuTarget and gpuTarget.
+/// Finds a target by its name: see cpuTarget and gpuTarget.
 llvm::Expected<Target> findTarget(llvm::StringRef name,
                                   const LibraryUse &libraries = {});
 
-/// Those of several names, each once. GPUs are one target: the same plan runs
-/// on all of them, the emulated one too.
+/// Finds the targets of several names, without duplicates. GPUs are one target:
+/// the same plan runs on all of them, and on the emulated GPU.
 llvm::Expected<std::vector<Target>>
 findTargets(llvm::ArrayRef<std::string> names,
             const LibraryUse &libraries = {});

@@ -1,5 +1,5 @@
-// How a program runs on a target: the commands of its graphs, where their
-// values lie, and the code of their kernels.
+// The plan of a program for a target: the commands of its graphs, the memory of
+// their values, and the code of their kernels.
 #pragma once
 
 #include "codegen/cpu_emitter.h"
@@ -13,7 +13,7 @@ namespace gradus {
 
 /// A program as commands. Targets with equal models share one.
 struct PlannedProgram {
-  mlir::OwningOpRef<mlir::ModuleOp> module; // empty: someone else's
+  mlir::OwningOpRef<mlir::ModuleOp> module; // empty: owned by others
   std::vector<GraphOp> graphs;              // in the program's order
   std::vector<GraphMemory> memory;          // of each graph
   std::vector<plan::KernelOp> kernels;
@@ -24,7 +24,7 @@ struct TargetPlan {
   std::shared_ptr<const PlannedProgram> program;
   std::variant<CpuCode, GpuImages> code; // of `program->kernels`
 
-  /// Bytes of what one device loads.
+  /// The bytes of code that one device loads.
   int64_t codeBytes() const;
 };
 

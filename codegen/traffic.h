@@ -1,6 +1,6 @@
-// Bytes that commands move to and from memory: of each buffer what is read and
-// written of it, once, however often. Expected times and rates are made of
-// them.
+// Estimates the bytes that commands move to and from memory: each byte of a
+// buffer counts once when it is read and once when it is written. Expected
+// times and rates are computed from it.
 #pragma once
 
 #include "codegen/gpu_model.h"

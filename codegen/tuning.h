@@ -1,4 +1,4 @@
-// Algorithms of libraries that were measured to be the fastest.
+// The fastest algorithms of libraries, as measured.
 #pragma once
 
 #include <map>
@@ -7,12 +7,13 @@
 
 namespace gradus {
 
-/// As artifact::LibraryChoice has it.
+/// Corresponds to artifact::LibraryChoice.
 struct TunedAlgorithm {
   std::string card, library, algorithm;
 };
 
-/// At most one a card for each call, by its text (runtime/library_text.h).
+/// The algorithms of each call, at most one per GPU, by the call's text
+/// (runtime/library_text.h).
 using Tuning = std::map<std::string, std::vector<TunedAlgorithm>>;
 
 } // namespace gradus
