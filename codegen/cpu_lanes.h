@@ -5,7 +5,7 @@
 
 namespace gradus {
 
-/// How the element of an access moves along one dimension, in the cases that
+/// The step of an access's element along one dimension, in the cases that
 /// vectors can exploit.
 struct LaneStep {
   enum Kind {

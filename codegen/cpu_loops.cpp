@@ -1,9 +1,10 @@
-// Loops over the parallel dimensions hold tiles: some positions computed
-// together. In a tile, loops over the reduced dimensions carry one accumulator
-// for each position and combined value; then the `then` region runs on those.
+// Loops over the parallel dimensions contain tiles, whose positions are
+// computed together. In a tile, loops over the reduced dimensions carry one
+// accumulator for each position and combined value; then the `then` region runs
+// on those.
 //
-// Every element sees its reduced points in the same order whatever tile it
-// falls in, so its bits do not depend on how items are divided.
+// Every element combines its reduced points in the same order in any tile, so
+// its bits do not depend on how items are divided.
 
 #include "codegen/cpu_loops.h"
 
@@ -25,18 +26,18 @@ public:
   void emit() { parallelLoops(0); }
 
 private:
-  // Along parallel dimensions.
+  // Parallel dimensions:
   void parallelLoops(unsigned dim);
   void itemLoops(unsigned dim);
   void fixedLoops(unsigned dim, Value *origin, int64_t extent);
   void step(unsigned dim, Value *at, int64_t size, Value *limit = nullptr);
-  // A tile.
+  // Tiles:
   void emitTile();
   SmallVector<Instance> instancesOf(unsigned first, unsigned last);
   Value *firstLanes(Value *count, unsigned lanes);
   void addLanes(Instance &instance, unsigned dim, int64_t offset, int64_t size);
   void finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators);
-  // Along reduced dimensions.
+  // Reduced dimensions:
   Values reduce(ArrayRef<Instance> instances);
   Values reduceLoops(unsigned dim, ArrayRef<Instance> instances,
                      ArrayRef<Value *> carried);
@@ -51,8 +52,8 @@ private:
   bool isVectorReduced() const {
     return tiling.vectorDim >= 0 && nest.isReduced(tiling.vectorDim);
   }
-  /// Accumulators per instance for a reduced vector dimension: independent
-  /// chains.
+  /// The number of accumulators per instance for a reduced vector dimension,
+  /// which are independent chains.
   unsigned chains() const {
     return isVectorReduced() ? tiling.sizes[tiling.vectorDim] / tiling.lanes
                              : 1;
@@ -66,10 +67,8 @@ private:
   Position position;
   NestMemory memory;
   SmallVector<int64_t> sizes; // of the current tile
-  Value *laneLimit =
-      nullptr; // where the vector dimension ends, if only known at run time
-  SmallVector<bool>
-      bound; // dimensions whose loop stands around, a position at a time
+  Value *laneLimit = nullptr; // the end of the vector dimension if not constant
+  SmallVector<bool> bound;    // dimensions of the loops around, per position
   SmallVector<Combiner> combiners;
 };
 
@@ -107,7 +106,7 @@ void NestEmitter::parallelLoops(unsigned dim) {
   memory.release(hoisted);
 }
 
-/// The dimension that items divide.
+/// Loops over the dimension that is divided into items.
 void NestEmitter::itemLoops(unsigned dim) {
   Value *length = b.getInt64(nest.itemLength);
   Value *begin = b.CreateNSWMul(items.begin, length);
@@ -128,7 +127,7 @@ void NestEmitter::itemLoops(unsigned dim) {
          [&](Value *iv) { step(dim, iv, single, vector ? end : nullptr); });
 }
 
-/// A known number of positions: whole tiles, then one for the rest.
+/// Loops over a constant number of positions: whole tiles, then a rest.
 void NestEmitter::fixedLoops(unsigned dim, Value *origin, int64_t extent) {
   int64_t size = std::min(tiling.sizes[dim], extent),
           whole = extent / size * size;
@@ -151,7 +150,8 @@ void NestEmitter::step(unsigned dim, Value *at, int64_t size, Value *limit) {
 
 //===-- tiles -------------------------------------------------------------===//
 
-/// Lanes [offset, offset + lanes) of a vector dimension of which `size` exist.
+/// Sets the lanes [offset, offset + lanes) of a vector dimension with `size`
+/// positions.
 void NestEmitter::addLanes(Instance &instance, unsigned dim, int64_t offset,
                            int64_t size) {
   if (offset + tiling.lanes > size) {
@@ -169,7 +169,7 @@ Value *NestEmitter::firstLanes(Value *count, unsigned lanes) {
   return b.CreateICmpULT(b.iota(lanes), b.splat(count, lanes));
 }
 
-/// All positions of the tile along dimensions [first, last).
+/// The positions of the tile along dimensions [first, last).
 SmallVector<Instance> NestEmitter::instancesOf(unsigned first, unsigned last) {
   SmallVector<Instance> all = {Instance{SmallVector<int64_t>(nest.dims(), 0)}};
   for (unsigned dim = first; dim < last; ++dim) {
@@ -205,8 +205,8 @@ void NestEmitter::emitTile() {
   position.vectorDim = before.vectorDim;
 }
 
-/// Runs the `then` region on every position and stores what it yields, after
-/// all reads.
+/// Runs the `then` region on every position and stores the results after all
+/// reads.
 void NestEmitter::finish(ArrayRef<Instance> instances,
                          ArrayRef<Value *> accumulators) {
   SmallVector<Values> results;
@@ -254,8 +254,8 @@ Values NestEmitter::reduceLoops(unsigned dim, ArrayRef<Instance> instances,
                         : results;
 }
 
-/// One round of the innermost loop: all unrolled reduced points of all
-/// positions. Accumulators lie by chain, then position, then value.
+/// One iteration of the innermost loop: all unrolled reduced points of all
+/// positions. Accumulators are ordered by chain, then position, then value.
 Values NestEmitter::accumulate(ArrayRef<Instance> instances,
                                ArrayRef<Value *> carried) {
   memory.forget();
@@ -277,7 +277,7 @@ Values NestEmitter::accumulate(ArrayRef<Instance> instances,
   return results;
 }
 
-/// The accumulators of one position with one reduced point (a lane) more.
+/// Adds one reduced point (a lane) to the accumulators of one position.
 Values NestEmitter::accumulateAt(const Instance &at,
                                  ArrayRef<Value *> carried) {
   Values arguments, sums;
@@ -302,8 +302,8 @@ mlir::Value NestEmitter::yielded(unsigned i) const {
   return nest.map().front().getTerminator()->getOperand(i);
 }
 
-/// Whether lanes that no element was read for add nothing to a sum: elements
-/// there are zeros, and so are their products.
+/// Whether masked lanes add nothing to a sum: the elements that are read there
+/// are zeros, and so are their products.
 bool NestEmitter::isZeroInMaskedLanes(mlir::Value value) const {
   if (auto argument = dyn_cast<mlir::BlockArgument>(value)) {
     const Access &access = nest.inputs[argument.getArgNumber()];
@@ -317,7 +317,7 @@ bool NestEmitter::isZeroInMaskedLanes(mlir::Value value) const {
                       [&](mlir::Value v) { return isZeroInMaskedLanes(v); });
 }
 
-/// Adds up the chains and lanes of a reduced vector dimension. Positions along
+/// Combines the chains and lanes of a reduced vector dimension. Positions along
 /// the tiling's `finishDim` become the lanes of new vectors.
 void NestEmitter::combineLanes(SmallVector<Instance> &instances,
                                Values &accumulators) {
@@ -352,7 +352,8 @@ void NestEmitter::combineLanes(SmallVector<Instance> &instances,
   accumulators = std::move(newAccumulators);
 }
 
-/// The lane sums of `present` positions along finishDim, from instance `first`.
+/// Gathers the lane sums of `present` positions along finishDim, from instance
+/// `first` on, into a vector.
 Value *NestEmitter::gather(ArrayRef<Instance> instances,
                            ArrayRef<Value *> accumulators, unsigned first,
                            unsigned value, int64_t present) {

@@ -1,5 +1,5 @@
-// Polynomials. Coefficients are those of Cephes (Moshier), of Eigen's rational
-// tanh and erf for f32, and of Cody (1969) for erf in f64.
+// Polynomial approximations. The coefficients are those of Cephes (Moshier), of
+// Eigen's rational tanh and erf for f32, and of Cody (1969) for erf in f64.
 
 #include "codegen/cpu_math.h"
 
@@ -11,7 +11,7 @@ using namespace gradus;
 
 namespace {
 
-/// A value with the operators of arithmetic.
+/// A value with arithmetic operators.
 struct Real {
   CpuBuilder *b;
   Value *v;
@@ -33,7 +33,7 @@ struct Real {
   Value *operator<(Real y) const { return b->CreateFCmpOLT(v, y.v); }
   Value *operator>(Real y) const { return b->CreateFCmpOGT(v, y.v); }
   Value *operator==(Real y) const { return b->CreateFCmpOEQ(v, y.v); }
-  /// This where `condition`, else `other`.
+  /// Selects this value if `condition` holds, else `other`.
   Real when(Value *condition, Real other) const {
     return with(b->CreateSelect(condition, v, other.v));
   }
@@ -64,13 +64,13 @@ Real polynomial(Real x, ArrayRef<double> coefficients) {
   return sum;
 }
 
-/// x limited to [low, high]; NaN stays.
+/// Clamps x to [low, high]; NaN stays.
 Real clamp(Real x, double low, double high) {
   Real above = x(low).when(x < x(low), x);
   return x(high).when(above > x(high), above);
 }
 
-/// x * 2^n for n within the exponents of the type.
+/// x * 2^n for n within the exponent range of the type.
 Real scale(Real x, Real n) {
   Value *shift = x.b->CreateShl(n.toInteger(), x.integer(x.mantissa()));
   return x.fromBits(x.b->CreateAdd(x.bits(), shift));
@@ -177,7 +177,7 @@ Real logarithm(Real x) {
   return x(nan).when(x < x(-tiny), y);
 }
 
-/// log(u) x / (u - 1) with u = 1 + x makes good for the rounding of u (Kahan).
+/// log(u) x / (u - 1) with u = 1 + x compensates the rounding of u (Kahan).
 Real logarithm1p(Real x) {
   Real u = x + x(1), y = logarithm(u) * (x / (u - x(1)));
   y = x.when(u == x(1), y);
@@ -192,7 +192,7 @@ Real tanh32(Real x) {
                           4.89352455891786e-03});
   Real q = polynomial(z, {1.19825839466702e-06, 1.18534705686654e-04,
                           2.26843463243900e-03, 4.89352518554385e-03});
-  // Where 1 is as near as the fraction, 1 itself, so that its slope ends in 0.
+  // Large |x| give exactly 1, so that the gradient becomes 0.
   Real y = x(1).copySign(x).when(x.abs() > x(8.2), (t * p) / q);
   return x.when(x.abs() < x(0.0004), y);
 }
@@ -245,7 +245,7 @@ constexpr double quarterTurn64[] = {2 * 7.85398125648498535156e-1,
                                     2 * 3.77489470793079817668e-8,
                                     2 * 2.69515142907905952645e-15};
 
-/// x = q pi/2 + r, in three steps so that little is lost up to |x| of
+/// x = q pi/2 + r, reduced in three steps to be precise for |x| up to
 /// thousands.
 struct Quadrant {
   Value *q;
@@ -317,8 +317,8 @@ Real atanTail(Real x) {
   return z * (p / q) * x;
 }
 
-/// Near 1 by atan x = pi/4 + atan((x - 1) / (x + 1)), far from it by
-/// atan x = pi/2 - atan(1 / x).
+/// Near 1 uses atan x = pi/4 + atan((x - 1) / (x + 1)), for large x atan x =
+/// pi/2 - atan(1 / x).
 Real arcTangent(Real x) {
   Real a = x.abs(), one = x(1);
   Value *far = a > x(2.41421356237309504880);
@@ -337,13 +337,13 @@ Real arcCosine(Real x) {
   return x(2) * arcTangent(((x(1) - x) / (x(1) + x)).squareRoot());
 }
 
-/// log(2 x) where x is so large that twice as much may be infinite, else the
-/// usual formula's value.
+/// log(2 x) for x so large that squares may overflow, else the value of the
+/// usual formula.
 Real orLogOfTwice(Real x, Real usual) {
   return (logarithm(x) + x(0.693147180559945309417)).when(x > x(1e18), usual);
 }
 
-/// log(1 + a + a^2 / (1 + sqrt(1 + a^2))), its last term written so that
+/// log(1 + a + a^2 / (1 + sqrt(1 + a^2))), with the last term rewritten so that
 /// squares do not overflow.
 Real areaSine(Real x) {
   Real a = x.abs(), inverse = x(1) / a;
@@ -362,7 +362,7 @@ Real areaTangent(Real x) {
   return (x(0.5) * logarithm1p((a + a) / (x(1) - a))).copySign(x);
 }
 
-/// Of f64, where the product y log x keeps its digits.
+/// pow for f64, which is precise enough for the product y log x.
 Real pow64(Real x, Real y) {
   CpuBuilder &b = *x.b;
   Real size = exponential(y * logarithm(x.abs()));

@@ -1,4 +1,4 @@
-// Addresses, guards, and the instruction that fits each access.
+// Emits addresses, guards, and the best instruction for each access.
 
 #include "codegen/cpu_memory.h"
 
@@ -27,7 +27,7 @@ bool NestMemory::variesByLane(const Access &access) const {
 
 //===-- numbers -----------------------------------------------------------===//
 
-/// offset + sum strides * position of lane 0, without the terms.
+/// offset + sum strides * position in lane 0, without the terms.
 Value *NestMemory::uniformPart(const Linear &linear, const Instance &at) {
   Value *sum = b.getInt64(0);
   for (unsigned dim = 0; dim < nest.dims(); ++dim)
@@ -41,7 +41,7 @@ Value *NestMemory::uniformPart(const Linear &linear, const Instance &at) {
   return b.CreateNSWAdd(sum, b.getInt64(constant));
 }
 
-/// What lanes add to that, as 32-bit integers; null if nothing.
+/// The additional part of each lane, as 32-bit integers; null if none.
 Value *NestMemory::lanePart(const Linear &linear, const Instance &at) {
   if (position.lanes == 1 || linear.strides[position.vectorDim] == 0)
     return nullptr;
@@ -50,7 +50,7 @@ Value *NestMemory::lanePart(const Linear &linear, const Instance &at) {
       iota, b.integer(iota->getType(), linear.strides[position.vectorDim]));
 }
 
-/// i64 if it is the same in all lanes, else a vector of i32.
+/// x + y: i64 if both are the same in all lanes, else a vector of i32.
 static Value *sum(CpuBuilder &b, Value *x, Value *y) {
   auto isVector = [](Value *v) { return v->getType()->isVectorTy(); };
   if (isVector(x) == isVector(y))
@@ -89,7 +89,7 @@ static Value *floorRemainder(CpuBuilder &b, Value *x, int64_t y) {
   return b.CreateSub(x, b.CreateMul(floorDivide(b, x, y), b.integer(type, y)));
 }
 
-/// A division or remainder by a constant.
+/// Evaluates a division or remainder by a constant.
 Value *NestMemory::evaluate(AffineExpr expression, const Instance &at) {
   auto both = cast<mlir::AffineBinaryOpExpr>(expression);
   Value *x = evaluate(flatten(both.getLHS(), nest.dims()), at);
@@ -116,7 +116,7 @@ Value *NestMemory::holds(const Condition &condition, const Instance &at) {
   auto predicate = condition.equality ? CmpInst::ICMP_EQ : CmpInst::ICMP_SGE;
   Value *lanes = lanePart(condition.value, at);
   if (lanes && condition.value.terms.empty()) {
-    // A constant vector against one number: a single comparison.
+    // A constant vector against a uniform limit needs only one comparison.
     Value *limit = b.CreateNeg(uniformPart(condition.value, at));
     return b.CreateICmp(
         predicate, lanes,
@@ -131,7 +131,7 @@ static bool isTrue(Value *condition) {
   return constant && constant->isAllOnesValue();
 }
 
-/// Null where the element is always read.
+/// The guard of an access; null if the element is always read.
 Value *NestMemory::guard(const Access &access, const Instance &at) {
   Value *all = nullptr;
   for (const Condition &condition : access.guard) {
@@ -145,7 +145,7 @@ Value *NestMemory::guard(const Access &access, const Instance &at) {
   return all;
 }
 
-/// The lanes to touch, null for all.
+/// The lanes to access; null for all.
 Value *NestMemory::mask(Value *guard, const Instance &at) {
   if (!guard)
     return at.mask;
@@ -155,8 +155,8 @@ Value *NestMemory::mask(Value *guard, const Instance &at) {
 
 //===-- addresses ---------------------------------------------------------===//
 
-/// Of lane 0, from what the terms do not say: the moving part is computed once
-/// for all instances.
+/// The address in lane 0. The part that depends on the loops is computed once
+/// for all instances, the terms for each.
 Value *NestMemory::address(const Access &access, const Instance &at) {
   Type *type = memoryType(b, access.element);
   Value *&base = bases[&access.place];
@@ -179,7 +179,7 @@ Value *NestMemory::address(const Access &access, const Instance &at) {
   return address;
 }
 
-/// One a lane.
+/// The address of each lane.
 Value *NestMemory::addresses(const Access &access, const Instance &at) {
   Value *lanes = lanePart(access.place, at);
   Value *offsets =
@@ -200,7 +200,7 @@ static Align alignmentOf(Type *type) {
   return Align(type->getScalarSizeInBits() / 8);
 }
 
-/// Somewhere to read zeros from.
+/// The address of a constant zero.
 static Value *zeros(CpuBuilder &b) {
   Module &module = *b.GetInsertBlock()->getModule();
   if (GlobalVariable *made = module.getGlobalVariable("zeros", true))
@@ -210,7 +210,8 @@ static Value *zeros(CpuBuilder &b) {
                             Constant::getNullValue(type), "zeros");
 }
 
-/// Outside its guard it reads a zero of ours, so no branch is needed.
+/// Reads one element. If the guard fails it reads a constant zero instead,
+/// which needs no branch.
 Value *NestMemory::readOne(const Access &access, const Instance &at) {
   Type *type = memoryType(b, access.element);
   Value *from = address(access, at);
@@ -228,7 +229,7 @@ Value *NestMemory::readNext(const Access &access, const Instance &at) {
   return b.CreateAlignedLoad(type, from, alignmentOf(type));
 }
 
-/// A vector of which the first `present` elements are in memory.
+/// Reads a vector of which only the first `present` elements are in memory.
 Value *NestMemory::readFirst(Type *type, Value *from, unsigned lanes,
                              int64_t present) {
   Type *vector = b.wide(type, lanes);
@@ -242,8 +243,8 @@ Value *NestMemory::readFirst(Type *type, Value *from, unsigned lanes,
                             Constant::getNullValue(vector));
 }
 
-/// Reads all that lies between, and picks: for a few strides far cheaper than
-/// a gather.
+/// Reads whole vectors and picks the lanes, which for small strides is far
+/// cheaper than a gather.
 Value *NestMemory::readStrided(const Access &access, const Instance &at,
                                int64_t by) {
   Type *type = memoryType(b, access.element);
@@ -254,7 +255,7 @@ Value *NestMemory::readStrided(const Access &access, const Instance &at,
     Value *piece =
         readFirst(type, b.CreateConstGEP1_64(type, from, part * lanes), lanes,
                   present - part * lanes);
-    // Lane i is element i * by: those of this part, the others as they were.
+    // Lane i is element i * by: new lanes from this part, the others as before.
     SmallVector<int> picked;
     for (unsigned i = 0; i < lanes; ++i) {
       int64_t within = i * by - part * lanes;
@@ -269,7 +270,7 @@ Value *NestMemory::readStrided(const Access &access, const Instance &at,
   return all;
 }
 
-/// Reads each element once and repeats it.
+/// Reads each element once and repeats it in `by` lanes.
 Value *NestMemory::readRepeated(const Access &access, const Instance &at,
                                 int64_t by) {
   Type *type = memoryType(b, access.element);

@@ -1,5 +1,5 @@
-// Compiles modules in memory and lays the sections of all out as one blob,
-// applying the relocations, which are all relative and internal.
+// Compiles modules in memory, lays out the sections of all objects as one blob,
+// and applies the relocations, which are all relative and internal.
 
 #include "codegen/cpu_object.h"
 
@@ -42,8 +42,7 @@ static const Target *x86() {
 Expected<std::unique_ptr<TargetMachine>>
 gradus::targetMachine(const CpuTarget &target) {
   TargetOptions options;
-  options.AllowFPOpFusion =
-      FPOpFusion::Standard; // Fusing is the emitter's choice.
+  options.AllowFPOpFusion = FPOpFusion::Standard; // Only the emitter fuses.
   const Target *x86Target = x86();
   TargetMachine *machine =
       x86Target ? x86Target->createTargetMachine(
@@ -55,9 +54,9 @@ gradus::targetMachine(const CpuTarget &target) {
   return std::unique_ptr<TargetMachine>(machine);
 }
 
-/// Few passes are enough: the emitter writes loops and vectors as it wants
-/// them. The last takes out the copies that moving code out of loops leaves
-/// behind each, up to half of all phis.
+/// A few passes suffice, since the emitter writes loops and vectors in final
+/// form. The last one removes the copies that hoisting leaves behind each loop,
+/// up to half of all phis.
 static Error optimize(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -81,10 +80,10 @@ static Error optimize(Module &module, TargetMachine &machine) {
 
 namespace {
 
-/// The passes that LLVM's code generation leaves out. CarryPointers does the
-/// work of the first in a fraction of its time, and the second prepares for the
-/// first. The third orders instructions anew after registers are assigned,
-/// which processors do themselves.
+/// The passes that are removed from LLVM's code generation. CarryPointers
+/// replaces the first in a fraction of its time, and the second prepares for
+/// the first. The third reorders instructions after register allocation, which
+/// processors do themselves.
 constexpr StringRef leftOut[] = {"Loop Strength Reduction",
                                  "Canonicalize Freeze Instructions in Loops",
                                  "Post RA top-down list latency scheduler"};
@@ -124,12 +123,12 @@ namespace {
 
 using Elf = object::ELF64LEObjectFile;
 
-/// The sections of objects that are loaded, placed one after the other.
+/// The loaded sections of objects, one after another.
 class Layout {
 public:
   Error place(const Elf &object);
   Error relocate(const Elf &object);
-  /// Offsets of the functions that other objects may call.
+  /// The offsets of the functions that other objects may call.
   StringMap<uint64_t> entries;
   std::vector<char> bytes;
 
@@ -171,7 +170,7 @@ Error Layout::place(const Elf &object) {
   return note(object);
 }
 
-/// Remembers the functions of an object.
+/// Records the functions of an object.
 Error Layout::note(const Elf &object) {
   for (const object::SymbolRef &symbol : object.symbols()) {
     Expected<uint32_t> flags = symbol.getFlags();

@@ -1,9 +1,9 @@
 // A CPU's instructions for the ops of ir/scalar_ops.def, and the fusing of
 // products into sums.
 //
-// Which multiplications and additions fuse is decided here, on the region's
-// text, and not by LLVM: so every element gets the same bits whether it is
-// computed alone, in a vector, or at the ragged end of a block.
+// The region's code decides which multiplications and additions fuse, not LLVM:
+// so every element gets the same bits whether it is computed alone, in a
+// vector, or in the ragged end of a block.
 
 #include "codegen/cpu_ops.h"
 
@@ -50,7 +50,7 @@ Value *gradus::widen(CpuBuilder &b, Value *x, mlir::Type type) {
   return b.CreateBitCast(b.CreateShl(bits, 16), wide);
 }
 
-/// Rounds to the nearest, ties to even; a NaN stays one.
+/// Rounds to the nearest, ties to even; a NaN remains a NaN.
 static Value *roundToBf16(CpuBuilder &b, Value *x) {
   Type *bitsType = b.likewise(x, b.getInt32Ty());
   Value *bits = b.CreateBitCast(x, bitsType);
@@ -85,14 +85,13 @@ Value *gradus::extremum(CpuBuilder &b, Intrinsic::ID id, Value *x, Value *y) {
 
 namespace {
 
-/// What an op becomes: its operands have equal lanes, and f32 for narrow
-/// floats.
+/// An op to emit: its operands have equal lanes, and are f32 for narrow floats.
 struct Call {
   CpuBuilder &b;
   Operation &op;
   ArrayRef<Value *> x;
 
-  /// The result's type with the operands' lanes; narrow floats as f32.
+  /// The result's type with the operands' lanes; f32 for narrow floats.
   Type *type() const {
     mlir::Type result = op.getResult(0).getType();
     Type *scalar =
@@ -119,8 +118,8 @@ Value *polynomial(const Call &c) {
   return function(c.b, c.x[0]);
 }
 
-/// Masked lanes hold zeros; dividing by one there avoids a trap. So would the
-/// least number by -1, whose quotient does not fit.
+/// Divides, replacing divisors that would trap by 1: zeros, which masked lanes
+/// hold, and -1, by which the least number has no quotient.
 template <Instruction::BinaryOps opcode> Value *division(const Call &c) {
   constexpr bool isSigned =
       opcode == Instruction::SDiv || opcode == Instruction::SRem;
@@ -132,7 +131,7 @@ template <Instruction::BinaryOps opcode> Value *division(const Call &c) {
     replaced = c.b.CreateOr(replaced, negative);
   }
   Value *divisor = c.b.CreateSelect(replaced, one, c.x[1]);
-  Value *result = c.b.CreateBinOp(opcode, c.x[0], divisor); // 0 if a remainder
+  Value *result = c.b.CreateBinOp(opcode, c.x[0], divisor); // 0 for a remainder
   if (opcode != Instruction::SDiv)
     return result;
   return c.b.CreateSelect(negative, c.b.CreateNeg(c.x[0]), result);
@@ -143,7 +142,7 @@ template <Intrinsic::ID id> Value *extremum(const Call &c) {
 }
 
 Value *compareFloats(const Call &c) {
-  // In the order of arith's predicates, which is not LLVM's.
+  // The order is that of arith's predicates, which differs from LLVM's.
   static constexpr CmpInst::Predicate predicates[] = {
       CmpInst::FCMP_FALSE, CmpInst::FCMP_OEQ, CmpInst::FCMP_OGT,
       CmpInst::FCMP_OGE,   CmpInst::FCMP_OLT, CmpInst::FCMP_OLE,
@@ -169,7 +168,7 @@ Value *select(const Call &c) {
   return c.b.CreateSelect(c.x[0], c.x[1], c.x[2]);
 }
 Value *negate(const Call &c) { return c.b.CreateFNeg(c.x[0]); }
-/// Narrow floats are the bits that they are.
+/// Reinterprets bits; narrow floats are held as their bits already.
 Value *bitcast(const Call &c) {
   Type *scalar = registerType(c.b, c.op.getResult(0).getType());
   return c.b.CreateBitCast(c.x[0], c.b.likewise(c.x[0], scalar));
@@ -210,7 +209,7 @@ Value *absoluteInteger(const Call &c) {
                              {c.x[0], c.b.getFalse()});
 }
 
-/// sinh and cosh by e = exp(x): (e -+ 1/e) / 2; sinh near 0 by expm1.
+/// sinh and cosh as (e -+ 1/e) / 2 with e = exp(x); sinh near 0 by expm1.
 Value *hyperbolicCosine(const Call &c) {
   Value *e = cpu_math::exp(c.b, c.x[0]), *half = c.b.real(c.type(), 0.5);
   return c.b.CreateFAdd(c.b.CreateFMul(half, e), c.b.CreateFDiv(half, e));
@@ -347,7 +346,7 @@ static Emit lookup(Operation &op) {
 
 //===-- regions -----------------------------------------------------------===//
 
-/// A product of f32 or f64 that only `value`'s one use takes.
+/// The f32 or f64 multiplication that defines `value`, if that has one use.
 static mlir::arith::MulFOp productOf(mlir::Value value) {
   auto product = value.getDefiningOp<mlir::arith::MulFOp>();
   bool fusible =
@@ -355,8 +354,8 @@ static mlir::arith::MulFOp productOf(mlir::Value value) {
   return fusible ? product : mlir::arith::MulFOp();
 }
 
-/// The operand of a sum or difference that fuses with it: at most one, the
-/// first.
+/// The operand of a sum or difference that fuses with it: the first that is a
+/// product; -1: none.
 static int fusedOperand(Operation &op) {
   if (isa<mlir::arith::AddFOp, mlir::arith::SubFOp>(op))
     for (int i : {0, 1})
@@ -401,7 +400,7 @@ Value *RegionEmitter::product(mlir::Value value, Value *addend, bool negate) {
                      this->value(mul.getRhs()), addend);
 }
 
-/// A sum or difference one of whose operands is a product.
+/// Emits a sum or difference of which one operand is a product.
 Value *RegionEmitter::fusedSum(Operation &op) {
   int fused = fusedOperand(op);
   Value *addend = value(op.getOperand(1 - fused));

@@ -1,6 +1,6 @@
 // An address is base + index * size, where the index is a sum of multiples of
-// the loop's counter and of what the loop does not change. What the index is in
-// the first round is computed in front of the loop.
+// the loop's counter and of loop invariants. The index of the first iteration
+// is computed before the loop.
 
 #include "codegen/cpu_pointers.h"
 
@@ -13,7 +13,7 @@ using namespace gradus;
 
 namespace {
 
-/// The addresses of one loop.
+/// The address computations of one loop.
 class LoopPointers {
 public:
   LoopPointers(Loop &loop, PHINode &counter, const ConstantInt &step)
@@ -21,7 +21,7 @@ public:
         before(loop.getLoopPreheader()->getTerminator()),
         latch(loop.getLoopLatch()->getTerminator()) {}
 
-  /// Whether anything was changed.
+  /// Returns whether anything was changed.
   bool run();
 
 private:
@@ -39,8 +39,8 @@ private:
 
 } // namespace
 
-/// How much an index grows with each increment of the counter; nothing where it
-/// is no such sum.
+/// The increase of an index per increment of the counter; nothing if it is no
+/// such sum.
 std::optional<int64_t> LoopPointers::factorOf(Value *index) const {
   if (index == &counter)
     return 1;
@@ -59,8 +59,8 @@ std::optional<int64_t> LoopPointers::factorOf(Value *index) const {
   return isMultiple ? *x * constant->getSExtValue() : *x + *y;
 }
 
-/// The index where the counter is `at`. Its sums may be of other numbers than
-/// those of the loop, so they do not promise not to overflow.
+/// Computes the index for the counter value `at`. The sums may have other
+/// intermediate values than in the loop, so they have no nsw or nuw.
 Value *LoopPointers::indexAt(Value *at, Value *index) {
   if (index == &counter)
     return at;
@@ -84,7 +84,7 @@ Value *LoopPointers::addressAt(Value *at, GetElementPtrInst &address) {
                           indexAt(at, address.getOperand(1)));
 }
 
-/// An address that the loop adds to.
+/// Computes an address as a pointer that the loop increments.
 Value *LoopPointers::carried(GetElementPtrInst &address, int64_t factor) {
   BasicBlock *outside = loop.getLoopPreheader();
   PHINode *pointer =
@@ -97,7 +97,7 @@ Value *LoopPointers::carried(GetElementPtrInst &address, int64_t factor) {
   return pointer;
 }
 
-/// The counter beyond an address that the loop does not change.
+/// Computes an address as an invariant pointer plus the counter.
 Value *LoopPointers::indexed(GetElementPtrInst &address) {
   Value *zero = ConstantInt::get(counter.getType(), 0);
   return IRBuilder<>(&address).CreateGEP(address.getSourceElementType(),
@@ -105,7 +105,8 @@ Value *LoopPointers::indexed(GetElementPtrInst &address) {
 }
 
 bool LoopPointers::run() {
-  // Beyond so many, registers run out, and what they save is lost.
+  // More pointers need more registers than there are, which costs what they
+  // save.
   constexpr size_t mostPointers = 6;
   SmallVector<std::pair<GetElementPtrInst *, int64_t>> addresses;
   for (BasicBlock *block : loop.blocks())
@@ -127,7 +128,7 @@ bool LoopPointers::run() {
   return !addresses.empty();
 }
 
-/// A loop of one counter, which each round adds a constant to. Other loops stay
+/// Handles a loop with one counter that grows by a constant. Other loops stay
 /// as they are.
 static bool carryIn(Loop &loop) {
   BasicBlock *latch = loop.getLoopLatch();

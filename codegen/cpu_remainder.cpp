@@ -1,16 +1,16 @@
-// |x| loses multiples of |y| until less is left. Each multiple is the leading
-// bits of the quotient, which is one round for quotients below 2^26; what is
-// left is a multiple of y's last bit all the way, so nothing is ever rounded.
-// The quotient itself may be rounded up: then a little less than 0 is left, and
-// y makes that good in the end.
+// Subtracts multiples of |y| from |x| until less than |y| is left. Each
+// multiple has the leading bits of the quotient, so one iteration suffices for
+// quotients below 2^26. All remainders are multiples of y's last bit, so
+// nothing is ever rounded. The quotient may be rounded up, which leaves
+// slightly less than 0; adding y corrects that at the end.
 
 #include "codegen/cpu_remainder.h"
 
 using namespace llvm;
 using namespace gradus;
 
-/// The first 26 bits of a double: a product of two such is exact, and so is one
-/// with the 27 bits that this leaves.
+/// The first 26 bits of a double. Products of two such numbers are exact, and
+/// so are those with the remaining 27 bits.
 static Value *leading(CpuBuilder &b, Value *x) {
   Type *bits = b.likewise(x, b.getInt64Ty());
   Value *kept = b.CreateAnd(b.CreateBitCast(x, bits),
@@ -18,7 +18,7 @@ static Value *leading(CpuBuilder &b, Value *x) {
   return b.CreateBitCast(kept, x->getType());
 }
 
-/// y, or so many times as much that a quotient of x does not overflow.
+/// y, multiplied by a power of 2 if the quotient of x would overflow.
 static Value *within(CpuBuilder &b, Value *x, Value *y) {
   for (int round = 0; round < 2; ++round) {
     Value *far = b.CreateFMul(y, b.real(y->getType(), 0x1p1000));
@@ -27,7 +27,7 @@ static Value *within(CpuBuilder &b, Value *x, Value *y) {
   return y;
 }
 
-/// x less as much of a multiple of y as a round takes away.
+/// Subtracts the multiple of y that one iteration removes from x.
 static Value *reduced(CpuBuilder &b, Value *x, Value *y) {
   Value *quotient = leading(b, b.CreateFDiv(x, y));
   Value *multiple = b.unary(Intrinsic::trunc, quotient);
@@ -36,8 +36,8 @@ static Value *reduced(CpuBuilder &b, Value *x, Value *y) {
   return b.CreateFSub(most, b.CreateFMul(multiple, lower));
 }
 
-/// Goes round while any lane has y or more. Where y is 0 or x infinite a round
-/// makes a NaN, which is not more.
+/// Iterates while any lane is at least y. If y is 0 or x infinite an iteration
+/// gives NaN, which ends the loop.
 static Value *reduceAll(CpuBuilder &b, Value *x, Value *y, bool isFar) {
   BasicBlock *before = b.GetInsertBlock(), *test = b.newBlock("test"),
              *round = b.newBlock("round"), *done = b.newBlock("reduced");
@@ -58,7 +58,7 @@ static Value *reduceAll(CpuBuilder &b, Value *x, Value *y, bool isFar) {
 
 Value *gradus::remainder(CpuBuilder &b, Value *x, Value *y) {
   Type *wide = b.likewise(x, b.getDoubleTy());
-  bool isFar = x->getType() == wide; // Of f32 no quotient overflows.
+  bool isFar = x->getType() == wide; // An f32 quotient cannot overflow.
   Value *dividend = b.CreateFPExt(x, wide);
   Value *divisor = b.unary(Intrinsic::fabs, b.CreateFPExt(y, wide));
   Value *size = b.unary(Intrinsic::fabs, dividend);

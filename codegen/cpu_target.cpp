@@ -1,4 +1,4 @@
-// The table of CPU levels, and this machine as the best of them it has.
+// The table of CPU levels, and detection of the best level of this machine.
 
 #include "codegen/cpu_target.h"
 
@@ -12,7 +12,7 @@ using llvm::StringRef;
 
 namespace {
 
-/// A level holds what the ones before it in its `base` chain hold.
+/// A level includes the features of its `base`, recursively.
 struct Level {
   StringRef name, base, cpu, features, adds;
   int vectorBits, registers;
@@ -62,7 +62,7 @@ CpuTarget targetOf(const Level &level) {
   return target;
 }
 
-/// The best level of which this machine has all features.
+/// The best level whose features this machine has.
 const Level &hostLevel() {
   llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   for (const Level &level : llvm::reverse(levels))
@@ -72,7 +72,7 @@ const Level &hostLevel() {
   return levels[0];
 }
 
-/// The level whose code a target is; `cpu` and `features` identify it.
+/// The level of a target, which `cpu` and `features` identify.
 const Level &levelOf(const CpuTarget &target) {
   for (const Level &level : levels)
     if (level.cpu == target.cpu && level.features == target.features)

@@ -1,9 +1,9 @@
-// A small search over tilings with an estimate of cycles: two vector operations
-// and two loads a cycle, four cycles until a sum can be added to again, and as
-// many values at once as there are registers.
+// Searches tilings with an estimate of cycles: two vector operations and two
+// loads per cycle, a latency of four cycles for a sum, and no more live values
+// than registers.
 //
-// Contractions of all kinds need no case of their own: reuse of what was loaded
-// is what makes their tiles cheap.
+// Contractions need no special case: their tiles are cheap because they reuse
+// loaded values.
 
 #include "codegen/cpu_tiling.h"
 
@@ -23,7 +23,7 @@ static unsigned bytesOf(mlir::Type type) {
   return type.isIndex() ? 8 : std::max(1u, type.getIntOrFloatBitWidth() / 8);
 }
 
-/// The width of the elements that registers mostly hold; 4 where only narrower
+/// The width of the elements that registers mostly hold; 4 if only narrower
 /// ones are moved.
 static unsigned elementBytes(const Nest &nest) {
   unsigned bytes = 4;
@@ -61,11 +61,11 @@ public:
         mapOps(opsIn(nest.map())), thenOps(opsIn(nest.then())) {}
 
   double cycles(const Tiling &tiling) const;
-  /// Instructions that are written for its tiles, about.
+  /// An estimate of the instructions in the code of a tiling.
   double code(const Tiling &tiling) const;
-  /// Whether a tile uses all that it reads several times.
+  /// Whether all inputs of the map region are reused within a tile.
   bool isProduct() const;
-  /// Whether accumulators and what a round loads fit into registers.
+  /// Whether the accumulators and loaded values fit into registers.
   bool fits(const Tiling &tiling) const;
   unsigned bytesOfElement() const { return bytes; }
 
@@ -93,7 +93,7 @@ private:
 
 } // namespace
 
-/// How many different elements or vectors of an input a tile's round touches.
+/// The number of different elements or vectors of an input in one iteration.
 int64_t Estimate::copies(const Tiling &t, const Access &access) const {
   int64_t count = 1;
   for (unsigned dim = 0; dim < nest.dims(); ++dim)
@@ -113,8 +113,8 @@ static bool isAligned(const Nest &nest, const Access &access, const Tiling &t) {
   return true;
 }
 
-/// Of one read or write, in load slots. A vector of 64 bytes that starts
-/// anywhere lies in two cache lines.
+/// The cost of one read or write in load slots. An unaligned vector of 64 bytes
+/// is in two cache lines.
 double Estimate::costOf(const Tiling &t, const Access &access,
                         bool store) const {
   if (t.vectorDim < 0 || !access.dependsOn(t.vectorDim))
@@ -134,7 +134,7 @@ double Estimate::costOf(const Tiling &t, const Access &access,
   return guard + t.lanes * (store ? 2.0 : 3.0);
 }
 
-/// Vectors that a tile accumulates.
+/// The number of vectors that a tile accumulates.
 int64_t Estimate::accumulators(const Tiling &t) const {
   int64_t count = 1;
   for (unsigned dim = 0; dim < nest.parallel; ++dim)
@@ -146,14 +146,14 @@ int64_t Estimate::accumulators(const Tiling &t) const {
 
 bool Estimate::fits(const Tiling &t) const {
   int64_t vectors = accumulators(t), largest = 1;
-  // A tile of one point is what is left when nothing else fits.
+  // A tile of one point is the fallback if nothing else fits.
   if (!nest.hasReduction() ||
       vectors <= std::max<int64_t>(1, nest.combine.size()))
     return true;
-  constexpr int64_t mostOps = 600; // More would take long to compile.
+  constexpr int64_t mostOps = 600; // More takes long to compile.
   if (vectors > 1 && vectors * (mapOps + thenOps) > mostOps)
     return false;
-  // The smaller operand stays in registers while the other streams through.
+  // The smaller operand stays in registers while the other is streamed.
   for (unsigned i = 0; i < nest.mapInputs; ++i)
     if (t.vectorDim < 0 || nest.inputs[i].dependsOn(t.vectorDim))
       largest = std::max(largest, copies(t, nest.inputs[i]));
@@ -161,19 +161,19 @@ bool Estimate::fits(const Tiling &t) const {
   return (vectors + spare) * registersPerVector(t) <= target.registers;
 }
 
-/// One reduced point (or vector of them) of a whole tile.
+/// The cycles of one reduced point (or vector of them) of a whole tile.
 double Estimate::roundCycles(const Tiling &t) const {
   double loads = 0;
   for (unsigned i = 0; i < nest.mapInputs; ++i)
     loads += copies(t, nest.inputs[i]) * costOf(t, nest.inputs[i], false);
   double ops = double(accumulators(t)) * std::max<int64_t>(1, mapOps) *
                registersPerVector(t);
-  // What is not the bottleneck still takes slots, and memory is further away
-  // than it counts here.
+  // Operations that are not the bottleneck still use slots, and memory is
+  // slower than assumed here.
   return std::max({loads / 2, ops / 2, 4.0}) + 0.05 * loads + 0.5;
 }
 
-/// Everything after the reduction of a tile.
+/// The cycles of a tile after its reduction.
 double Estimate::finishCycles(const Tiling &t) const {
   double vectors = accumulators(t), slots = 0;
   Tiling after = t;
@@ -195,7 +195,7 @@ double Estimate::finishCycles(const Tiling &t) const {
 }
 
 double Estimate::cycles(const Tiling &t) const {
-  // As measured: with few registers tiles are small, and so is a rest of one.
+  // Measured: with few registers tiles are small, and so are their rests.
   const double ragged = target.registers > 16 ? 1.03 : 1.08;
   double tiles = 1, rounds = 1;
   for (unsigned dim = 0; dim < nest.dims(); ++dim) {
@@ -203,8 +203,8 @@ double Estimate::cycles(const Tiling &t) const {
             rest = extent % size;
     if (int(dim) == t.vectorDim)
       size = t.sizes[dim], rest = llvm::alignTo(extent % size, t.lanes);
-    // A ragged tile is less than a whole one but never cheap, and its code must
-    // be compiled, too.
+    // A ragged tile costs less than a whole one but is never cheap, and its
+    // code must be compiled, too.
     double count =
         double(extent / size) + (rest ? std::max(double(rest) / size, 0.4) : 0);
     if (!nest.isReduced(dim))
@@ -216,8 +216,8 @@ double Estimate::cycles(const Tiling &t) const {
                   finishCycles(t));
 }
 
-/// Each dimension has whole tiles and, where they leave a rest, a tile for
-/// that.
+/// The instructions in the code: each dimension has a tile for whole ones and
+/// possibly one for a rest.
 double Estimate::code(const Tiling &t) const {
   double points = 1;
   for (unsigned dim = 0; dim < nest.dims(); ++dim) {
@@ -275,8 +275,8 @@ private:
 
 } // namespace
 
-/// Lanes of a vector: two registers for elementwise work, which hides latency,
-/// one for sums; no more than it takes to hold the dimension.
+/// The lanes of a vector: two registers for elementwise nests, which hides
+/// latency, one for sums; no more than the dimension needs.
 unsigned Search::lanesAlong(unsigned dim) const {
   int64_t full = target.vectorBits / (8 * estimate.bytesOfElement());
   int64_t extent = extentOf(nest, dim);
@@ -287,7 +287,8 @@ unsigned Search::lanesAlong(unsigned dim) const {
   return std::min<int64_t>(full, llvm::PowerOf2Ceil(extent));
 }
 
-/// The sums of a tile along `dim` can be read, finished and written as vectors.
+/// Whether the sums of a tile along `dim` can be read, finished and written as
+/// vectors.
 bool Search::canFinishAlong(unsigned dim) const {
   auto plain = [&](const Access &a) {
     return !a.isGuardedBy(dim) && (a.hasStride(dim, 1) || !a.dependsOn(dim));
@@ -299,8 +300,8 @@ bool Search::canFinishAlong(unsigned dim) const {
                       [&](const Access &a) { return a.hasStride(dim, 1); });
 }
 
-/// To the base of 2, straight between its powers: no library's last bit
-/// decides.
+/// log2, linear between powers of 2, so that no rounding in a math library can
+/// change a decision.
 static double logarithm(double x) {
   int exponent = 0;
   double fraction = std::frexp(x, &exponent); // 0.5 .. 1
@@ -314,9 +315,9 @@ void Search::consider(Tiling tiling) {
     for (unsigned dim = 0; dim < nest.parallel; ++dim)
       if (tiling.sizes[dim] > 1 && canFinishAlong(dim))
         tiling.finishDim = dim;
-  // Half of the code, which takes half as long to compile, is worth 5 % of the
-  // cycles where reading is most of the work: steps took no longer. Products
-  // hang on their tiles.
+  // If a nest is bound by memory, half the code, which compiles in half the
+  // time, is worth 5 % more estimated cycles: measured steps took no longer.
+  // Contractions depend on their tiles, so they are exempt.
   const double weight = estimate.isProduct() ? 0 : 0.07;
   constexpr double least = 10;
   double code = logarithm(least + estimate.code(tiling));
@@ -327,14 +328,14 @@ void Search::consider(Tiling tiling) {
   }
 }
 
-/// Items of products come in blocks of a multiple of this many (see how
-/// form_kernels chooses grains), so a tile of items should divide it.
+/// Contractions get blocks of a multiple of this many items (see `grain` in
+/// form_kernels_outline.cpp), so the size of a tile of items should divide it.
 static int64_t itemBlock(const Nest &nest) {
   return std::clamp<int64_t>(llvm::divideCeil(extentOf(nest, nest.itemDim), 4),
                              1, 8);
 }
 
-/// All sizes of up to `dimsLeft` parallel dimensions from `firstDim` on.
+/// Tries all sizes of up to `dimsLeft` parallel dimensions from `firstDim` on.
 void Search::tryTiles(Tiling tiling, unsigned firstDim, int dimsLeft) {
   consider(tiling);
   if (dimsLeft == 0 || !nest.hasReduction())
@@ -370,7 +371,7 @@ void Search::tryVectorDim(int dim) {
   }
 }
 
-/// Operations of one reduced point of a whole tile.
+/// The operations for one reduced point of a whole tile.
 int64_t Search::workOf(const Tiling &tiling) const {
   int64_t work = std::max<int64_t>(1, opsIn(nest.map())) + 1;
   for (unsigned dim = 0; dim < nest.parallel; ++dim)
@@ -379,8 +380,9 @@ int64_t Search::workOf(const Tiling &tiling) const {
   return work;
 }
 
-/// Unrolls the innermost loop over reduced points: a short one wholly, so that
-/// guards become constants, a long one a little, so that counting costs less.
+/// Unrolls the innermost loop over reduced points: completely if it is short,
+/// so that guards become constants, else a little, to reduce the loop's
+/// overhead.
 void Search::unroll(Tiling &tiling) const {
   int64_t work = workOf(tiling);
   int last = int(nest.dims()) - 1;

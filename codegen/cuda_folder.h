@@ -18,7 +18,7 @@ struct CudaFolder {
   std::string path;     // empty: none found
   bool isNamed = false; // by the variable
 
-  /// Why it cannot be used; empty: it can.
+  /// The reason why it cannot be used; empty: it can.
   std::string problem() const {
     const std::string variable = kVariable;
     if (path.empty())

@@ -1,5 +1,5 @@
-// Layouts and scratch of calls by what cuBLASLt and cuDNN are known to be fast
-// with; nothing of it is measured here.
+// Chooses layouts and scratch of calls for which cuBLASLt and cuDNN are known
+// to be fast; nothing is measured here.
 
 #include "codegen/cuda_libraries.h"
 
@@ -11,40 +11,41 @@ using namespace mlir;
 
 namespace {
 
-/// A launch takes as long as our own code for so much.
+/// A launch takes as long as our own kernel for this many flops.
 constexpr int64_t leastFlops = 4'000'000;
 
-/// Splits of long sums keep partial results in scratch; more than this is
-/// seldom asked for (NVIDIA recommends 32 MiB for cuBLASLt on Hopper).
+/// Split-K algorithms keep partial sums in scratch; more than this is seldom
+/// needed (NVIDIA recommends 32 MiB for cuBLASLt on Hopper).
 constexpr int64_t mostScratch = int64_t(32) << 20;
 
-/// Tensor cores read channels of 16 bits in groups of so many.
+/// Tensor cores read 16-bit channels in groups of this size.
 constexpr int64_t channelStep = 8;
 
-/// For gradients of attention's scores; batches that have more are computed in
-/// parts.
+/// The maximum number of score gradients at a time; larger batches are computed
+/// in parts.
 constexpr int64_t mostScores = int64_t(1) << 30;
 
-/// Heads that cuDNN's attention takes forward and backward on all cards.
+/// The head sizes that cuDNN's attention supports forward and backward on all
+/// GPUs.
 constexpr int64_t mostHead = 128, headStep = 8;
 
 bool isConvolution(const LibraryCall &call) { return call.name != "matmul"; }
 
-/// Without a batch.
+/// Whether the call is a matmul without a batch.
 bool isOneProduct(const LibraryCall &call) {
   return !isConvolution(call) && call.result.dims.size() == 2;
 }
 
-/// Whether cuBLASLt reads and writes what gelu is of beside a result: in the
-/// type of all others, with rows of a multiple of 8.
+/// Whether cuBLASLt can write gelu's input beside the result or read it: its
+/// type must be that of the result, and its rows a multiple of 8.
 bool hasGeluMatrix(const LibraryCall &call) {
   return isOneProduct(call) && call.result.dims[1] % 8 == 0 &&
          call.result.element == call.operands[0].element;
 }
 
-/// Whether an operand is vectors, each in one piece, that its sum along what is
-/// multiplied adds up: a transposed source, or weights as they are. cuBLASLt's
-/// BGRADA and BGRADB have no algorithm for others.
+/// Whether the vectors of an operand that are summed along the contracted
+/// dimension are contiguous: a transposed source, or plain weights. cuBLASLt's
+/// BGRADA and BGRADB have no algorithm for other layouts.
 bool isMadeOfSummands(const LibraryCall &call, unsigned operand) {
   const LibraryLayout &layout = call.operands[operand];
   LibraryLayout summands = operand == 0 ? transposedLayout(layout.dims)
@@ -57,8 +58,8 @@ int64_t bytesOf(const LibraryLayout &layout) {
   return layout.elements * gradus::bytesOf(layout.element);
 }
 
-/// Bytes of a copy with zeros for the channels that are missing to a multiple
-/// of `channelStep`, as engines with tensor cores make of an image with three.
+/// The bytes of a copy with the channels padded to a multiple of `channelStep`,
+/// which tensor core engines make of an image with three channels.
 int64_t paddedBytes(const LibraryLayout &layout) {
   int64_t channels = layout.dims[1];
   if (layout.element == LibraryElement::f32 || channels % channelStep == 0)
@@ -79,15 +80,16 @@ int64_t scratchFor(const LibraryCall &call) {
   return (std::min(2 * bytes, mostScratch) + padded) / 64 * 64;
 }
 
-/// The last dimension's elements next to each other are the channels: what
-/// tensor cores read. A layout of one block that has all channels.
+/// The layout with contiguous channels, which tensor cores read: blocked with
+/// all channels in one block.
 LibraryLayout channelsLast(const LibraryLayout &layout) {
   LibraryLayout result = blockedLayout(layout.dims, layout.dims[1]);
   result.element = layout.element;
   return result;
 }
 
-/// In 16 bits; groups of weights are a dimension too many.
+/// Whether a 16-bit convolution may use it; weights with groups have too many
+/// dimensions.
 bool isChannelsLast(const LibraryCall &call) {
   constexpr int64_t mostChannels =
       4096; // of a block (runtime/verify_library.cpp)
@@ -99,14 +101,14 @@ bool isChannelsLast(const LibraryCall &call) {
   return rank > 3 && llvm::all_of(call.operands, fits) && fits(call.result);
 }
 
-/// Returns the size of equal parts of at most so many each.
+/// The size of equal parts of at most `most` each.
 int64_t partOf(int64_t all, int64_t most) {
   int64_t parts = llvm::divideCeil(all, most);
   return llvm::divideCeil(all, parts);
 }
 
-/// Counts the heads whose gradients are computed at once: parts of a batch of
-/// sequences with `heads` each, or of one sequence's heads.
+/// The number of heads whose gradients are computed at once: those of some
+/// sequences of the batch, or some of a sequence's `heads`.
 int64_t headsAtOnce(int64_t sequences, int64_t heads, int64_t most) {
   return most >= heads ? partOf(sequences, most / heads) * heads
                        : partOf(heads, std::max<int64_t>(1, most));
@@ -155,7 +157,7 @@ public:
         operand = channelsLast(operand);
       call.result = channelsLast(call.result);
     }
-    if (call.operands.size() > 2) // cuBLASLt knows no other
+    if (call.operands.size() > 2) // cuBLASLt supports no other type
       call.operands[2].element = call.result.element;
     call.scratch = scratchFor(call);
     return true;
@@ -163,10 +165,10 @@ public:
 
   bool reorders() const override { return false; }
 
-  /// Backward cuDNN keeps the gradients of all scores, in 16 bits and by tiles:
-  /// so its sums have one order, and two runs the same bits. Where that is much
-  /// it is asked for parts of the batch, or of the heads of one sequence, one
-  /// after the other (runtime/cuda/cudnn.cpp).
+  /// For the gradient cuDNN keeps the 16-bit gradients of all scores, in tiles:
+  /// so its sums have a fixed order, and two runs give the same bits. If these
+  /// are too large it is called for parts of the batch, or of the heads of one
+  /// sequence, one after another (runtime/cuda/cudnn.cpp).
   std::optional<int64_t>
   attentionScratch(const AttentionSize &size) const override {
     int64_t head = size.query[3];

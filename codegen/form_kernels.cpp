@@ -1,8 +1,9 @@
-// Groups the nests of each graph and makes kernels of the groups.
+// Groups the nests of each graph and turns the groups into kernels.
 //
-// A tiny graph is one serial kernel: a launch would cost more than its work.
-// Else small nests share serial kernels, nests that pass rows to each other
-// share kernels over rows, and all updates of one structure share a launch.
+// A tiny graph is one serial kernel: more launches would cost more than its
+// work. Otherwise small nests share serial kernels, nests that pass rows to
+// each other share kernels split by rows, and all updates of one structure
+// share a launch.
 
 #include "codegen/form_kernels_outline.h"
 #include "codegen/makers.h"
@@ -22,8 +23,8 @@ using plan::KernelOp;
 using plan::NestOp;
 using plan::Split;
 
-/// How many small nests together are worth no second thread, and the most bytes
-/// of what a tiny graph computes.
+/// The number of small nests whose work is not worth a second thread, and the
+/// bytes of results below which a graph is tiny.
 constexpr int64_t smallNests = 4, tinyBytes = 256 * 1024;
 /// The work of a row, in adds, above which few rows leave a device idle.
 constexpr int64_t shortRow = 16'000;
@@ -35,8 +36,8 @@ bool isUpdate(NestOp nest) {
                       [](Operation *user) { return isa<WriteOp>(user); });
 }
 
-/// Bytes that only this nest still needs of what the graph computes: they are
-/// free once it has run.
+/// The bytes of computed values whose last use is this nest: they can be freed
+/// after it.
 int64_t bytesFreedBy(NestOp nest) {
   int64_t bytes = 0;
   for (Value operand : nest->getOperands()) {
@@ -87,7 +88,7 @@ private:
     int64_t freed = 0; // bytes
   };
 
-  /// Numbers the ops, of which each needs only those before it.
+  /// Numbers the ops; each depends only on earlier ones.
   void number() {
     places_ = placesIn(block_);
     needs_ = Needs(makersIn(block_, places_,
@@ -106,8 +107,8 @@ private:
            int64_t(nests.size()) <= options_.mostNests;
   }
 
-  /// New values of states are written last, so that they may take the memory of
-  /// the old ones.
+  /// Moves updates of states to the end, so that new values may reuse the
+  /// memory of the old ones.
   static SmallVector<NestOp> updatesLast(ArrayRef<NestOp> nests) {
     SmallVector<NestOp> order(nests);
     std::stable_partition(order.begin(), order.end(),
@@ -133,7 +134,7 @@ private:
          [&](const Group &group) { return passesRows(group, nest); });
   }
 
-  /// The groups that compute something of what a nest reads, in their order.
+  /// The groups that compute operands of a nest, in order.
   SmallVector<size_t> groupsReadBy(NestOp nest) {
     SmallVector<size_t> found;
     for (Value operand : nest->getOperands())
@@ -145,8 +146,9 @@ private:
     return found;
   }
 
-  /// A launch that frees much takes no more in: it would keep gradients alive
-  /// that another could have freed, and taken from cache.
+  /// A launch that frees much memory gets no more nests: those would keep
+  /// gradients alive that could be freed earlier, and evict them from the
+  /// cache.
   void placeFlat(NestOp nest) {
     KernelOp kernel = flatKernel(nest, kernels_);
     auto takes = [&](size_t index) {
@@ -162,9 +164,9 @@ private:
     add(nest, groups_.size() - 1);
   }
 
-  /// The group that reads another result of a call that this nest reads one of,
-  /// as a bias's gradient comes with that of its weights: they come alive at
-  /// once, and should go so.
+  /// The group with a user of another result of the call whose result this nest
+  /// uses, e.g. the gradients of a weight and its bias: both results become
+  /// live at the same command and should be freed together.
   std::optional<size_t> groupBeside(NestOp nest) {
     for (Value operand : nest->getOperands())
       if (auto call = viewedBy(operand).getDefiningOp<plan::LibraryOp>();
@@ -175,7 +177,7 @@ private:
     return std::nullopt;
   }
 
-  /// Adds a nest to the last of some groups that it fits in, or to a new one.
+  /// Adds a nest to the last candidate group that fits, or to a new one.
   void join(NestOp nest, Split split, ArrayRef<size_t> candidates,
             llvm::function_ref<bool(const Group &)> fits) {
     for (size_t index : llvm::reverse(candidates)) {
@@ -216,7 +218,7 @@ private:
     });
   }
 
-  /// Whether a nest that is not flat will take rows from this one.
+  /// Whether a user of the nest that is not flat can use its rows.
   bool feedsRows(NestOp nest) {
     Group alone{{Split::rows, {nest}}};
     return llvm::any_of(nest->getUsers(), [&](Operation *user) {
@@ -226,8 +228,8 @@ private:
     });
   }
 
-  /// Whether the nest takes something from the group, and of each row only what
-  /// the group computes for the same row.
+  /// Whether the nest uses results of the group, and in each row only those of
+  /// the same row.
   bool passesRows(const Group &group, NestOp nest) {
     NestOp first = group.kernel.nests.front();
     if (first.getParallel()[0] != nest.getParallel()[0] ||
@@ -256,8 +258,8 @@ private:
                               value.getDefiningOp<NestOp>());
   }
 
-  /// Whether element (d0, ...) of `viewed` is written for row d0 and read for
-  /// it: d0 is its first dimension, or the first of its view.
+  /// Whether row d0 writes and reads only elements (d0, ...) of `viewed`: d0 is
+  /// its first dimension and the first of its view.
   static bool readsOwnRow(Value viewed, Value view, AffineMap read) {
     auto result = cast<OpResult>(viewed);
     AffineMap written =
@@ -272,9 +274,9 @@ private:
            shapeOf(viewed)[0] == shapeOf(view)[0];
   }
 
-  /// Whether the nest needs something that is computed from the group's results
-  /// by others, so that it cannot be in the same launch; `directly`: or by the
-  /// group itself.
+  /// Whether the nest depends on the group's results through nests outside the
+  /// group, so that it cannot be in the same launch; `directly`: or uses them
+  /// itself.
   bool dependsOnGroup(NestOp nest, size_t index, bool directly) {
     unsigned group = placeOf(groups_[index]), place = places_.lookup(nest);
     return directly ? needs_.isNeeded(group, place)
@@ -302,15 +304,15 @@ private:
   std::vector<Group> groups_;
   llvm::DenseMap<Operation *, size_t> groupOf_;
   llvm::DenseMap<Operation *, unsigned> places_;
-  std::vector<size_t> serial_; // those of the groups that are
-  Needs needs_;                // the nests of a group are joined
+  std::vector<size_t> serial_; // numbers of the serial groups
+  Needs needs_;                // merges the nests of a group
 };
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {
   using Base::Base;
 
-  /// No scratch at all is as good; what work is divided by is at least 1, and
-  /// scatter_add takes half of the blocks.
+  /// Scratch may be 0, divisors must be at least 1, and scatter_add uses half
+  /// of the blocks.
   LogicalResult checkOptions() {
     for (auto [name, value, least] :
          {std::tuple("scratch-bytes", scratchBytes.getValue(), 0),

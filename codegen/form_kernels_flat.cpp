@@ -1,5 +1,5 @@
-// Kernels of elementwise nests over whole tensors: their code serves any size,
-// and one launch takes several tensors, such as all parameters of an optimizer.
+// Kernels of elementwise nests over whole tensors: their code works for any
+// size, and one launch can process several tensors, such as all parameters.
 
 #include "codegen/form_kernels_outline.h"
 #include "codegen/fuse_maps.h"
@@ -14,7 +14,7 @@ using plan::LaunchOp;
 using plan::NestOp;
 using plan::Split;
 
-/// Whether a map steps through a tensor of this shape as the domain does.
+/// Whether a map runs through a tensor of this shape in the domain's order.
 static bool isRowMajor(AffineMap map, ArrayRef<int64_t> shape,
                        ArrayRef<int64_t> domain) {
   if (product(shape) != product(domain))
@@ -43,7 +43,7 @@ bool isFlat(NestOp nest) {
   return !asksIndex && reads && writes;
 }
 
-/// The type in a flat kernel: a line of any length, or one element.
+/// The type in a flat kernel: 1-D of any length, or one element.
 static MemRefType flatType(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getNumElements() == 1)
@@ -90,7 +90,7 @@ KernelOp flatKernel(NestOp nest, KernelTable &kernels) {
   return kernels.add(kernel, "flat_" + labelOf(nest).str());
 }
 
-/// Items per block: so many bytes through memory, whole cache lines.
+/// The items of a block: enough to move `movedBytes`, in whole cache lines.
 static int64_t flatGrain(NestOp nest, int64_t movedBytes) {
   int64_t bytes = 0;
   for (Value value : nest->getOperands())
@@ -101,12 +101,12 @@ static int64_t flatGrain(NestOp nest, int64_t movedBytes) {
   return llvm::alignTo(std::max<int64_t>(1, movedBytes / perItem), 64);
 }
 
-/// How many of a launch's operands are each tensor's memory.
+/// The number of a launch's operands that are views of each tensor's memory.
 using Readings = llvm::DenseMap<Value, unsigned>;
 
-/// For each result the operand of its own nest whose memory it may take: every
-/// element is read before it is written, and by no other segment, as those run
-/// at the same time. First the state it is the new value of.
+/// The operand of the nest whose memory each result may reuse: each element
+/// must be read before it is written, and by no other segment, since segments
+/// run in parallel. The state whose new value the result is comes first.
 static SmallVector<int64_t> flatInplace(NestOp nest, const Readings &readings) {
   SmallVector<int64_t> taken(nest->getNumResults(), -1);
   for (bool sameState : {true, false})
@@ -121,7 +121,8 @@ static SmallVector<int64_t> flatInplace(NestOp nest, const Readings &readings) {
   return taken;
 }
 
-/// "sgd x10": by the optimizer whose slots are written, or by what is done.
+/// "sgd x10": named after the optimizer whose slots are written, or the
+/// operation.
 static std::string flatLabel(ArrayRef<NestOp> nests) {
   std::string label = labelOf(nests.front()).str();
   for (Operation *user : nests.front()->getUsers())

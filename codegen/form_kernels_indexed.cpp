@@ -1,5 +1,5 @@
-// Kernels of what indices decide at run time: one op each, divided by the
-// slices that it writes.
+// Kernels of ops with indices that are known at run time: one op each, divided
+// by the slices that it writes.
 
 #include "codegen/form_kernels_outline.h"
 #include "codegen/nest_cost.h"
@@ -14,7 +14,7 @@ using plan::KernelOp;
 
 namespace {
 
-/// Slices of the result and bytes of one.
+/// The number of slices of the result and their size.
 struct Slices {
   int64_t count, bytes;
 };
@@ -58,8 +58,8 @@ template <typename Op> KernelOp kernelOf(Op op, int64_t items) {
   return kernel;
 }
 
-/// Sums look through all indices for each block, so there are not more of those
-/// than keep threads busy.
+/// For sums each block scans all indices, so there are no more blocks than keep
+/// threads busy.
 template <typename Op>
 plan::LaunchOp launch(Op op, StringRef label, int64_t mostBlocks,
                       int64_t blockBytes, KernelTable &kernels) {

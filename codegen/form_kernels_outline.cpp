@@ -1,5 +1,5 @@
-// Outlines groups of nests: which values are arguments, which are scratch, what
-// may be computed in place, and how the work is cut into blocks.
+// Outlines groups of nests: chooses arguments, scratch, values that may be
+// computed in place, and how the work is divided into blocks.
 
 #include "codegen/form_kernels_outline.h"
 
@@ -45,7 +45,7 @@ static bool areEqual(KernelOp a, KernelOp b) {
              &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
 }
 
-/// A label as part of a symbol.
+/// Turns a label into a part of a symbol.
 static std::string identifier(StringRef label) {
   std::string name;
   for (char c : label.take_front(48))
@@ -71,13 +71,13 @@ namespace {
 
 //===-- buffers of a kernel -----------------------------------------------===//
 
-/// How a tensor lies in a kernel: as it is, as one row of it (scratch of a work
-/// item), or with its elements in a line (where it is seen under two shapes).
+/// The form of a tensor in a kernel: unchanged, one row of it (scratch of a
+/// work item), or flattened (if it is viewed with two shapes).
 struct Buffer {
   Value value;  // the tensor
   Value memory; // the memref, once there is one
   bool isLine = false;
-  int rowDim = -1; // dimension that is left out
+  int rowDim = -1; // dimension that is dropped
 
   MemRefType type() const {
     auto tensor = cast<RankedTensorType>(value.getType());
@@ -89,14 +89,15 @@ struct Buffer {
     return MemRefType::get(shape, tensor.getElementType());
   }
 
-  /// Whether the view's elements are those of the buffer without division.
+  /// Whether an index into the view gives one into the buffer without division.
   bool showsPlainly(AffineMap map, Value view) const {
     return view == value || throughReshape(map, shapeOf(value), shapeOf(view));
   }
 
-  /// A map into `view`, another shape of the tensor, as a map into the buffer.
+  /// Converts a map into `view`, another shape of the tensor, to one into the
+  /// buffer.
   AffineMap access(AffineMap map, Value view) const {
-    if (isLine && rowDim >= 0) // Rows are the first dimension of all views.
+    if (isLine && rowDim >= 0) // The first dimension of all views is the row.
       return linearised(map.dropResult(0), shapeOf(view).drop_front());
     if (isLine)
       return linearised(map, shapeOf(view));
@@ -106,7 +107,7 @@ struct Buffer {
   }
 };
 
-/// The dimension of the tensor that runs with d0 of a map, or -1.
+/// The dimension of the tensor that d0 of a map indexes, or -1.
 int dimensionOfRows(AffineMap map) {
   for (auto [result, expression] : llvm::enumerate(map.getResults()))
     if (auto dim = dyn_cast<AffineDimExpr>(expression);
@@ -115,7 +116,7 @@ int dimensionOfRows(AffineMap map) {
   return -1;
 }
 
-/// Everything about one outlining, step by step.
+/// Outlines one group.
 class Outlining {
 public:
   Outlining(const KernelGroup &group, const FormKernelsOptions &options)
@@ -141,7 +142,7 @@ private:
     return op && members_.contains(op);
   }
 
-  /// Whether someone outside of the group needs the value, in whatever shape.
+  /// Whether a user outside the group needs the value, in any shape.
   bool isNeededOutside(Value value) {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       if (auto reshape = dyn_cast<ReshapeOp>(user))
@@ -160,9 +161,9 @@ private:
         (isNeededOutside(result) ? outputs_ : inner_).insert(result);
   }
 
-  /// Inner values lie in scratch as far as it goes, the smallest first; the
-  /// rest become outputs that nobody reads. A kernel that contracts rows keeps
-  /// whole blocks of them together, so it has no scratch.
+  /// Values used only inside go to scratch, the smallest first, while there is
+  /// room; the rest become outputs without users. A kernel that contracts rows
+  /// keeps whole blocks of rows together, so it has no scratch.
   void chooseScratch() {
     SmallVector<Value> bySize(inner_.begin(), inner_.end());
     llvm::stable_sort(bySize, [](Value a, Value b) {
@@ -189,8 +190,8 @@ private:
     }
   }
 
-  /// Outputs come in the order of the nests, so that a kernel is the same
-  /// whether others read its inner values or not.
+  /// Sorts the outputs in the order of the nests, so that the kernel does not
+  /// depend on which values are used outside.
   void orderOutputs() {
     llvm::SetVector<Value> ordered;
     for (NestOp nest : group_.nests)
@@ -208,8 +209,8 @@ private:
         cast<NestOp>(result.getOwner()).getOutputMap(result.getResultNumber()));
   }
 
-  /// Makes the buffers; lines of those that are read under a shape that does
-  /// not follow from their own.
+  /// Makes the buffers, and flattens those that are read with a shape whose
+  /// indices would need division.
   void chooseLines() {
     for (auto *values : {&inputs_, &outputs_, &scratch_})
       for (Value value : *values)
@@ -328,7 +329,7 @@ private:
     return launch;
   }
 
-  /// Last to first; between them reshapes of inner values.
+  /// Erases the nests from last to first, with the reshapes between them.
   void eraseNests() {
     for (NestOp nest : llvm::reverse(group_.nests)) {
       for (Operation *user : llvm::make_early_inc_range(nest->getUsers()))
@@ -343,9 +344,9 @@ private:
     reshape->erase();
   }
 
-  /// Items that are handed out together: enough work to be worth it, few blocks
-  /// enough to be cheap, and those of products by eights for the registers (the
-  /// CPU emitter's tiles of items divide this; see cpu_tiling.cpp).
+  /// The number of items in a block: enough work to be worth it, few enough
+  /// blocks to be cheap, and multiples of eight for contractions (the CPU
+  /// emitter's tiles of items divide this; see cpu_tiling.cpp).
   int64_t grain(RegionCost cost) {
     int64_t count = items(), bytes = 0;
     for (NestOp nest : group_.nests)
@@ -381,7 +382,7 @@ private:
     return taken;
   }
 
-  /// Where each input is read, and under how many shapes.
+  /// Collects the reads of each input, and the number of its views.
   void collectReads() {
     for (Value input : inputs_)
       ++views_[viewedBy(input)];
@@ -393,8 +394,8 @@ private:
     }
   }
 
-  /// Whether nothing is read of `input` once the item that writes `output` has
-  /// begun to, but the very element that is written.
+  /// Whether, once the item that writes `output` has started to write, only the
+  /// very element that is written is still read from `input`.
   bool mayTakeOver(Value output, Value input) {
     if (input.getType() != output.getType() ||
         input.getDefiningOp<arith::ConstantOp>() ||
@@ -414,15 +415,15 @@ private:
     });
   }
 
-  /// Other items run at the same time: an earlier nest must have read rows of
-  /// its own item only.
+  /// Other items run in parallel: earlier nests may only have read rows of
+  /// their own item.
   bool isOwnRow(AffineMap read, AffineMap written) {
     return group_.split == Split::serial ||
            (dimensionOfRows(read) >= 0 &&
             dimensionOfRows(read) == dimensionOfRows(written));
   }
 
-  /// Input `input` of a nest.
+  /// The read of input `input` of a nest.
   struct Read {
     NestOp nest;
     unsigned input;

@@ -1,7 +1,7 @@
-// Joins nests, so that values pass through registers and not through memory.
+// Fuses nests, so that values pass through registers instead of memory.
 //
-// What may be joined stands in fuse_nests.cpp; here is what should be, in steps
-// from the surest gain to the least sure.
+// fuse_nests.cpp decides what may be fused; this file decides what should be,
+// in steps from the surest gain to the least sure.
 
 #include "codegen/fuse.h"
 
@@ -24,12 +24,13 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-/// Nests and reshapes from which all that is computed, element by element, ends
-/// in new values of states.
+/// The nests and reshapes whose results are used only, element by element, in
+/// new values of states.
 class StateFeeders {
 public:
-  /// In one walk: what is behind an op is known before it. Joining nests of
-  /// which both belong here, or neither, leaves the others what they are.
+  /// Visits the ops in reverse: all users of an op are known before it. Fusing
+  /// two nests that both belong here, or both do not, does not change the
+  /// others.
   explicit StateFeeders(Block &sorted) {
     for (Operation &op : llvm::reverse(sorted))
       if (llvm::all_of(op.getUsers(), [&](Operation *user) {
@@ -41,7 +42,7 @@ public:
 
   bool contains(Operation *op) const { return feeders_.contains(op); }
 
-  /// Notes a nest that stands for others now.
+  /// Records a nest that replaces others.
   void set(NestOp joined, bool isFeeder) {
     if (isFeeder)
       feeders_.insert(joined);
@@ -65,8 +66,8 @@ bool makesWideNumbers(NestOp nest) {
          });
 }
 
-/// Whether a nest makes f64 numbers that only reductions need: they do so
-/// themselves, and nobody stores the wide ones.
+/// Whether a nest computes f64 numbers that only reductions use: each of them
+/// computes these itself, so that the wide numbers are never stored.
 bool isWideForSums(NestOp nest) {
   SmallVector<NestOp> stack = {nest};
   llvm::SmallPtrSet<Operation *, 16> seen;
@@ -85,12 +86,12 @@ bool isWideForSums(NestOp nest) {
   return true;
 }
 
-/// Work of one point, and so the size of the code.
+/// The work of one point, which also measures the size of the code.
 int64_t workOf(NestOp nest) {
   return costOf(nest.getMap()).work + costOf(nest.getThen()).work;
 }
 
-/// How many tensors two nests read together.
+/// The number of tensors that two nests read together.
 int64_t readsOf(NestOp first, NestOp second) {
   llvm::SmallDenseSet<Value, 16> reads;
   reads.insert(first->operand_begin(), first->operand_end());
@@ -103,7 +104,7 @@ bool hasGuards(NestOp nest) {
                       [](Attribute guard) { return !isa<UnitAttr>(guard); });
 }
 
-/// Points at which `consumer` would compute `producer`.
+/// The number of points at which `consumer` would compute `producer`.
 int64_t pointsAsked(NestOp consumer, NestOp producer) {
   NestParts parts = partsOf(consumer);
   auto asks = [&](const NestRead &read) {
@@ -145,12 +146,11 @@ private:
     return llvm::to_vector(block_.getOps<NestOp>());
   }
 
-  /// Numbers the ops in their order. MLIR would do so again after every second
-  /// nest that is joined, as that leaves no number between its neighbours'.
+  /// Numbers the ops in their order. MLIR would renumber after every second
+  /// fused nest, as that leaves no number free between its neighbours.
   void number() { places_ = placesIn(block_); }
 
-  /// Notes what needs what, by the numbers that are given next, and what feeds
-  /// states.
+  /// Records which ops depend on which, by new numbers, and which feed states.
   void relate() {
     number();
     steps_ += needs_.steps();
@@ -167,7 +167,7 @@ private:
     return places_.at(a) < places_.at(b);
   }
 
-  /// The nests among the users of an op, each once, in their order.
+  /// The nests among the users of an op, without duplicates, in order.
   SmallVector<NestOp> nestsUsing(Operation *op) const {
     llvm::SmallSetVector<Operation *, 4> users;
     for (Operation *user : op->getUsers())
@@ -180,14 +180,14 @@ private:
     return nests;
   }
 
-  /// Long bodies, and above all many loads in one, take LLVM more than their
-  /// share of time, and have no registers for what they pass on.
+  /// Whether the fused body would be too long or, above all, have too many
+  /// loads: LLVM's time grows faster than its size, and registers run out.
   bool isTooMuch(NestOp first, NestOp second) const {
     return workOf(first) + workOf(second) > options_.mostWork ||
            readsOf(first, second) > options_.mostReads;
   }
 
-  /// Order, equal nests once, nothing that nobody needs.
+  /// Sorts the ops, merges equal nests, and erases unused ones.
   void cleanUp() {
     sortByOperands(block_);
     IRRewriter rewriter(graph_.getContext());
@@ -210,8 +210,8 @@ private:
     }
   }
 
-  /// Transposes, broadcasts, constants and indices cost nothing where they are
-  /// used, but a contraction should not compute or ask for guards.
+  /// Transposes, broadcasts, constants and indices are free at their uses, but
+  /// a contraction should not compute or evaluate guards.
   void inlineMoves() {
     forEachNest([&](NestOp producer, Operation *&next) {
       if (isMove(producer))
@@ -222,7 +222,7 @@ private:
     });
   }
 
-  /// Visits nests in order, also those that come to be behind the current one.
+  /// Visits nests in order, including those inserted after the current one.
   void forEachNest(llvm::function_ref<void(NestOp, Operation *&next)> visit) {
     number();
     for (Operation *op = &block_.front(); op;) {
@@ -233,7 +233,7 @@ private:
     }
   }
 
-  /// Inlines a nest in those of its readers that `wants` names; `next` stays
+  /// Inlines a nest into the consumers that `wants` accepts; `next` stays
   /// valid.
   void inlineIn(NestOp producer, Operation *&next, StringRef what,
                 llvm::function_ref<bool(NestOp)> wants) {
@@ -255,8 +255,8 @@ private:
     return !isContraction(consumer) || (readsOnly && !hasGuards(producer));
   }
 
-  /// Cheap work on what is in memory in any case is done by each reader: the
-  /// slope of tanh and relu, the labels one-hot, logits less their maximum.
+  /// Inlines cheap computations on values that are in memory anyway: the
+  /// derivatives of tanh and relu, one-hot labels, logits minus their maximum.
   void inlineWhatIsCheap() {
     forEachNest([&](NestOp producer, Operation *&next) {
       if (producer->use_empty() || !readsMemory(producer) ||
@@ -271,8 +271,8 @@ private:
     });
   }
 
-  /// Whether a device does more than cheap work faster twice than it stores and
-  /// reads the results. In f64 none does.
+  /// Whether repeating more than cheap work is faster on the device than
+  /// storing and loading the results. In f64 it never is.
   bool isWorthTwice(NestOp producer) const {
     int64_t asked = 0;
     for (NestOp consumer : nestsUsing(producer))
@@ -285,7 +285,7 @@ private:
            llvm::none_of(producer->getResultTypes(), isWide);
   }
 
-  /// Whether the consumer would compute each element at most once for a read.
+  /// Whether the consumer would compute each element at most once per read.
   bool canInlineOnce(NestOp consumer, NestOp producer) const {
     int64_t reads = llvm::count_if(consumer->getOperands(), [&](Value operand) {
       return operand.getDefiningOp() == producer.getOperation();
@@ -303,8 +303,8 @@ private:
            });
   }
 
-  /// Whether all that an elementwise nest reads is in memory whatever is fused,
-  /// or is small beside its points.
+  /// Whether all inputs of an elementwise nest are in memory in any case, or
+  /// are smaller than its domain.
   static bool readsMemory(NestOp nest) {
     return llvm::all_of(nest.getThenInputs(), [&](Value value) {
       return !value.getDefiningOp<NestOp>() ||
@@ -320,8 +320,8 @@ private:
     });
   }
 
-  /// Elementwise work is done where its operands come to be: bias, activation
-  /// and residual behind a contraction, several results at once.
+  /// Fuses elementwise nests into the producers of their operands: bias,
+  /// activation and residual after a contraction, several results at once.
   void mergeConsumers() {
     relate();
     forEachNest([&](NestOp producer, Operation *&next) {
@@ -331,7 +331,7 @@ private:
         if (!merged)
           continue;
         next = isNext ? merged.getOperation() : next;
-        break; // The producer is gone; the merged nest is visited later.
+        break; // Replaced by the merged nest, visited later.
       }
     });
   }
@@ -352,8 +352,8 @@ private:
     return merged;
   }
 
-  /// Updates of states stay apart from what computes their gradients: all of
-  /// them run as one launch of one kernel.
+  /// Updates of states are not fused with the computation of their gradients:
+  /// all of them run as one launch of one kernel.
   bool isWanted(NestOp producer, NestOp consumer) const {
     if (isWideForSums(consumer))
       return false;
@@ -361,15 +361,15 @@ private:
            (producer.isElementwise() && feeders_->contains(producer));
   }
 
-  /// Whether a nest only widens what it reads, which each reader can do.
+  /// Whether a nest only widens its input, which each consumer can do.
   static bool isWidening(NestOp nest) {
     return nest.getCombine().empty() && nest.getThenInputs().size() == 1 &&
            llvm::all_of(nest.getThen().front(),
                         llvm::IsaPred<arith::ExtFOp, plan::YieldOp>);
   }
 
-  /// Elementwise work whose only readers can do it themselves, and not more
-  /// often than it is done now unless it is cheap.
+  /// Inlines elementwise nests into all their consumers if these can compute
+  /// them, and no more often than now unless the work is cheap.
   void inlineComputations() {
     number();
     auto all = nests();
@@ -402,8 +402,9 @@ private:
     return isFree || asked <= times * product(producer.getParallel());
   }
 
-  /// Reductions and elementwise work over the same elements read them once.
-  /// What is merged stands where the later one stood, and is visited again.
+  /// Merges reductions and elementwise nests that read the same elements, which
+  /// are then read once. The result takes the position of the later one, and is
+  /// visited again.
   void mergeSiblingNests() {
     relate();
     forEachNest([&](NestOp first, Operation *&next) {
@@ -421,7 +422,7 @@ private:
     });
   }
 
-  /// Sums of a nest stay in registers at once, of which there are few.
+  /// Whether the sums of a merged nest would exceed the registers.
   static bool isTooWide(NestOp first, NestOp second) {
     constexpr size_t mostSums = 8;
     constexpr unsigned mostResults = 16;
@@ -450,13 +451,13 @@ private:
            !isNeeded(first, second) && !isNeeded(second, first);
   }
 
-  /// Whether the nest has a point for each element, so that sharing the read
-  /// is worth something.
+  /// Whether the nest has a point for each element, so that sharing the read is
+  /// worth something.
   static bool readsAll(NestOp nest, Value value) {
     return product(nest.getExtents()) == product(shapeOf(value));
   }
 
-  /// Folds the scalar code that has come together, in regions of one block.
+  /// Folds the combined scalar code in regions of one block.
   void foldScalars() {
     FrozenRewritePatternSet none;
     GreedyRewriteConfig config;
@@ -468,7 +469,7 @@ private:
     }
   }
 
-  /// What stands in the place of a nest now.
+  /// Records a nest that replaces another.
   void inlined(NestOp nest, unsigned place, StringRef what) {
     places_[nest] = place;
     remark::passed(nest.getLoc(),
@@ -476,7 +477,8 @@ private:
         << "joined " << what;
   }
 
-  /// Says of elementwise nests why they stand apart from what they read.
+  /// Adds a remark to each elementwise nest that was not fused with one that it
+  /// reads.
   void explainRest() {
     number();
     feeders_.emplace(block_);
@@ -504,8 +506,8 @@ private:
   GraphOp graph_;
   Block &block_;
   llvm::DenseMap<Operation *, unsigned> places_;
-  Needs needs_;       // by places
-  int64_t steps_ = 0; // of those before
+  Needs needs_;       // by numbers
+  int64_t steps_ = 0; // of earlier relations
   std::optional<StateFeeders> feeders_;
   FuseOptions options_;
   StringRef pass_;

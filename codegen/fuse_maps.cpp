@@ -1,4 +1,4 @@
-// Composition and inversion of the affine maps of nests; see fuse_maps.h.
+// Composes and inverts the affine maps of nests; see fuse_maps.h.
 
 #include "codegen/fuse_maps.h"
 
@@ -47,8 +47,8 @@ IntegerSet intersect(IntegerSet a, IntegerSet b) {
   return IntegerSet::get(a.getNumDims(), 0, constraints, equal);
 }
 
-/// The end of the group of dimensions of `sizes` from `begin` on that holds
-/// `count` elements; 0 if none does.
+/// The end of the group of dimensions in `sizes`, from `begin` on, that
+/// together have `count` elements; 0 if there is none.
 static size_t groupEnd(ArrayRef<int64_t> sizes, size_t begin, int64_t count) {
   int64_t product = 1;
   size_t end = begin;
@@ -65,7 +65,7 @@ std::optional<AffineMap> throughReshape(AffineMap at, ArrayRef<int64_t> from,
     AffineExpr position = getAffineConstantExpr(0, at.getContext());
     size_t end = extent == 1 ? begin : groupEnd(to, begin, extent);
     if (end == 0 && extent != 1)
-      return std::nullopt; // The dimension is one of several in `to`.
+      return std::nullopt; // It is a part of a dimension of `to`.
     for (; begin < end; ++begin)
       position = position * to[begin] + at.getResult(begin);
     index.push_back(position);

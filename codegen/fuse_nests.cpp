@@ -1,4 +1,4 @@
-// Joins two nests into one by composing their maps and their scalar code.
+// Fuses two nests into one by composing their maps and their scalar code.
 
 #include "codegen/fuse.h"
 #include "codegen/fuse_maps.h"
@@ -9,8 +9,7 @@ using plan::NestOp;
 
 namespace {
 
-/// The body of one region in terms of the reads of another nest: its code, the
-/// first of its reads among theirs, and where its indices lie.
+/// The body of one region, expressed at points of another nest.
 struct Copied {
   Region &region;
   const Point &point;
@@ -23,7 +22,7 @@ struct Copied {
   }
 };
 
-/// The point of a nest that is itself.
+/// The point that maps a nest to itself.
 Point identity(unsigned dims, MLIRContext *context) {
   Point point{{}, dims};
   for (unsigned d = 0; d < dims; ++d)
@@ -35,7 +34,7 @@ NestRead composed(const NestRead &read, const Point &point) {
   return {read.value, point.through(read.map), point.through(read.guard)};
 }
 
-/// Builds a nest in place of others; its location is all of theirs.
+/// Builds a nest that replaces others, with the locations of all of them.
 NestOp rebuild(ArrayRef<NestOp> nests, NestParts parts, ScalarBody map,
                ScalarBody then) {
   SmallVector<Location> locations;
@@ -52,8 +51,9 @@ NestOp rebuild(ArrayRef<NestOp> nests, NestParts parts, ScalarBody map,
 
 //===-- a consumer behind its producer ------------------------------------===//
 
-/// Where the consumer's domain lies in the producer's, if they have the same
-/// points and the consumer reads nothing of the producer but at its own.
+/// The consumer's point in terms of the producer's domain, if both have the
+/// same number of points and the consumer reads each result only at its own
+/// point.
 std::optional<Point> consumerPoint(NestOp producer, NestOp consumer) {
   if (product(producer.getParallel()) != product(consumer.getParallel()))
     return std::nullopt;
@@ -72,8 +72,8 @@ std::optional<Point> consumerPoint(NestOp producer, NestOp consumer) {
   return found;
 }
 
-/// A consumer's reads, seen from the merged nest: the producer's results are at
-/// hand, the others become reads of the merged nest.
+/// The consumer's reads in the merged nest: the producer's results are scalars,
+/// the others become reads of the merged nest.
 struct MergedReads {
   MergedReads(NestOp producer, NestOp consumer, const Point &point) {
     for (const NestRead &read : partsOf(consumer).thenReads) {
@@ -94,7 +94,7 @@ struct MergedReads {
     return values;
   }
 
-  SmallVector<int> ofProducer; // the result, or -1
+  SmallVector<int> ofProducer; // number of the result, or -1
   SmallVector<NestRead> others;
 };
 
@@ -103,7 +103,7 @@ bool hasOtherUsers(Value value, Operation *user) {
                       [&](Operation *other) { return other != user; });
 }
 
-/// The producer's results that others than the consumer read.
+/// The producer's results that have users besides the consumer.
 SmallVector<unsigned> keptResults(NestOp producer, NestOp consumer) {
   SmallVector<unsigned> kept;
   for (OpResult result : producer->getResults())
@@ -122,7 +122,7 @@ SmallVector<unsigned> allResults(NestOp nest) {
   return llvm::to_vector(llvm::seq<unsigned>(0, nest->getNumResults()));
 }
 
-/// Leaves a nest only some of its results.
+/// Keeps only some results of a nest.
 void keepResults(NestParts &parts, ArrayRef<unsigned> kept) {
   SmallVector<AffineMap> maps;
   SmallVector<Type> types;
@@ -208,7 +208,7 @@ NestOp mergeSiblings(NestOp first, NestOp second) {
                 values.drop_front(a.mapReads.size()));
   };
   auto then = [&](OpBuilder &builder, Location location, ValueRange values) {
-    // Combined values of both come first, then the reads of both.
+    // The combined values of both come first, then the reads of both.
     auto combined = values.take_front(parts.combine.size());
     auto reads = values.drop_front(parts.combine.size());
     SmallVector<Value> forA(combined.take_front(a.combine.size()));
@@ -232,7 +232,7 @@ NestOp mergeSiblings(NestOp first, NestOp second) {
 
 namespace {
 
-/// The point of the producer whose result a read asks for.
+/// The producer's point that computes the element that is read.
 std::optional<Point> producerPoint(NestOp producer, const NestRead &read) {
   unsigned result = cast<OpResult>(read.value).getResultNumber();
   return pointAt(producer.getOutputMap(result), producer.getParallel(),
@@ -248,8 +248,8 @@ bool handsOnReads(NestOp producer) {
                       [](Value value) { return isa<BlockArgument>(value); });
 }
 
-/// The reads of one region of the consumer after inlining, and how to compute
-/// the region's old arguments from their values.
+/// The reads of one region of the consumer after inlining, and the computation
+/// of the region's old arguments from their values.
 struct InlinedReads {
   InlinedReads(NestOp producer, ArrayRef<NestRead> given) : producer(producer) {
     for (const NestRead &read : given) {
@@ -337,7 +337,7 @@ NestOp inlineProducer(NestOp consumer, NestOp producer) {
 bool readThroughReshape(ReshapeOp reshape) {
   Value input = reshape.getInput();
   if (getElementTypeOrSelf(input) != getElementTypeOrSelf(reshape.getType()))
-    return false; // Nests compute without signs.
+    return false; // Nests have signless types.
   SmallVector<NestOp> readers;
   for (Operation *user : reshape->getUsers())
     if (auto nest = dyn_cast<NestOp>(user);
@@ -393,7 +393,7 @@ SmallVector<unsigned> usedResults(NestOp nest) {
   return used;
 }
 
-/// The reads whose values a region asks for.
+/// The reads whose values a region uses.
 SmallVector<NestRead> usedReads(ArrayRef<NestRead> reads,
                                 ArrayRef<BlockArgument> arguments) {
   SmallVector<NestRead> used;
@@ -403,8 +403,8 @@ SmallVector<NestRead> usedReads(ArrayRef<NestRead> reads,
   return used;
 }
 
-/// Values for all arguments of a region of those that it asks for; the others
-/// are null.
+/// Spreads the values of the used arguments of a region over all arguments; the
+/// others are null.
 SmallVector<Value> spread(ArrayRef<BlockArgument> arguments,
                           ValueRange values) {
   SmallVector<Value> spread;

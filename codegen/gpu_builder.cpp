@@ -1,4 +1,4 @@
-// Positions as arithmetic of type index.
+// Index arithmetic and control flow of GPU kernels.
 
 #include "codegen/gpu_builder.h"
 
@@ -32,8 +32,8 @@ bool gradus::isNarrowGpuFloat(Type type) {
 
 //===-- arithmetic --------------------------------------------------------===//
 
-/// No sum or product of positions overflows, so that an address may be put
-/// together of parts that were computed apart.
+/// Sums and products of positions never overflow, which lets LLVM split
+/// addresses into parts that are computed separately.
 static constexpr auto kExact = arith::IntegerOverflowFlags::nsw;
 
 static Value cast(GpuBuilder &b, Type type, Value value) {
@@ -81,7 +81,7 @@ Value GpuBuilder::isBelow(Value x, Value limit) {
   return createOrFold<arith::CmpIOp>(Is::slt, x, limit);
 }
 
-/// floor(x / by), also where x is negative.
+/// floor(x / by), also for negative x.
 static Value floorDivide(GpuBuilder &b, Value x, int64_t by) {
   if (llvm::isPowerOf2_64(by))
     return b.createOrFold<arith::ShRSIOp>(x, b.number(llvm::Log2_64(by)));
@@ -124,7 +124,7 @@ Value GpuBuilder::evaluate(const Linear &linear, ValueRange positions) {
 }
 
 /// Returns the limit if one condition says that a number is not negative and
-/// the other that the same number is not above a limit.
+/// the other that the same number does not exceed a limit.
 static std::optional<int64_t> limitOf(const Condition &least,
                                       const Condition &most) {
   auto isOpposite = [](int64_t one, int64_t other) { return one == -other; };
@@ -139,7 +139,7 @@ static std::optional<int64_t> limitOf(const Condition &least,
   return areEnds ? std::optional(limit) : std::nullopt;
 }
 
-/// Both ends of a range are one comparison, without signs.
+/// Both ends of a range are checked by one unsigned comparison.
 Value GpuBuilder::holds(ArrayRef<Condition> conditions, ValueRange positions) {
   Value all;
   SmallVector<Condition> left(conditions);
@@ -177,7 +177,7 @@ Value GpuBuilder::limit(AffineMap map, bool largest, ValueRange positions) {
 
 Values GpuBuilder::positionsOf(Value n, ArrayRef<int64_t> extents) {
   Values positions(extents.size());
-  int first = 0; // whose position is what is left
+  int first = 0; // the dimension that gets the final quotient
   while (first + 1 < int(extents.size()) && extents[first] == 1)
     ++first;
   for (int d = int(extents.size()) - 1; d >= 0; --d)
@@ -208,7 +208,7 @@ Values GpuBuilder::loop(Value first, Value end, Value step, Values values,
                         function_ref<Values(Value, ValueRange)> body) {
   auto loop = scf::ForOp::create(*this, first, end, step, values);
   OpBuilder::InsertionGuard guard(*this);
-  if (values.empty()) // the loop's own yield is there
+  if (values.empty()) // the loop has a yield already
     setInsertionPoint(loop.getBody()->getTerminator());
   else
     setInsertionPointToEnd(loop.getBody());

@@ -34,7 +34,7 @@ public:
   /// positions.
   mlir::Value evaluate(const Linear &linear, mlir::ValueRange positions);
   mlir::Value evaluate(mlir::AffineExpr expression, mlir::ValueRange positions);
-  /// Whether all conditions hold, as i1; null if there are none.
+  /// The conjunction of the conditions, as i1; null if there are none.
   mlir::Value holds(llvm::ArrayRef<Condition> conditions,
                     mlir::ValueRange positions);
   /// The largest (or smallest) result of a map.

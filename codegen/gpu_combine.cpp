@@ -1,5 +1,4 @@
-// Values keep their order: kind by kind, and for each kind the points that a
-// thread has at once.
+// Values are ordered by kind, then by the points that a thread has at once.
 
 #include "codegen/gpu_combine.h"
 
@@ -39,8 +38,8 @@ Value gradus::join(GpuBuilder &b, Reduction kind, Value x, Value y) {
 
 //===-- within a warp -----------------------------------------------------===//
 
-/// Of neighbours' totals those of one half of the points, by one of them; and
-/// of the other half by the other.
+/// Exchanges totals between pairs of lanes: one gets those of the first half of
+/// the points, the other those of the second.
 Values LaneCombiner::shareOut(ArrayRef<Reduction> kinds, ValueRange values,
                               unsigned mask) {
   size_t count = values.size() / kinds.size(), half = count / 2;
@@ -58,7 +57,7 @@ Values LaneCombiner::shareOut(ArrayRef<Reduction> kinds, ValueRange values,
   return totals;
 }
 
-/// Lanes of a point lie `width` threads apart, or are neighbours.
+/// Lanes of a point are `width` threads apart, i.e. neighbours if that is 1.
 LaneCombiner::Share LaneCombiner::acrossWarp(const NestMapping &nest,
                                              ArrayRef<Reduction> kinds,
                                              Values values, int64_t count) {
@@ -81,7 +80,7 @@ LaneCombiner::Share LaneCombiner::acrossWarp(const NestMapping &nest,
   return share;
 }
 
-/// Shuffles move 32 bits.
+/// Shuffles a value, which may need several shuffles of 32 bits.
 Value LaneCombiner::shuffled(Value value, unsigned mask) {
   Type type = value.getType(), word = b.getI32Type();
   auto move = [&](Value bits) -> Value {
@@ -122,7 +121,8 @@ GpuBuffer LaneCombiner::memoryFor(Type type) {
   return {memory, {}};
 }
 
-/// Kinds of one type lie behind each other, of each all points of each warp.
+/// The index of a partial sum: kinds of one type follow each other, each with
+/// all points of each warp.
 Value LaneCombiner::place(int64_t slot, Value warp, int64_t points,
                           Value point) {
   Value row = b.add(b.number(slot * (thread.group / kWarp)), warp);

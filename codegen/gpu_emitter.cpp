@@ -1,5 +1,5 @@
-// A function a kernel: its arguments, its scratch, its items, and what runs for
-// each of them.
+// Emits a function for each kernel: its arguments, its scratch, its items, and
+// the code for each of them.
 
 #include "codegen/gpu_emitter.h"
 
@@ -51,7 +51,7 @@ private:
   GpuKernel &result;
   GpuMapping mapping;
   GpuThread thread;
-  Value group, block; // which one of its kind
+  Value group, block; // number within the block, in the grid
   gpu::GPUFuncOp function;
   std::optional<NestEmitter> nests;
   llvm::DenseMap<Value, GpuBuffer> scratch;
@@ -61,7 +61,7 @@ private:
 
 //===-- functions ---------------------------------------------------------===//
 
-/// A kernel of what indices decide holds that alone.
+/// The op of a kernel with indices, which has no other ops; null for others.
 Operation *KernelEmitter::indexedOp() {
   for (Operation &op : kernel.getBody().front())
     if (isa<plan::TakeOp, plan::AddAtOp>(op))
@@ -76,7 +76,7 @@ void KernelEmitter::chooseWork() {
                                  : fits32Bits(kernel, mapping));
 }
 
-/// A buffer's elements, or those of several like it, in a line.
+/// The 1-D memref of a buffer's elements, or of those of several like it.
 MemRefType KernelEmitter::line(Type buffer, int64_t times) {
   auto type = cast<MemRefType>(buffer);
   return MemRefType::get({type.getNumElements() * times},
@@ -133,8 +133,8 @@ void KernelEmitter::emit() {
 
 //===-- memory ------------------------------------------------------------===//
 
-/// Each group has its part of shared memory, each block its part of the
-/// device's.
+/// Each group has its part of shared memory, or each block its part of the
+/// device's memory.
 void KernelEmitter::placeScratch() {
   unsigned argument = kernel.getNumArguments();
   for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
@@ -186,8 +186,8 @@ void KernelEmitter::emitItem(Value number) {
   emitOps(kernel.getBody().front(), {number, {}, mapping.isByPoints});
 }
 
-/// What one nest has written the next may read: threads wait for each other
-/// behind each, also before the next item begins.
+/// A nest may read what the one before has written: all threads wait for each
+/// other after each nest, also before the next item.
 void KernelEmitter::emitOps(Block &ops, const GpuItem &item) {
   auto buffer = [&](Value value) { return bufferOf(value); };
   for (Operation &op : ops) {

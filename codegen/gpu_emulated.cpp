@@ -1,8 +1,8 @@
-// Rewrites each gpu.func to a function of one thread's structure
-// (runtime/emulated/abi.h): indices are read from it, barriers and shuffles are
-// calls, and so is a check before every access to memory. Each block of ops
-// adds to the thread's count of operations. The rest is MLIR's own lowering to
-// LLVM, and the CPU emitter's to a blob.
+// Rewrites each gpu.func as a function of a thread's structure
+// (runtime/emulated/abi.h): indices are read from it, barriers and shuffles
+// become calls, and so does a check before every memory access. Each block of
+// ops increments the thread's count of operations. MLIR lowers the rest to
+// LLVM, and the CPU emitter's code to a blob.
 
 #include "codegen/gpu_emulated.h"
 
@@ -49,8 +49,8 @@ namespace emulated = gradus::runtime::emulated;
 
 namespace {
 
-/// A memref argument or shared memory: where it begins, and what errors call
-/// it.
+/// A memref argument or shared memory: its start, its number in errors, and its
+/// size.
 struct Memory {
   Value pointer;
   int64_t number, elements;
@@ -63,7 +63,7 @@ public:
         pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
 
   /// The entry block has the arguments and then the shared memories of the
-  /// gpu.func. Bytes of shared memory.
+  /// gpu.func. Returns the bytes of shared memory.
   int64_t run(unsigned arguments);
 
 private:
@@ -105,7 +105,7 @@ Value Rewriter::field(Value base, size_t offset, Type type) {
   return LLVM::LoadOp::create(b, type, at);
 }
 
-/// Calls a function of the services with the thread and these.
+/// Calls a function of the services with the thread and the arguments.
 Value Rewriter::call(size_t service, Type result, ArrayRef<Value> arguments) {
   SmallVector<Value> values = {field(services, service, pointer)};
   llvm::append_range(values, arguments);
@@ -170,7 +170,7 @@ void Rewriter::checkPointer(Type type, Value address, uint64_t alignment,
         std::max<uint64_t>(1, alignment), writes, address);
 }
 
-/// The address of an element, or of the first of a vector, checked.
+/// The address of an element, or of a vector's first, after a check.
 Value Rewriter::element(Value memref, Value index, Type type, int64_t alignment,
                         bool writes) {
   Memory memory = memories.lookup(memref);
@@ -180,7 +180,7 @@ Value Rewriter::element(Value memref, Value index, Type type, int64_t alignment,
                                       ArrayRef<LLVM::GEPArg>{place});
   int64_t bytes = bytesOf(type), behind = bytes / bytesOf(one) - 1;
   Value last = place;
-  if (behind) { // the element that is outside, if one is
+  if (behind) { // the last element, the one that may be outside
     Value isBefore =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place, number(0));
     last = arith::SelectOp::create(
@@ -193,7 +193,7 @@ Value Rewriter::element(Value memref, Value index, Type type, int64_t alignment,
 
 //===-- ops ---------------------------------------------------------------===//
 
-/// Where the services have an op's function of f32 and, next to it, of f64.
+/// The offset of an op's f32 function in the services; the f64 one follows it.
 static size_t functionOf(Operation &op) {
   static const llvm::StringMap<size_t> functions = {
 #define GRADUS_ENTRY(name)                                                     \
@@ -213,7 +213,7 @@ Value Rewriter::mathCall(Operation &op) {
               operands);
 }
 
-/// What takes the place of an op's result; null for ops that stay.
+/// The replacement of an op's result; null for ops that stay.
 Value Rewriter::replacement(Operation &op) {
   auto index = [&](size_t offset) -> Value {
     return arith::IndexCastOp::create(b, b.getIndexType(),
@@ -307,7 +307,7 @@ static int64_t operationsOf(Operation &op) {
              : 4;
 }
 
-/// A turn of a loop counts and compares, too.
+/// The operations of a block; a loop also counts and compares.
 static int64_t operationsOf(Block &block) {
   int64_t sum = isa<scf::ForOp>(block.getParentOp()) ? 2 : 0;
   for (Operation &op : block)
@@ -330,7 +330,7 @@ int64_t Rewriter::run(unsigned arguments) {
   function.walk([&](Operation *op) {
     if (op != function)
       ops.push_back(op);
-    for (Value result : op->getResults()) // There is one memory here.
+    for (Value result : op->getResults()) // There is one address space.
       if (isa<LLVM::LLVMPointerType>(result.getType()))
         result.setType(pointer);
   });
@@ -360,7 +360,7 @@ static void loadDialects(MLIRContext &context) {
                       vector::VectorDialect>();
 }
 
-/// A copy of a gpu.func in the module, as a function of a thread.
+/// Copies a gpu.func into the module as a function of a thread.
 static int64_t addFunction(ModuleOp module, gpu::GPUFuncOp kernel) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
@@ -368,7 +368,7 @@ static int64_t addFunction(ModuleOp module, gpu::GPUFuncOp kernel) {
                                        b.getFunctionType({pointer}, {}));
   IRMapping mapping;
   kernel.getBody().cloneInto(&function.getBody(), mapping);
-  // LLVM does the same for a GPU; operations shall count as there.
+  // LLVM does the same for a GPU; this makes the counts of operations agree.
   IRRewriter rewriter(function.getContext());
   DominanceInfo dominance(function);
   eliminateCommonSubExpressions(rewriter, dominance, function);
@@ -391,7 +391,7 @@ static LogicalResult lower(ModuleOp module) {
   return passes.run(module);
 }
 
-/// Of a vector of bits, an element as bf16.
+/// Replaces extracts from a bf16 vector by extracts of its bits.
 static void extractBits(llvm::Value *vector, llvm::Value *bits) {
   for (llvm::User *user : llvm::make_early_inc_range(vector->users()))
     if (auto *extract = dyn_cast<llvm::ExtractElementInst>(user)) {
@@ -403,8 +403,8 @@ static void extractBits(llvm::Value *vector, llvm::Value *bits) {
     }
 }
 
-/// Loads of bf16 as loads of bits: of one that is loaded as it is, LLVM 22
-/// takes the sign bit for 0 on x86, and of an element of a vector.
+/// Loads bits instead of bf16: LLVM 22 miscompiles the sign bit of a loaded
+/// bf16 to 0 on x86, also for elements of a vector.
 static void loadBits(llvm::Function &function) {
   SmallVector<llvm::LoadInst *> loads;
   for (llvm::Instruction &op : llvm::instructions(function))
@@ -423,9 +423,9 @@ static void loadBits(llvm::Function &function) {
   }
 }
 
-/// Gives the code a function of its own for what LLVM calls where a processor
-/// has no instructions for bf16: LLVM then keeps numbers of bf16 that cross
-/// blocks in f32. Rounds to the nearest, ties to even; a NaN stays one.
+/// Defines the function that LLVM calls if a processor has no bf16
+/// instructions: LLVM then keeps bf16 numbers that cross blocks in f32. Rounds
+/// to the nearest, ties to even; a NaN remains a NaN.
 static void addRoundingToBf16(llvm::Module &code) {
   llvm::IRBuilder<> b(code.getContext());
   auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()},

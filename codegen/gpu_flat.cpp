@@ -1,5 +1,5 @@
-// Buffers of flat kernels are addresses that a table holds, so they are
-// pointers here, where other kernels have memrefs of known sizes.
+// Buffers of flat kernels are addresses in a table, so they are pointers here,
+// while other kernels have memrefs of known sizes.
 
 #include "codegen/gpu_flat.h"
 
@@ -16,7 +16,7 @@ using namespace gradus;
 
 using Values = GpuBuilder::Values;
 
-static constexpr int64_t kVectors = 4; // of a thread, one after the other
+static constexpr int64_t kVectors = 4; // of a thread, one after another
 static constexpr unsigned kGlobal = 1; // the address space of the device
 
 static int64_t widthOf(Type element) {
@@ -79,7 +79,7 @@ private:
   Value table, rows, pieces;
   int64_t vector;
   llvm::DenseMap<Value, Value> pointers; // of the segment's buffers
-  llvm::DenseMap<Value, Value> ones;     // elements of those that have one
+  llvm::DenseMap<Value, Value> ones;     // values of one-element buffers
 };
 
 } // namespace
@@ -99,7 +99,7 @@ Value FlatEmitter::column(Value row, int64_t number) {
   return LLVM::LoadOp::create(b, b.getI64Type(), at, 8);
 }
 
-/// The last row whose first piece is not behind `piece`.
+/// The last row whose first piece is not after `piece`.
 Value FlatEmitter::rowOf(Value piece) {
   Values range = {b.number(0), index(rows)};
   SmallVector<Type> types(2, b.getIndexType());
@@ -150,7 +150,7 @@ Value FlatEmitter::toMemory(Value buffer, Value value) {
              : value;
 }
 
-/// One element, or a vector of them as they are in memory.
+/// Loads one element, or a vector in memory format.
 Value FlatEmitter::load(Value buffer, Value item, int64_t count) {
   Type element = gpuMemoryType(elementOf(buffer));
   int64_t width = widthOf(element);
@@ -183,7 +183,7 @@ void FlatEmitter::emitItem(Value item) {
     store(buffer, item, value, 1);
 }
 
-/// All elements are read before one is written: buffers may be the same.
+/// All elements are read before any is written: buffers may be the same.
 void FlatEmitter::emitVector(Value first) {
   llvm::DenseMap<Value, Value> read;
   for (Value buffer : nest.getThenInputs())

@@ -1,4 +1,4 @@
-// One module of functions, lowered as often as there are architectures.
+// Lowers one module of functions for each architecture.
 
 #include "codegen/gpu_images.h"
 
@@ -13,11 +13,11 @@ using namespace gradus;
 
 constexpr StringRef kArchitectures[] = {"sm_80", "sm_90", "sm_100"};
 
-/// "; sm_86 runs the code for sm_80": what serves a card of an architecture
-/// that none is made for. Empty: it is no architecture.
+/// "; sm_86 runs the code for sm_80": a hint which code a GPU can run if there
+/// is none for its own architecture. Empty if it is no architecture.
 static std::string hintFor(StringRef architecture) {
   auto numberOf = [](StringRef name) {
-    int number = 0; // stays, if it is none
+    int number = 0; // unchanged if it is none
     name.consume_front("sm_");
     name.getAsInteger(10, number);
     return number;
@@ -58,7 +58,7 @@ llvm::Expected<GpuTarget> gradus::gpuTarget(StringRef name) {
       hintFor(architecture));
 }
 
-/// Architectures stay in their order: PTX is of the last one.
+/// Architectures stay in order: PTX is for the last one.
 void gradus::join(GpuTarget &target, const GpuTarget &other) {
   std::vector<std::string> all;
   for (StringRef known : kArchitectures)
@@ -72,7 +72,7 @@ void gradus::join(GpuTarget &target, const GpuTarget &other) {
 
 //===-- images ------------------------------------------------------------===//
 
-/// What an assembler says comes in an order of its own.
+/// Sorts the reports of ptxas, which come in an order of its own.
 static llvm::Expected<std::vector<KernelUse>>
 inOrder(const std::vector<KernelUse> &uses, ArrayRef<GpuKernel> kernels) {
   std::vector<KernelUse> ordered;
@@ -87,7 +87,7 @@ inOrder(const std::vector<KernelUse> &uses, ArrayRef<GpuKernel> kernels) {
   return ordered;
 }
 
-/// PTX ends with a zero, for drivers.
+/// Makes the image of PTX, which ends with a zero for the driver.
 static GpuImage ptxImage(StringRef ptx, StringRef architecture,
                          std::vector<KernelUse> uses) {
   GpuImage image{

@@ -1,4 +1,5 @@
-// An index is checked before it becomes an address, as on a CPU.
+// Gathers and sums at indices; an index is checked before it is used as an
+// address.
 
 #include "codegen/gpu_indexing.h"
 
@@ -77,7 +78,7 @@ uint64_t gradus::indexedOperations(Operation *op, const GpuModel &gpu) {
                   (ofVector + indexedVector(sizes, element)));
 }
 
-/// Counters step over their ends by what a grid has of threads.
+/// Counters may step past their ends by the number of threads in a grid.
 bool gradus::indexedFits32Bits(Operation *op) {
   return llvm::all_of(op->getOperands(), [](Value buffer) {
     return cast<MemRefType>(buffer.getType()).getNumElements() < int64_t(1)
@@ -87,7 +88,7 @@ bool gradus::indexedFits32Bits(Operation *op) {
 
 //===-- indices and elements ----------------------------------------------===//
 
-/// In 64 bits where positions have as many.
+/// Uses 64 bits if positions have 64 bits.
 IndexedPlace gradus::indexedPlace(GpuBuilder &b, const GatherSizes &sizes,
                                   Value index) {
   bool isShort = b.number(0).getType().isInteger(32);
@@ -162,7 +163,7 @@ Values gradus::narrowIndexed(GpuBuilder &b, Type element, ValueRange totals) {
 
 //===-- a thread a vector -------------------------------------------------===//
 
-/// What stands where an index lies outside: NaN, or 0.
+/// The value for an index out of range: NaN, or 0.
 static Value outside(GpuBuilder &b, Type element) {
   Type type = gpuValueType(element);
   if (auto real = dyn_cast<FloatType>(type))
@@ -172,7 +173,7 @@ static Value outside(GpuBuilder &b, Type element) {
   return arith::ConstantOp::create(b, b.getZeroAttr(type));
 }
 
-/// The index at place n of a row of the table.
+/// The n-th index of a row of the table.
 static IndexedPlace placeAt(GpuBuilder &b, const IndexedBuffers &buffers,
                             Value row, Value n) {
   const GatherSizes &sizes = buffers.sizes;
@@ -199,7 +200,7 @@ static void take(GpuBuilder &b, const IndexedBuffers &buffers, Value point) {
       chooseAll(b, isInside, load, Values(vector, outside(b, element))));
 }
 
-/// Goes through all indices for the one vector.
+/// Scans all indices for one vector.
 static void addAt(GpuBuilder &b, const IndexedBuffers &buffers, Value point) {
   const GatherSizes &sizes = buffers.sizes;
   Type element = buffers.element;

@@ -1,4 +1,4 @@
-// Compares what neighbouring threads would read in either order.
+// Chooses between the two orders by comparing what neighbouring threads read.
 
 #include "codegen/gpu_lanes.h"
 
@@ -8,12 +8,11 @@
 using namespace mlir;
 using namespace gradus;
 
-/// Neighbouring elements that are worth to be read as such: shorter runs are
-/// no better than single elements.
+/// Contiguous runs of fewer elements are no better than single elements.
 static constexpr int64_t kShortRun = 8;
-/// Reduced points that one thread may as well go through alone.
+/// This many reduced points one thread may process alone.
 static constexpr int64_t kShortSum = 16;
-/// What a tile of columns reads side by side at least, in bytes.
+/// The minimum bytes that a tile of columns reads contiguously.
 static constexpr int64_t kLeastWidth = 64;
 
 int64_t gradus::parallelPoints(const Nest &nest) {
@@ -78,8 +77,8 @@ static int64_t partialBytes(const Nest &nest, const NestMapping &mapping,
 
 //===-- which are neighbours ----------------------------------------------===//
 
-/// Inputs of which neighbouring threads read elements that lie apart, if
-/// neighbouring threads have neighbours along `dim`.
+/// The number of inputs that are not contiguous across neighbouring threads, if
+/// these are neighbours along `dim`.
 static int64_t readsApart(const Nest &nest, int dim) {
   return llvm::count_if(mapInputs(nest), [&](const Access &access) {
     return access.dependsOn(dim) &&
@@ -87,8 +86,8 @@ static int64_t readsApart(const Nest &nest, int dim) {
   });
 }
 
-/// Whether some input lies along the last reduced dimension, so that threads
-/// that go through it in turn read neighbours.
+/// Whether some input is contiguous along the last reduced dimension, so that
+/// threads that step through it together read neighbours.
 static bool readsAlong(const Nest &nest, int dim) {
   return dim >= 0 && llvm::any_of(mapInputs(nest), [&](const Access &access) {
            return access.hasStride(dim, 1);
@@ -104,7 +103,7 @@ static bool liesAlongPoints(const Nest &nest) {
 
 //===-- vectors -----------------------------------------------------------===//
 
-/// A thread a point, or several of them at once where enough threads are left.
+/// One thread per point, or per several points if enough threads are left.
 static NestMapping mapPoints(const Nest &nest, int64_t enough) {
   NestMapping mapping;
   int dim = lastLong(nest, 0, nest.parallel);
@@ -117,7 +116,7 @@ static NestMapping mapPoints(const Nest &nest, int64_t enough) {
   return mapping;
 }
 
-/// Threads that share a point, of those of a group.
+/// Maps the threads of a group that share a point as neighbouring lanes.
 static NestMapping mapRows(const Nest &nest, const LaneOptions &options) {
   int64_t points = parallelPoints(nest), reduced = reducedPoints(nest);
   int dim = lastLong(nest, nest.parallel, nest.dims());
@@ -134,7 +133,7 @@ static NestMapping mapRows(const Nest &nest, const LaneOptions &options) {
   return mapping;
 }
 
-/// Bytes that a tile reads side by side, of the narrowest elements.
+/// The bytes that a tile reads contiguously, for the narrowest elements.
 static int64_t widthInBytes(const Nest &nest, const NestMapping &mapping) {
   int64_t narrowest = 8;
   for (const Access &access : mapInputs(nest))
@@ -144,8 +143,9 @@ static int64_t widthInBytes(const Nest &nest, const NestMapping &mapping) {
   return mapping.columns * mapping.vector * narrowest;
 }
 
-/// As many columns as leave tiles for all groups; more lanes where there are
-/// few points, and where sums do not fit: vectors stay as long as they can.
+/// Chooses as many columns as leave tiles for all groups, and more lanes if
+/// there are few points or if partial sums do not fit; vectors stay as long as
+/// possible.
 static NestMapping mapColumns(const Nest &nest, const LaneOptions &options) {
   NestMapping mapping;
   mapping.vectorDim = lastLong(nest, 0, nest.parallel);

@@ -1,5 +1,5 @@
-// Chooses by sizes: as few threads an item as keep its points apart, as many as
-// let the card have work.
+// Chooses by size: as few threads per item as keep its points apart, but enough
+// to occupy the GPU.
 
 #include "codegen/gpu_mapping.h"
 
