@@ -1,5 +1,5 @@
-// Points of a nest by threads: read, computed, written, one or a vector of them
-// at a time.
+// Emits the points of a nest for threads: reads, computes and writes one point
+// or a vector of them at a time.
 
 #include "codegen/gpu_nests.h"
 
@@ -15,7 +15,7 @@ using Elements = SmallVector<Values>;
 
 //===-- memory ------------------------------------------------------------===//
 
-/// 0 where the guard does not hold.
+/// Loads an element if the guard holds, else gives 0.
 Value NestEmitter::guarded(const Access &access, ValueRange positions,
                            Type type, function_ref<Value()> load) {
   Value guard = b.holds(access.guard, positions);
@@ -26,8 +26,8 @@ Value NestEmitter::guarded(const Access &access, ValueRange positions,
       arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type))));
 }
 
-/// Reads elements one by one where they form no vector. The offset of the first
-/// serves all if they are neighbours.
+/// Reads elements one by one if they form no vector. If they are contiguous,
+/// the offset of the first serves all.
 Values NestEmitter::readSingly(const Nest &nest, const Access &access,
                                const Values &positions, int64_t count) {
   GpuBuffer buffer = bufferOf(access.buffer);
@@ -46,8 +46,8 @@ Values NestEmitter::readSingly(const Nest &nest, const Access &access,
   return elements;
 }
 
-/// So many elements from a position on: one element all the same where the
-/// access does not know the dimension of vectors.
+/// Reads `count` elements from a position on; the same element if the access
+/// does not depend on the vectors' dimension.
 Values NestEmitter::read(const Nest &nest, const Access &access,
                          const Values &positions, int64_t count) {
   GpuBuffer buffer = bufferOf(access.buffer);
@@ -69,14 +69,15 @@ Values NestEmitter::read(const Nest &nest, const Access &access,
 
 //===-- points ------------------------------------------------------------===//
 
-/// Of the n-th of the points that a thread has at once.
+/// The position of the n-th point that a thread has at once.
 Value NestEmitter::positionOf(const Nest &nest, const Values &positions,
                               int64_t dim, int64_t n) {
   return n && dim == mapping.vectorDim ? b.add(positions[dim], b.number(n))
                                        : positions[dim];
 }
 
-/// Of the first point of a vector of so many, by the vector's number.
+/// The positions of a vector's first point; the vectors have `count` points
+/// each.
 Values NestEmitter::positionsAt(const Nest &nest, const GpuItem &item,
                                 Value number, int64_t count) {
   SmallVector<int64_t> extents;
@@ -103,14 +104,15 @@ void NestEmitter::emit(const Nest &nest, const GpuItem &item,
                          : b.remainder(thread.inGroup, mapping.lanes);
   if (item.isTile)
     return emitTile(nest, item, item.number);
-  bool isWhole = mapping.columns > 0; // all of the group at each tile
+  bool isWhole = mapping.columns > 0; // the whole group works on each tile
   b.loop(isWhole ? b.number(0) : b.quotient(thread.inGroup, mapping.lanes),
          b.number(tilesOf(nest, mapping)),
          b.number(isWhole ? 1 : thread.group / mapping.lanes),
          [&](Value tile) { emitTile(nest, item, tile); });
 }
 
-/// All lanes stay together: behind the last points they read those once more.
+/// All lanes take part, as shuffles need: those beyond the last points read the
+/// last ones again.
 void NestEmitter::emitTile(const Nest &nest, const GpuItem &item, Value tile) {
   int64_t count = mapping.pointsAtOnce(nest),
           vectors = parallelPoints(nest) / count;
@@ -141,7 +143,7 @@ void NestEmitter::emitTile(const Nest &nest, const GpuItem &item, Value tile) {
   });
 }
 
-/// Neighbouring threads take neighbouring points.
+/// Finishes neighbouring points in neighbouring threads.
 void NestEmitter::finishTile(const Nest &nest, const GpuItem &item, Value tile,
                              const LaneCombiner::Share &share) {
   int64_t count = mapping.pointsAtOnce(nest), points = count * mapping.width();
@@ -161,10 +163,10 @@ void NestEmitter::finishTile(const Nest &nest, const GpuItem &item, Value tile,
   gpu::BarrierOp::create(b);
 }
 
-/// What follows the reduction, by one thread.
+/// Finishes points after the reduction, in one thread.
 void NestEmitter::finish(const Nest &nest, const Values &positions,
                          Values totals, int64_t count, const Elements &known) {
-  Values all = positions; // inputs know the reduced dimensions, but for these
+  Values all = positions; // the reduced dimensions stay 0
   all.resize(nest.dims(), b.number(0));
   Elements inputs, results;
   for (unsigned i = nest.mapInputs; i < nest.inputs.size(); ++i) {
@@ -206,7 +208,7 @@ Elements NestEmitter::readPoint(const Nest &nest, const Values &positions) {
   return elements;
 }
 
-/// Neighbours with neighbours, then pairs with pairs.
+/// Joins neighbours, then the results of neighbours, and so on.
 static Value joinAll(GpuBuilder &b, Reduction kind, Values values) {
   for (; values.size() > 1; values.truncate(values.size() / 2))
     for (size_t i = 0; i < values.size() / 2; ++i)
@@ -214,7 +216,8 @@ static Value joinAll(GpuBuilder &b, Reduction kind, Values values) {
   return values[0];
 }
 
-/// A vector of points adds to a total each, one of reduced points to the same.
+/// Adds one point, or a vector: each of its points to a total of its own,
+/// reduced points all to the same.
 Values NestEmitter::addPoint(const Nest &nest, const Values &positions,
                              const Elements &elements, ValueRange totals) {
   SmallVector<Values> values(nest.combine.size());
@@ -240,11 +243,11 @@ Values NestEmitter::addPoint(const Nest &nest, const Values &positions,
   return next;
 }
 
-/// Turns that lanes should have at once or one after the other.
+/// The iterations that each lane should have.
 static constexpr int64_t kTurns = 4;
 
-/// Vectors that a thread has on the way at once, of `turns` that all have. LLVM
-/// itself unrolls what has none.
+/// The vectors that a thread loads before it computes with them; `turns` is the
+/// number that all threads have. LLVM unrolls loops without vectors itself.
 static int64_t unrolled(const Nest &nest, const NestMapping &mapping,
                         int64_t turns) {
   constexpr int64_t kBytes = 64, kMostOps = 256;
@@ -266,8 +269,9 @@ static int64_t unrolled(const Nest &nest, const NestMapping &mapping,
              : std::min(times, std::max<int64_t>(turns, 1));
 }
 
-/// Goes through so many points, by all lanes in turn or by each: several at
-/// once as long as there are, all read before one is computed.
+/// Runs through `points` reduced points, in turn with the other lanes if they
+/// are shared. Several are read before the first is computed, as long as there
+/// are enough.
 Values NestEmitter::takeTurns(const Nest &nest, int64_t points, bool isShared,
                               function_ref<Values(Value)> positionsAt,
                               Values totals) {
@@ -298,7 +302,7 @@ Values NestEmitter::takeTurns(const Nest &nest, int64_t points, bool isShared,
   return totals;
 }
 
-/// Extents of the reduced dimensions, as far as vectors go.
+/// The extents of the reduced dimensions, counted in vectors.
 static SmallVector<int64_t> stepsOf(const Nest &nest,
                                     const NestMapping &mapping) {
   SmallVector<int64_t> steps(nest.extents);
@@ -307,8 +311,8 @@ static SmallVector<int64_t> stepsOf(const Nest &nest,
   return steps;
 }
 
-/// The dimensions from which on a point's lanes go through all points in turn:
-/// the fewest last ones that give each lane a few.
+/// The first of the dimensions whose points the lanes share: the fewest last
+/// ones that give each lane a few points.
 static unsigned firstShared(const Nest &nest, ArrayRef<int64_t> steps,
                             unsigned lanes) {
   unsigned first = nest.dims();
@@ -317,7 +321,7 @@ static unsigned firstShared(const Nest &nest, ArrayRef<int64_t> steps,
   return lanes > 1 ? first : nest.dims();
 }
 
-/// Goes through the reduced dimensions from `dim` on.
+/// Sums over the reduced dimensions from `dim` on.
 Values NestEmitter::sumUp(const Nest &nest, unsigned dim,
                           const Values &positions, const Values &totals) {
   if (dim == nest.dims())

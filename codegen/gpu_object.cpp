@@ -1,6 +1,6 @@
-// A program for each architecture, all of them at once. Within one it has one
-// thread: with several (--split-compile) symbols come in another order each
-// time, and the same kernels would not be the same bytes.
+// Runs ptxas for all architectures in parallel, each with one thread: with
+// several (--split-compile) the order of symbols changes between runs, and so
+// would the bytes.
 
 #include "codegen/gpu_object.h"
 
@@ -22,10 +22,10 @@ using namespace gradus;
 
 namespace {
 
-/// A file in the temporary folder that goes with its name.
+/// A file in the temporary folder that is removed with this object.
 struct TemporaryFile {
   SmallString<128> path;
-  std::error_code wrong; // why it cannot be made or written
+  std::error_code wrong; // why it could not be made or written
   explicit TemporaryFile(StringRef ending) {
     wrong = llvm::sys::fs::createTemporaryFile("gradus", ending, path);
   }
@@ -41,10 +41,10 @@ struct TemporaryFile {
     stream << text;
     stream.close();
     wrong = stream.error();
-    stream.clear_error(); // or it would end the program
+    stream.clear_error(); // otherwise its destructor aborts
   }
 
-  /// Empty: there is none.
+  /// The error of the file; empty: none.
   std::string problem() const {
     if (!wrong)
       return "";
@@ -60,15 +60,15 @@ struct TemporaryFile {
   }
 };
 
-/// Turns what a program printed into lines of a message: all but the first
-/// begin with two spaces.
+/// Joins the lines that a program printed; all but the first are indented by
+/// two spaces.
 std::string inLines(StringRef printed) {
   SmallVector<StringRef> lines;
   printed.trim().split(lines, '\n');
   return llvm::join(lines, "\n  ");
 }
 
-/// A program that runs beside this one.
+/// A child process.
 class Process {
 public:
   explicit Process(ArrayRef<StringRef> command) : program(command[0]) {
@@ -79,7 +79,8 @@ public:
                                          &why, &failed);
   }
 
-  /// What it has printed, out and err; an error if it failed.
+  /// Waits for its end and returns what it printed to stdout and stderr; an
+  /// error if it failed.
   llvm::Expected<std::string> wait() {
     if (printed.wrong)
       return llvm::createStringError(printed.problem());
@@ -118,7 +119,7 @@ llvm::Expected<CudaToolkit> gradus::cudaToolkit() {
 
 //===-- ptxas -------------------------------------------------------------===//
 
-/// The number before a word, or 0.
+/// The number in front of a word, or 0.
 static int64_t numberBefore(StringRef line, StringRef word) {
   size_t end = line.find(word);
   if (end == StringRef::npos)
@@ -151,7 +152,7 @@ std::vector<KernelUse> gradus::parseUse(StringRef printed) {
 
 namespace {
 
-/// ptxas at work on the kernels of an architecture.
+/// A run of ptxas on the kernels of an architecture.
 class Assembly {
 public:
   Assembly(std::string ptx, StringRef architecture, const CudaToolkit &toolkit)
@@ -205,7 +206,7 @@ gradus::assemble(std::vector<std::string> ptx,
         std::make_unique<Assembly>(std::move(text), architecture, toolkit));
   std::vector<Cubin> cubins;
   llvm::Error problems = llvm::Error::success();
-  for (auto &assembly : running) // all of them: none is left behind
+  for (auto &assembly : running) // waits for all, so that no process remains
     if (auto cubin = assembly->finish())
       cubins.push_back(std::move(*cubin));
     else
@@ -217,7 +218,7 @@ gradus::assemble(std::vector<std::string> ptx,
 
 //===-- cached ------------------------------------------------------------===//
 
-/// PTX and cubin hang on these alone.
+/// The key of all inputs that PTX and cubins depend on.
 static llvm::Expected<CacheKey> keyOf(const GpuBitcode &bitcode,
                                       const CudaToolkit &toolkit) {
   auto library = libdevice(toolkit);
@@ -232,7 +233,7 @@ static llvm::Expected<CacheKey> keyOf(const GpuBitcode &bitcode,
   return key;
 }
 
-/// The sizes of PTX and table, then all three.
+/// The sizes of the PTX and the table, then PTX, table and code.
 static std::string pack(const Cubin &cubin) {
   char sizes[16];
   llvm::support::endian::write64le(sizes, cubin.ptx.size());
@@ -264,7 +265,7 @@ static std::optional<Cubin> known(const KernelCache &cache, const CacheKey &key,
   return bytes ? unpack(*bytes, architecture) : std::nullopt;
 }
 
-/// Stops at the first that cannot be kept: the others cannot either.
+/// Stores cubins until one fails: the others would fail as well.
 static llvm::Error keep(const KernelCache &cache, const CacheKey &key,
                         ArrayRef<Cubin> cubins) {
   for (const Cubin &cubin : cubins)

@@ -1,4 +1,4 @@
-// A nest executes its regions and its accesses at each of its points.
+// A nest executes its regions and its accesses at each point.
 
 #include "codegen/gpu_operations.h"
 
@@ -12,11 +12,11 @@
 using namespace mlir;
 using namespace gradus;
 
-/// Instructions of a division, a root or an exponential.
+/// The instructions of a division, a root or an exponential.
 static constexpr uint64_t kLong = 8;
-/// Instructions of a position's division by a constant, or of its rest.
+/// The instructions of dividing a position by a constant, or of the remainder.
 static constexpr uint64_t kDivision = 4;
-/// Instructions of a comparison and of the branch around a load.
+/// The instructions of a comparison and of the branch around a load.
 static constexpr uint64_t kGuard = 2;
 
 static uint64_t operationsOf(Operation &op) {
@@ -34,8 +34,8 @@ static uint64_t operationsOf(Region &region) {
   return count;
 }
 
-/// Counts what finds the place of an access and asks its guard: once for a
-/// vector of elements, if they are the same all along it.
+/// The instructions of an access's offset and guard: once for a vector of
+/// elements if these are regular along it.
 static uint64_t positionOf(const Nest &nest, const Access &access) {
   uint64_t count = kDivision * uint64_t(access.place.terms.size()) +
                    kGuard * uint64_t(access.guard.size());
@@ -55,7 +55,7 @@ static uint64_t operationsOf(const Nest &nest, ArrayRef<Access> accesses) {
   return count;
 }
 
-/// Counts the points of dimensions [first, end); dynamic ones have one item.
+/// The number of points of dimensions [first, end); a dynamic one counts as 1.
 static uint64_t pointsOf(const Nest &nest, unsigned first, unsigned end) {
   uint64_t points = 1;
   for (unsigned dim = first; dim < end; ++dim)

@@ -1,6 +1,6 @@
-// The order of passes that was measured to keep vectors and bare pointers; then
-// LLVM with what is needed of libdevice, a thread for each part of each
-// architecture.
+// Runs the order of passes that was measured to preserve vectors and bare
+// pointers; then LLVM, with the functions of libdevice, in a thread for each
+// part of each architecture.
 
 #include "codegen/gpu_ptx.h"
 
@@ -50,7 +50,7 @@ static void loadInterfaces(MLIRContext &context) {
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
-  // convert-gpu-to-nvvm takes its patterns from these.
+  // convert-gpu-to-nvvm gets its patterns from these.
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);
   registerConvertMathToLLVMInterface(registry);
@@ -60,7 +60,7 @@ static void loadInterfaces(MLIRContext &context) {
   context.appendDialectRegistry(registry);
 }
 
-/// A root that is rounded as IEEE says: what libdevice has by default is not.
+/// A square root with IEEE rounding, which libdevice does not have by default.
 static Value exactRoot(ImplicitLocOpBuilder &b, Value x) {
   StringRef name =
       x.getType().isF64() ? "llvm.nvvm.sqrt.rn.d" : "llvm.nvvm.sqrt.rn.f";
@@ -94,7 +94,7 @@ static LogicalResult lower(ModuleOp module) {
   convert.useBarePtrCallConv = true;
   convert.indexBitwidth = 64;
   functions.addPass(createConvertGpuOpsToNVVMOps(convert));
-  functions.addPass(createConvertMathToLLVMPass()); // of integers
+  functions.addPass(createConvertMathToLLVMPass()); // for integers
   functions.addPass(createConvertNVVMToLLVMPass());
   functions.addPass(createReconcileUnrealizedCastsPass());
   return passes.run(module);
@@ -102,10 +102,10 @@ static LogicalResult lower(ModuleOp module) {
 
 //===-- parts -------------------------------------------------------------===//
 
-/// A part has so many instructions, or one kernel.
+/// The number of instructions in a part, unless it has only one kernel.
 static constexpr unsigned kPartInstructions = 3000;
 
-/// Which part each kernel belongs to: neighbours share one.
+/// The kernels of each part, which are neighbours.
 static std::vector<std::vector<std::string>> cut(llvm::Module &module) {
   std::vector<std::vector<std::string>> parts;
   unsigned instructions = kPartInstructions;
@@ -122,8 +122,8 @@ static std::vector<std::vector<std::string>> cut(llvm::Module &module) {
   return parts;
 }
 
-/// What nothing in a module uses: functions of libdevice that are called in
-/// other parts, and shared memory of other kernels.
+/// Erases unused functions and globals: functions of libdevice that other parts
+/// call, and shared memory of other kernels.
 static void eraseUnused(llvm::Module &module) {
   auto isUnused = [](const llvm::GlobalValue &value) {
     return value.use_empty() &&
@@ -137,7 +137,7 @@ static void eraseUnused(llvm::Module &module) {
       global.eraseFromParent();
 }
 
-/// The bitcode of a part: the other kernels are not even declared.
+/// The bitcode of a part, which does not even declare the other kernels.
 static std::string bitcodeOf(llvm::Module &module,
                              ArrayRef<std::string> names) {
   auto isPart = [&](const llvm::GlobalValue *value) {
@@ -198,7 +198,7 @@ static const llvm::Target *nvptx() {
 
 namespace {
 
-/// From bitcode to PTX, of one part for one architecture.
+/// Compiles one part from bitcode to PTX for one architecture.
 class PtxEmitter {
 public:
   PtxEmitter(StringRef architecture, llvm::MemoryBufferRef libdevice,
@@ -224,7 +224,7 @@ private:
 
 } // namespace
 
-/// Functions that the kernels call, as their own.
+/// Links the functions that the kernels call into the module.
 llvm::Error PtxEmitter::linkLibdevice(llvm::Module &module) {
   bool isNeeded = llvm::any_of(module, [](llvm::Function &function) {
     return function.isDeclaration() && function.getName().starts_with("__nv_");
@@ -248,9 +248,9 @@ llvm::Error PtxEmitter::linkLibdevice(llvm::Module &module) {
   return llvm::Error::success();
 }
 
-/// What changes kernels: they come in vectors and without memory of their own,
-/// and code generation looks after addresses. LLVM's own order gives the same
-/// loads and as many instructions, and takes three times as long.
+/// The passes for kernels: these have vectors and no memory of their own, and
+/// code generation optimises addresses. LLVM's default pipeline gives the same
+/// loads and as many instructions, but takes three times as long.
 static constexpr const char *kPasses =
     "cgscc(inline),"
     "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
@@ -271,7 +271,7 @@ llvm::Error PtxEmitter::optimize(llvm::Module &module) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  builder.invokePipelineStartEPCallbacks(passes, // what __nvvm_reflect asks for
+  builder.invokePipelineStartEPCallbacks(passes, // replaces __nvvm_reflect
                                          llvm::OptimizationLevel::O2);
   if (llvm::Error error = builder.parsePassPipeline(passes, kPasses))
     return error;
@@ -279,7 +279,7 @@ llvm::Error PtxEmitter::optimize(llvm::Module &module) {
   return llvm::Error::success();
 }
 
-/// Parts become one text: what they share by name would be there twice.
+/// Renames local symbols, since parts with equal names are joined to one text.
 void PtxEmitter::nameApart(llvm::Module &module) {
   for (llvm::GlobalValue &value : module.global_values())
     if (value.hasLocalLinkage() && value.hasName())
@@ -329,7 +329,7 @@ gradus::libdevice(const CudaToolkit &toolkit) {
   return std::move(*file);
 }
 
-/// What stands above the first kernel says the same in all parts.
+/// Joins the parts; the text above the first kernel is the same in all.
 static std::string joined(ArrayRef<std::string> parts) {
   std::string all;
   for (StringRef part : parts)
@@ -343,7 +343,7 @@ gradus::emitPtx(const GpuBitcode &code, ArrayRef<std::string> architectures,
   auto library = libdevice(toolkit);
   if (!library)
     return library.takeError();
-  nvptx(); // before there are threads
+  nvptx(); // must run before threads start
   size_t count = code.parts.size();
   std::vector<std::string> texts(count * architectures.size());
   std::vector<std::string> problems(texts.size());

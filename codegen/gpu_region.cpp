@@ -1,5 +1,5 @@
-// arith and math ops stay what they are, for whoever lowers the kernel knows
-// them; only narrow floats and divisions of integers need care.
+// Keeps arith and math ops, which the lowering of kernels supports; only narrow
+// floats and integer divisions need special care.
 
 #include "codegen/gpu_region.h"
 
@@ -28,7 +28,7 @@ Value gradus::narrowGpuFloat(GpuBuilder &b, Value value, Type type) {
 
 //===-- ops ---------------------------------------------------------------===//
 
-/// Between floats of any widths, narrow ones by way of f32.
+/// Converts between floats of any width, narrow ones by way of f32.
 static Value convertFloat(GpuBuilder &b, Value value, Type type) {
   value = widenGpuFloat(b, value);
   Type wide = isNarrowGpuFloat(type) ? b.getF32Type() : type;
@@ -47,7 +47,8 @@ static Value isEqual(GpuBuilder &b, Value x, int64_t number) {
   return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, x, other);
 }
 
-/// As on a CPU: a divisor of 0 counts as 1, and -1 gives no overflow.
+/// Divides as on a CPU: a divisor of 0 is replaced by 1, and -1 cannot
+/// overflow.
 template <typename Op> static Value divide(GpuBuilder &b, Value x, Value y) {
   constexpr bool isSigned =
       std::is_same_v<Op, arith::DivSIOp> || std::is_same_v<Op, arith::RemSIOp>;
@@ -78,7 +79,8 @@ static Value divisionOf(GpuBuilder &b, Operation &op, ArrayRef<Value> x) {
                                  : Value();
 }
 
-/// What is asked of a float by its kind: not all who lower these ops know them.
+/// Computes isnan, isinf and isfinite by comparisons, since not all lowerings
+/// support them; null for other ops.
 static Value answerOf(GpuBuilder &b, Operation &op, ArrayRef<Value> operands) {
   bool isNan = isa<math::IsNaNOp>(op);
   if (!isNan && !isa<math::IsInfOp, math::IsFiniteOp>(op))

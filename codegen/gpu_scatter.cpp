@@ -1,12 +1,12 @@
-// Threads of a block have 8 neighbouring indices each, and count which of them
-// name a slice of the block's own; sums of those counts over the threads before
-// say where in the block's list each one stands.
+// Each thread of a block scans 8 neighbouring indices and counts those that
+// name a slice of the block; the prefix sums of these counts over the threads
+// give the positions in the block's list.
 //
-// A counting sort orders the list: some of the threads walk through a part of
-// it each and count how often each slice occurs. The prefix sum of these counts
-// over slices, and over the parts of each, is where the hits of each part go;
-// the threads walk again and write them there. The work is linear in the list,
-// and the sort is stable.
+// A counting sort orders the list: some of the threads each count how often
+// each slice occurs in a part of the list. The prefix sum of these counts over
+// slices and parts is where the hits of each part go; the threads visit their
+// parts again and write the hits there. The work is linear in the list, and the
+// sort is stable.
 
 #include "codegen/gpu_scatter.h"
 
@@ -19,12 +19,12 @@ using Values = GpuBuilder::Values;
 using Is = arith::CmpIPredicate;
 
 static constexpr int64_t kEach = ScatterMapping::kEach;
-/// The most counts that a list may have, one for each slice in each part; a
-/// quarter of them if shared memory holds partial sums, too.
+/// The maximum number of counts for a list, one for each slice in each part; a
+/// quarter of it if shared memory also holds partial sums.
 static constexpr int64_t kMostCounts = 4096;
-/// Slices of a list that are on the way before the first is added.
+/// The slices of a list that are loaded before the first is added.
 static constexpr int64_t kAhead = 8;
-/// Indices that each thread looks at for itself, whatever else.
+/// The number of indices up to which each thread scans all of them itself.
 static constexpr int64_t kFew = 4;
 
 //===-- which blocks do what ----------------------------------------------===//
@@ -34,15 +34,16 @@ static constexpr int64_t kFew = 4;
 /// less work.
 static constexpr int64_t kMostSlices = 256, kFewestVectors = 8192;
 
-/// Chooses so many threads for a block that each writes 4 vectors, or reads 8
-/// indices.
+/// Chooses as many threads for a block as give each 4 vectors to write, or 8
+/// indices to read.
 static int64_t threadsFor(const GatherSizes &sizes, int64_t vectors) {
   int64_t most = std::max(sizes.count / kEach, vectors / 4);
   return std::clamp<int64_t>(llvm::PowerOf2Ceil(most), kWarp, kBlock);
 }
 
-/// A few wide slices, such as a table of two types of tokens, have long lists:
-/// each block takes 128 bytes of every slice, and its threads share the lists.
+/// Splits the work on a few wide slices, such as a table of two token types,
+/// which have long lists: each block gets 128 bytes of every slice, and its
+/// threads share the lists.
 static void shareLists(const GatherSizes &sizes, int64_t rows,
                        const GpuModel &gpu, ScatterMapping &mapping) {
   constexpr int64_t kMostShared = 16, kStrip = 8, kLeastHits = 64;
@@ -71,7 +72,7 @@ static ScatterMapping blocksOf(const GatherSizes &sizes, Type element,
   mapping.groups = llvm::divideCeil(sizes.extent, mapping.slices);
   int64_t bytes =
       sizes.inner * gpuMemoryType(element).getIntOrFloatBitWidth() / 8;
-  mapping.isInterleaved = bytes >= 128; // of whole lines of memory
+  mapping.isInterleaved = bytes >= 128; // slices are whole cache lines
   mapping.columns = columns;
   shareLists(sizes, rows, gpu, mapping);
   bool isShared = mapping.lanes > 1;
@@ -84,7 +85,8 @@ static ScatterMapping blocksOf(const GatherSizes &sizes, Type element,
   return mapping;
 }
 
-/// Instructions, about: of blocks, and where each thread looks at all indices.
+/// Estimates the instructions of blocks; see costOfThreads for threads that
+/// each scan all indices.
 static double costOfBlocks(const GatherSizes &sizes,
                            const ScatterMapping &mapping) {
   double rows = double(sizes.batch * sizes.outer);
@@ -126,7 +128,7 @@ uint64_t gradus::scatterOperations(const GatherSizes &sizes, Type element,
 
 namespace {
 
-/// Adds to what a vector of a slice has by then.
+/// Adds to the running totals of a vector of a slice.
 using Summing = function_ref<Values(Values totals)>;
 
 class ScatterEmitter {
@@ -140,18 +142,18 @@ public:
   void emit(Value item);
 
 private:
-  /// An index, and the place of its slice among the block's own.
+  /// An index of the list, and its slice within the block.
   struct Hit {
     Value isOwn, position, slice;
   };
-  /// Sums of a number that each thread has: of the threads before, and of all.
+  /// Sums of a number over the threads before this one, and over all.
   struct Sums {
     Value before, all;
   };
-  /// The list of rows to sum up.
+  /// The list of rows to add.
   struct List {
     Value count;
-    Value isAdded; // to what is written already; null: no
+    Value isAdded; // to sums already written; null: no
   };
 
   Values loadIndices(Value first);
@@ -181,7 +183,7 @@ private:
   const GatherSizes &sizes;
   const IndexedBuffers &buffers;
   Value thread, row, group, strip;
-  GpuBuffer positions, slices; // of hits, in the order of the indices
+  GpuBuffer positions, slices; // of hits, in index order
   GpuBuffer sorted;            // by slice
   GpuBuffer counts;            // of slice s in part p: s * parts + p
   GpuBuffer warps, partials;
@@ -242,7 +244,7 @@ void ScatterEmitter::store(const GpuBuffer &memory, Value at, Value position) {
 
 //===-- the list ----------------------------------------------------------===//
 
-/// Loads the indices from `first` on; behind the last, it repeats others.
+/// Loads the indices from `first` on; beyond the last, it repeats others.
 Values ScatterEmitter::loadIndices(Value first) {
   Values indices;
   bool isWhole = sizes.count % kEach == 0;
@@ -260,7 +262,7 @@ Values ScatterEmitter::loadIndices(Value first) {
 }
 
 ScatterEmitter::Hit ScatterEmitter::hitOf(IndexedPlace place, Value position) {
-  // Outside of the table the place is any number, and its sums could overflow.
+  // Outside of the table the position is arbitrary, and sums could overflow.
   place.position =
       arith::SelectOp::create(b, place.isInside, place.position, b.number(0));
   Value isThere = b.isBelow(position, b.number(sizes.count)), isOwn, slice;
@@ -286,8 +288,8 @@ SmallVector<ScatterEmitter::Hit> ScatterEmitter::findHits(Value first) {
   return hits;
 }
 
-/// Within a warp, groups of twice as many threads each time tell each other
-/// their sums.
+/// A butterfly sum within each warp, in groups of growing size; then over the
+/// warps.
 ScatterEmitter::Sums ScatterEmitter::sumOverThreads(Value own) {
   Value before = b.number(0), all = own, lane = b.remainder(thread, kWarp),
         warp = b.quotient(thread, kWarp);
@@ -316,7 +318,7 @@ ScatterEmitter::Sums ScatterEmitter::sumOverThreads(Value own) {
   return {before, total};
 }
 
-/// How many the list has then.
+/// Appends the hits to the list; returns its new length.
 Value ScatterEmitter::collect(Value first, Value held) {
   SmallVector<Hit> hits = findHits(b.add(first, b.mul(thread, kEach)));
   auto one = [&](const Hit &hit) {
@@ -338,8 +340,8 @@ Value ScatterEmitter::collect(Value first, Value held) {
   return b.add(held, sums.all);
 }
 
-/// Visits the hits of the thread's own part in their order, with the place of
-/// the count of each.
+/// Visits the hits of the thread's part in order, each with the index of its
+/// count.
 void ScatterEmitter::walk(Value count,
                           function_ref<void(Value hit, Value at)> visit) {
   Value length =
@@ -355,7 +357,7 @@ void ScatterEmitter::walk(Value count,
   gpu::BarrierOp::create(b);
 }
 
-/// Makes each count the sum of those before it.
+/// Replaces each count by the sum of those before it.
 void ScatterEmitter::sumCounts() {
   int64_t all = mapping.slices * mapping.parts,
           each = llvm::divideCeil(all, mapping.threads);
@@ -375,7 +377,7 @@ void ScatterEmitter::sumCounts() {
   gpu::BarrierOp::create(b);
 }
 
-/// Leaves in each count where the hits of the next one begin.
+/// Sorts the list; each count ends as the start of the next one's hits.
 void ScatterEmitter::sort(Value count) {
   b.loop(thread, b.number(mapping.slices * mapping.parts),
          b.number(mapping.threads),
@@ -392,7 +394,7 @@ void ScatterEmitter::sort(Value count) {
   });
 }
 
-/// Returns where the hits of a slice begin, and where they end.
+/// The range of the hits of a slice.
 std::pair<Value, Value> ScatterEmitter::hitsOf(Value slice) {
   Value at = b.mul(slice, mapping.parts);
   Value before =
@@ -405,8 +407,8 @@ std::pair<Value, Value> ScatterEmitter::hitsOf(Value slice) {
 
 //===-- sums --------------------------------------------------------------===//
 
-/// The column's part of each slice of the list added, in order. Slices that
-/// are frequent have several on the way at a time.
+/// Adds the column's part of each slice in the list, in order; several slices
+/// are loaded ahead.
 Values ScatterEmitter::sumList(Value first, Value end, Value column,
                                Values totals) {
   auto loadAt = [&](Value n) {
@@ -434,7 +436,7 @@ Values ScatterEmitter::sumList(Value first, Value end, Value column,
                 });
 }
 
-/// A vector of a slice; of one that is written already, only if there is
+/// Computes a vector of a slice; if it was written before, only if there is
 /// something to add.
 void ScatterEmitter::sumSlice(const List &list, Value slice, Value column,
                               Summing sum) {
@@ -465,13 +467,12 @@ void ScatterEmitter::sumSlice(const List &list, Value slice, Value column,
   });
 }
 
-/// Returns the first element of a vector within its slice, by the number of the
-/// vector in the block's strip.
+/// The first element, within its slice, of a vector of the block's strip.
 Value ScatterEmitter::columnOf(Value vector) {
   return b.mul(b.add(b.mul(strip, mapping.columns), vector), mapping.vector);
 }
 
-/// Each vector has a thread of its own.
+/// Computes each vector in a thread of its own.
 void ScatterEmitter::sumInTurn(const List &list) {
   b.loop(thread, b.number(mapping.slices * mapping.columns),
          b.number(mapping.threads), [&](Value point) {
@@ -485,8 +486,8 @@ void ScatterEmitter::sumInTurn(const List &list) {
          });
 }
 
-/// The lanes of a vector have a part of its list each; the first of them adds
-/// the parts up, in their order.
+/// Lets the lanes of a vector each sum a part of its list; the first lane adds
+/// these sums in order.
 void ScatterEmitter::sumTogether(const List &list) {
   int64_t points = mapping.slices * mapping.columns;
   Value point = b.remainder(thread, points), lane = b.quotient(thread, points);
@@ -496,7 +497,7 @@ void ScatterEmitter::sumTogether(const List &list) {
   Value count = b.createOrFold<arith::SubIOp>(end, begin);
   Value length =
       b.quotient(b.add(count, b.number(mapping.lanes - 1)), mapping.lanes);
-  // Threads behind the last lane have no part.
+  // Threads beyond the last lane have no part.
   Value first = b.createOrFold<arith::MinSIOp>(
       b.add(begin, arith::MulIOp::create(b, lane, length)), end);
   Value last = b.createOrFold<arith::MinSIOp>(b.add(first, length), end);
@@ -530,10 +531,10 @@ void ScatterEmitter::sumUp(const List &list) {
     sumTogether(list);
   else
     sumInTurn(list);
-  gpu::BarrierOp::create(b); // the next list takes the memory of this one
+  gpu::BarrierOp::create(b); // the next list reuses this memory
 }
 
-/// The list is summed up when as many as are read at once might not fit.
+/// Sums up the list when the next indices might not fit.
 void ScatterEmitter::emit(Value item) {
   strip = b.remainder(item, mapping.strips);
   item = b.quotient(item, mapping.strips);

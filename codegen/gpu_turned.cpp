@@ -1,4 +1,4 @@
-// Which nests are transposes, and their tiles as code.
+// Finds transposes and emits their tiles.
 
 #include "codegen/gpu_turned.h"
 
@@ -14,8 +14,8 @@ using Elements = SmallVector<Values>;
 
 //===-- which -------------------------------------------------------------===//
 
-/// Shorter dimensions are no better in tiles; threads of a tile that stand
-/// above each other; bytes that neighbouring threads should read each.
+/// The minimum extent for tiles; the rows of threads of a tile; the bytes that
+/// neighbouring threads should read each; the maximum bytes of a tile.
 static constexpr int64_t kShortest = 16, kRows = kBlock / kWarp, kBytes = 4,
                          kMostTileBytes = 24 * 1024;
 
@@ -33,7 +33,8 @@ bool TurnedTiles::isTurned(const Access &access) const {
          !access.hasStride(written, 1);
 }
 
-/// Whether all accesses take vectors: turned ones where they are read.
+/// Whether all accesses allow vectors: transposed ones along `read`, others
+/// along `written`.
 static bool fits(const Nest &nest, const TurnedTiles &tiles) {
   auto fitsOne = [&](const Access &access) {
     return fitsVector(access,
@@ -46,7 +47,8 @@ static bool fits(const Nest &nest, const TurnedTiles &tiles) {
          llvm::all_of(nest.outputs, fitsOne);
 }
 
-/// The first dimension that an input lies along instead of the last one.
+/// The first dimension along which an input is contiguous instead of the last
+/// one.
 static int readDim(const Nest &nest, TurnedTiles tiles) {
   for (tiles.read = 0; tiles.read < tiles.written; ++tiles.read)
     if (nest.extents[tiles.read] >= kShortest &&
@@ -90,21 +92,22 @@ TurnedTiles gradus::findTurned(const Nest &nest) {
 
 //===-- tiles as code -----------------------------------------------------===//
 
-/// What lies behind the last position is read at the last one.
+/// Clamps a position to the last one.
 static Value stayInside(GpuBuilder &b, Value position, int64_t last) {
   return b.createOrFold<arith::MinSIOp>(position, b.number(last));
 }
 
-/// A thread has `side` / kRows vectors: of column x and of rows from y on.
+/// The part of a tile that a thread has: `side` / kRows vectors, at column x
+/// and rows from y on.
 struct NestEmitter::Tile {
   Values corner; // positions of its first point
   Value x, y;
-  SmallVector<GpuBuffer> memories; // of inputs that are turned
+  SmallVector<GpuBuffer> memories; // of transposed inputs
 
   Value row(GpuBuilder &b, int64_t k) const {
     return b.add(y, b.number(k * kRows));
   }
-  /// Of the k-th vector, which lies along one of the two dimensions.
+  /// The positions of the k-th vector along one of the two dimensions.
   Values positions(GpuBuilder &b, int along, int other, int64_t k) const {
     Values at = corner;
     at[along] = b.add(at[along], x);
@@ -113,7 +116,8 @@ struct NestEmitter::Tile {
   }
 };
 
-/// All of an input is on the way before any of it is put down.
+/// Copies a transposed input to shared memory; loads all of it before storing
+/// any.
 void NestEmitter::putDown(const Nest &nest, const Tile &tile, unsigned input) {
   const TurnedTiles &tiles = mapping.turned;
   const Access &access = nest.inputs[input];
@@ -135,7 +139,7 @@ void NestEmitter::putDown(const Nest &nest, const Tile &tile, unsigned input) {
   }
 }
 
-/// The k-th vector along the dimension that is written.
+/// Reads the k-th vector along the written dimension and computes its results.
 void NestEmitter::takeUp(const Nest &nest, const Tile &tile, int64_t k) {
   const TurnedTiles &tiles = mapping.turned;
   Elements turned(nest.inputs.size());

@@ -1,4 +1,4 @@
-// Which vectors fit follows from strides and offsets alone.
+// Strides and offsets alone tell which vectors fit.
 
 #include "codegen/gpu_vectors.h"
 
@@ -14,8 +14,8 @@ using Values = GpuBuilder::Values;
 
 //===-- where they fit ----------------------------------------------------===//
 
-/// Operations of a nest's regions for all elements of a vector: more of them
-/// take ptxas longer than they save.
+/// The maximum operations of a nest's regions for all elements of a vector:
+/// with more, ptxas takes longer than they save.
 static constexpr int64_t kMostOps = 256;
 
 int64_t gradus::extentOf(const Nest &nest, unsigned dim) {
@@ -29,7 +29,7 @@ int gradus::lastLong(const Nest &nest, unsigned first, unsigned end) {
   return -1;
 }
 
-/// Whether vectors along a dimension begin at multiples of their length.
+/// Whether vectors along a dimension are aligned to their length.
 static bool beginsWhole(const Access &access, unsigned dim, int64_t vector) {
   const Linear &place = access.place;
   int64_t elements = cast<MemRefType>(access.buffer.getType()).getNumElements();
@@ -53,14 +53,13 @@ static int64_t widthOf(const Access &access) {
   return gpuMemoryType(access.element).getIntOrFloatBitWidth() / 8;
 }
 
-/// Whether elements that are neighbours for threads are mostly neighbours in
-/// memory, wherever they begin.
+/// Whether neighbouring positions are mostly neighbours in memory, with any
+/// alignment.
 static bool liesAlong(const Access &access, unsigned dim) {
   return access.hasStride(dim, 1) || access.place.isIrregularIn(dim);
 }
 
-/// Returns the widest vector that every access can take whole, or every output
-/// if `isLoose`.
+/// The widest vector that fits every access, or every output if `isLoose`.
 static int64_t widestVector(const Nest &nest, unsigned dim, bool isLoose) {
   bool isReduced = nest.isReduced(dim);
   SmallVector<const Access *> accesses, outputs;

@@ -1,5 +1,5 @@
-// Magnitudes of affine expressions, from the extents of their dimensions: each
-// part of a sum counts as if all had the same sign.
+// Bounds the magnitudes of affine expressions by the extents of dimensions, as
+// if all terms of a sum had the same sign.
 
 #include "codegen/gpu_width.h"
 
@@ -8,7 +8,7 @@ using namespace gradus;
 
 static constexpr double kMostValue = 0x1p31, kMostCounted = 0x1p30;
 
-/// The largest magnitude on the way to an expression's value.
+/// The largest magnitude among an expression's intermediate values.
 static double magnitude(AffineExpr expression, ArrayRef<int64_t> extents) {
   if (auto number = dyn_cast<AffineConstantExpr>(expression))
     return std::abs(double(number.getValue()));
@@ -50,7 +50,7 @@ static bool fits(const Nest &nest) {
          llvm::all_of(nest.outputs, isSmall);
 }
 
-/// The limits of a loop are functions of the item and of loops around it.
+/// The limits of a loop depend on the item and the loops around.
 static bool fits(plan::LoopOp loop, ArrayRef<int64_t> extents) {
   for (AffineMap map : {loop.getFirst(), loop.getEnd()})
     for (AffineExpr result : map.getResults())

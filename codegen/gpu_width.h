@@ -1,5 +1,5 @@
-// Whether positions of a kernel fit into 32 bits. GPUs have only 32-bit integer
-// units: a 64-bit operation is several instructions, a division dozens.
+// Tells whether positions of a kernel fit into 32 bits. GPUs have only 32-bit
+// integer units: a 64-bit operation is several instructions, a division dozens.
 #pragma once
 
 #include "codegen/gpu_mapping.h"

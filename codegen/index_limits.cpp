@@ -1,12 +1,12 @@
-// From each gather back to the input that its indices come from.
+// Traces the indices of each gather back to an input.
 
 #include "codegen/index_limits.h"
 
 using namespace mlir;
 using namespace gradus;
 
-/// The value whose elements, all of them and nothing else, are those of
-/// `value`.
+/// The value from which `value` is only moved: with the same elements, all of
+/// them and no others.
 static Value sameElements(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!op->hasTrait<KeepsAllElements>() && !isa<arith::ExtSIOp>(op))

@@ -1,5 +1,5 @@
-// Initial values of states, made by rule at compile time, so that a target
-// machine needs no generator and every device starts from the same numbers.
+// Computes the initial values of states at compile time, so that devices need
+// no generator and all start from the same numbers.
 
 #include "codegen/initial_values.h"
 
@@ -33,7 +33,7 @@ std::optional<double> gradus::uniformValue(StateOp state) {
 
 namespace {
 
-/// Inputs and outputs that one output and input of a weight sees.
+/// The fan-in and fan-out of a weight.
 std::pair<double, double> fans(RankedTensorType type) {
   if (type.getRank() < 2)
     return {type.getNumElements(), type.getNumElements()};
@@ -43,7 +43,8 @@ std::pair<double, double> fans(RankedTensorType type) {
   return {type.getDimSize(1) * window, type.getDimSize(0) * window};
 }
 
-/// Half-width of the interval, or standard deviation of the normal.
+/// The half-width of the uniform interval, or the standard deviation of the
+/// normal distribution.
 double spreadOf(StateOp state, RankedTensorType type) {
   InitAttr init = *state.getInit();
   double value = init.getValue() ? init.getValue().getValueAsDouble() : 1.0;
@@ -58,9 +59,9 @@ double spreadOf(StateOp state, RankedTensorType type) {
   }
 }
 
-/// Appends a number in a float type of any width.
+/// Appends a number as a float of the given type.
 void append(std::vector<char> &bytes, double number, FloatType type) {
-  if (type.isF32()) { // by far the most
+  if (type.isF32()) { // by far the most common
     float narrow = static_cast<float>(number);
     const char *raw = reinterpret_cast<const char *>(&narrow);
     bytes.insert(bytes.end(), raw, raw + sizeof(narrow));

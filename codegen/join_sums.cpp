@@ -1,7 +1,7 @@
-// Two reductions of the same elements read them once, also where what follows
-// the second's sums asks for what follows the first's: the mean beside the mean
-// of squares that gives the variance, the score of a label beside the sum of
-// exponentials that it is divided by.
+// Merges two reductions of the same elements, which then read them once, even
+// if the code after the second's sums uses the results of the first: the mean
+// and the mean of squares for a variance; the score of a label and the sum of
+// exponentials that divides it.
 
 #include "codegen/makers.h"
 #include "codegen/nest_cost.h"
@@ -18,7 +18,7 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-/// Sums of a nest stay in registers at once.
+/// The sums of a nest must fit in registers together.
 constexpr size_t kMostSums = 4;
 
 bool isOf(NestOp nest, Value value) {
@@ -38,7 +38,7 @@ bool shareElements(const NestParts &first, const NestParts &second,
   });
 }
 
-/// Whether the second asks for the first's results, if at all, behind its own
+/// Whether the second uses the first's results, if at all, only after its own
 /// sums and at its own point.
 bool asksBehindSums(NestOp first, const NestParts &second) {
   return llvm::none_of(
@@ -62,7 +62,7 @@ bool areAlike(NestOp first, NestOp second) {
          asksBehindSums(first, parts);
 }
 
-/// Copies the code of a region at a nest's own point.
+/// Copies the code of a region at the nest's own indices.
 SmallVector<Value> copied(OpBuilder &builder, Location location, Region &region,
                           ArrayRef<Value> arguments) {
   return copyBody(builder, region, arguments, [&](unsigned dim) {
@@ -70,7 +70,7 @@ SmallVector<Value> copied(OpBuilder &builder, Location location, Region &region,
   });
 }
 
-/// Builds the code behind the sums of both. The second's reads of the first's
+/// Builds the code after the sums of both. The second's reads of the first's
 /// results become the values that the first yields.
 SmallVector<Value> both(OpBuilder &builder, Location location, NestOp first,
                         NestOp second, ValueRange values) {
@@ -92,7 +92,7 @@ SmallVector<Value> both(OpBuilder &builder, Location location, NestOp first,
   return yielded;
 }
 
-/// Makes one nest of two, in the second's place. Both are erased.
+/// Merges two nests at the position of the second. Both are erased.
 NestOp join(NestOp first, NestOp second) {
   NestParts a = partsOf(first), b = partsOf(second), parts = a;
   llvm::append_range(parts.mapReads, b.mapReads);
@@ -152,7 +152,7 @@ public:
       op = next;
     }
     if (changed)
-      sortByOperands(block_); // What reads the first may stand before both.
+      sortByOperands(block_); // Users of the first may precede it now.
   }
 
 private:
@@ -162,7 +162,7 @@ private:
         Needs(makersIn(block_, places_, [](Value operand) { return operand; }));
   }
 
-  /// Finds a later nest that may be one with this.
+  /// Finds a later nest that may be merged with this one.
   NestOp partnerOf(NestOp first) {
     for (Value input : first.getMapInputs())
       for (Operation *user : input.getUsers())
@@ -179,7 +179,7 @@ private:
 
   Block &block_;
   llvm::DenseMap<Operation *, unsigned> places_;
-  Needs needs_; // by places
+  Needs needs_; // by numbers
   StringRef pass_;
 };
 

@@ -1,8 +1,8 @@
-// Keeps what stands behind a product as a kernel, too, for a card whose library
-// has no algorithm for both at once.
+// Also keeps the epilogue of a matmul as a kernel, for GPUs whose library has
+// no algorithm for both at once.
 //
-// A library says what it has when it is there, which is when the artifact is
-// loaded. The kernel reads the product in f32 and rounds once, as the library
+// A library can only tell what it supports where it runs, when the artifact is
+// loaded. The kernel reads the matmul in f32 and rounds once, like the library.
 // would.
 
 #include "codegen/form_kernels_outline.h"
@@ -20,7 +20,7 @@ using namespace mlir;
 using plan::KernelOp;
 using plan::LibraryOp;
 
-/// "" for none.
+/// The activation of a call; "" for none.
 StringRef activationOf(LibraryOp call) {
   auto name = call.getConfig().getAs<StringAttr>("activation");
   return name ? name.getValue() : "";
@@ -28,9 +28,9 @@ StringRef activationOf(LibraryOp call) {
 
 //===-- what is computed --------------------------------------------------===//
 
-/// An epilogue as a graph of rank-0 tensors in f32: arguments are the product
-/// and, if there is one, the third input; values the result and what the
-/// activation is of.
+/// An epilogue as a graph of rank-0 f32 tensors: the arguments are the matmul
+/// and, if there is one, the third input; the values are the result and the
+/// input of the activation.
 struct Formula {
   Block block;
   Value result, activated;
@@ -61,7 +61,7 @@ void writeFormula(LibraryOp call, Formula &formula) {
     formula.result = GeluOp::create(builder, location, sum, /*tanh=*/true);
 }
 
-/// The same on scalars, by what they stand for.
+/// Writes the formula on scalars; returns the scalar of each value.
 DenseMap<Value, Value> writeScalars(OpBuilder &builder, Formula &formula,
                                     ValueRange scalars) {
   DenseMap<Value, Value> made;
@@ -86,8 +86,8 @@ DenseMap<Value, Value> writeScalars(OpBuilder &builder, Formula &formula,
 
 //===-- where it lies -----------------------------------------------------===//
 
-/// A tensor of the call as a line of elements, and where a point of the result
-/// finds its own.
+/// A tensor of the call as a 1-D buffer, and the index of the element that a
+/// point of the result uses.
 struct Line {
   MemRefType type;
   AffineMap map;
@@ -120,7 +120,8 @@ private:
     return layout.getAs<DenseI64ArrayAttr>(name).asArrayRef();
   }
 
-  /// An operand, or behind them a result. What has size 1 is repeated.
+  /// The buffer of operand `tensor` or, after the operands, of a result.
+  /// Dimensions of size 1 are broadcast.
   Line lineOf(unsigned tensor) {
     Value value = tensor < resultNumber()
                       ? call_.getOperand(tensor)
@@ -165,7 +166,7 @@ private:
     return kernel;
   }
 
-  /// Each result is rounded to what it is stored as.
+  /// Computes the results, each rounded to the type in which it is stored.
   SmallVector<Value> bodyOf(OpBuilder &builder, ValueRange values,
                             ValueRange outs) {
     Formula formula;
@@ -187,8 +188,8 @@ private:
 
 //===-- the pass ----------------------------------------------------------===//
 
-/// The sum of an operand is no epilogue of the product: it needs no kernel of
-/// ours (runtime/cuda/plain_product.h).
+/// The sum of an operand is not an epilogue: it needs no kernel of ours
+/// (runtime/cuda/plain_product.h).
 bool hasEpilogue(LibraryOp call) {
   return call.getCall() == "matmul" &&
          (call.getOperands().size() > 2 || !activationOf(call).empty());
@@ -206,7 +207,8 @@ struct KeepEpilogues : impl::KeepEpiloguesBase<KeepEpilogues> {
           return signalPassFailure();
   }
 
-  /// Only what cuBLASLt computes with a matmul has a formula here.
+  /// Checks that the epilogue has a formula here: one that cuBLASLt fuses with
+  /// a matmul.
   static LogicalResult checkFormula(LibraryOp call) {
     StringRef activation = activationOf(call);
     if (activation == "gelu_tanh_gradient" && call.getOperands().size() < 3)

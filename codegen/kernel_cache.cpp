@@ -1,4 +1,4 @@
-// A file: what kind it is, the hash of key and bytes, the bytes.
+// A file has its format, the hash of the key and the bytes, then the bytes.
 
 #include "codegen/kernel_cache.h"
 
@@ -20,7 +20,7 @@ namespace fs = llvm::sys::fs;
 
 static constexpr StringRef kKind = "gradus kernels 1\n", kEnding = ".kernels",
                            kNewEnding = ".new";
-/// Files that nobody finished are taken away when they are so old.
+/// The age at which unfinished files are removed.
 static constexpr std::chrono::hours kLeftBehind(1);
 
 //===-- keys --------------------------------------------------------------===//
@@ -38,8 +38,8 @@ std::string CacheKey::hex() const {
   return toHex(hash.final(), /*LowerCase=*/true);
 }
 
-/// What stands before the bytes: the key too, so that a file under another name
-/// is noticed.
+/// The hash in front of the bytes. It includes the key, which detects a renamed
+/// file.
 static std::string checkOf(const CacheKey &key, StringRef bytes) {
   return CacheKey(key).add(bytes).hex();
 }
@@ -123,7 +123,7 @@ struct StoredFile {
 
 } // namespace
 
-/// Of the cache alone, whatever else lies in the folder.
+/// The files of the cache, ignoring others in the folder.
 static std::vector<StoredFile> filesIn(const std::string &folder) {
   std::vector<StoredFile> files;
   std::error_code code;
@@ -140,7 +140,7 @@ static std::vector<StoredFile> filesIn(const std::string &folder) {
   return files;
 }
 
-/// The oldest go first; others who do the same at once do no harm.
+/// Removes the oldest files; others may do so at the same time.
 void KernelCache::shrink() const {
   std::vector<StoredFile> files = filesIn(folder_);
   auto now = std::chrono::system_clock::now();

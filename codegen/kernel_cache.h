@@ -27,7 +27,7 @@ class KernelCache {
 public:
   static constexpr uint64_t kMostBytes = 512u << 20;
 
-  /// Without a folder the cache is always empty.
+  /// A cache without a folder is always empty.
   explicit KernelCache(std::string folder = "", uint64_t mostBytes = kMostBytes)
       : folder_(std::move(folder)), mostBytes_(mostBytes) {}
 

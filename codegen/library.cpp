@@ -1,4 +1,4 @@
-// Layouts that any library knows, and the libraries by name.
+// Layouts that all libraries have, and the libraries by name.
 
 #include "codegen/library.h"
 
@@ -56,7 +56,7 @@ unsigned bytesOf(LibraryElement element) {
   return element == LibraryElement::f32 ? 4 : 2;
 }
 
-/// Two products, of which a gradient has five.
+/// The forward pass has two matmuls, the gradient five.
 int64_t AttentionSize::flops() const {
   int64_t scores = query[0] * query[1] * query[2] * key[2];
   return 2 * scores *

@@ -1,4 +1,4 @@
-// Which values of a graph need memory, and from which command to which.
+// Computes which values need memory, and during which commands.
 
 #include "codegen/liveness.h"
 
@@ -53,7 +53,8 @@ gradus::liveRanges(GraphOp graph, ArrayRef<Operation *> commands) {
     for (Value result : command->getResults())
       ranges[result] = {at, at + 1};
   }
-  // One past the last command: no command may take over what is returned.
+  // One past the last command: no command may reuse the memory of returned
+  // values.
   int64_t last = commands.size() + 1;
   for (Operation &op : graph.getBody().front())
     if (isa<ReturnOp, WriteOp>(op))

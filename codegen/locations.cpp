@@ -1,4 +1,4 @@
-// The model's node names that an op's location carries.
+// Collects the model's node names from an op's location.
 
 #include "codegen/locations.h"
 

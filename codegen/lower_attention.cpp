@@ -1,14 +1,14 @@
-// Attention as kernels of its own. An item is a head, or a part of one, and
-// takes its scores tile after tile: those of a tile stay in the cache, and
-// there are no others. Up to about 1,024 keys a tile has them all, and its
-// queries have their probabilities in one go. Of more keys each tile adds to
-// sums over the exponentials of what the queries have met so far, and makes
-// those sums smaller when it has a larger score than all before (Milakov and
-// Gimelshein, arXiv:1805.02867).
+// Lowers attention to kernels. An item is a head, or a part of one, and
+// processes the scores tile by tile: those of one tile stay in the cache, and
+// no others are stored. With up to about 1,024 keys a tile has them all, and
+// the probabilities of its queries are computed at once. With more keys each
+// tile adds to running sums over exponentials, which are rescaled when a tile
+// has a larger score than all before (Milakov and Gimelshein,
+// arXiv:1805.02867).
 //
-// The products of a tile are nests like any others. Keys and values are turned
-// once a tile for all queries, because a product whose both operands run along
-// the summed dimension takes 1.5 times as long.
+// The matmuls of a tile are ordinary nests. Keys and values are transposed once
+// per tile for all queries, because a matmul with both operands contiguous
+// along the contracted dimension takes 1.5 times as long.
 
 #include "codegen/attention_nests.h"
 #include "codegen/attention_tiles.h"
@@ -35,21 +35,21 @@ using FloatIs = arith::CmpFPredicate;
 using IntegerIs = arith::CmpIPredicate;
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
-/// The largest score of a query that has met none: no number, less any, is NaN.
+/// The initial maximum score of a query: finite, since -inf minus -inf is NaN.
 constexpr double kUnmet = -std::numeric_limits<float>::max();
 
-/// A block of queries and the keys it meets.
+/// A block of queries and the number of keys that it attends to.
 struct Queries {
   int64_t start, rows, keys;
 };
 
-/// The blocks of a head that is done in one go.
+/// The blocks of a head that is processed without running sums.
 SmallVector<Queries> blocksOf(const AttentionSizes &sizes, int64_t rows,
                               bool causal) {
   SmallVector<Queries> blocks;
   for (int64_t start = 0; start < sizes.queries; start += rows) {
     int64_t end = std::min(start + rows, sizes.queries);
-    // The last one meets all, so that each key has a gradient.
+    // The last block attends to all keys, so that each has a gradient.
     bool meetsAll = !causal || end == sizes.queries;
     blocks.push_back({start, end - start,
                       meetsAll ? sizes.keys : std::min(end, sizes.keys)});
@@ -57,8 +57,8 @@ SmallVector<Queries> blocksOf(const AttentionSizes &sizes, int64_t rows,
   return blocks;
 }
 
-/// Scores of a head that are computed: all but those of tiles that a causal
-/// mask hides.
+/// The number of scores of a head that are computed: all but those of tiles
+/// that a causal mask hides.
 int64_t scoresMet(const AttentionSizes &sizes, const AttentionTiles &tiles,
                   bool causal) {
   int64_t met = 0;
@@ -75,7 +75,7 @@ int64_t scoresMet(const AttentionSizes &sizes, const AttentionTiles &tiles,
   return met;
 }
 
-/// Writes the nests of one kernel.
+/// Builds the nests of one kernel.
 class AttentionKernel : public KernelWriter {
 public:
   template <typename Op>
@@ -108,7 +108,7 @@ public:
 
 private:
   using KernelWriter::product;
-  /// What the scores of a tile are of.
+  /// The queries and keys of a tile's scores.
   struct Tile {
     Span queries, keys;
   };
@@ -116,12 +116,12 @@ private:
   AffineExpr head() {
     return tiles_.parts == 1 ? item() : item().floorDiv(tiles_.parts);
   }
-  /// The item's own of all queries or keys.
+  /// The item's own part of all queries or keys.
   Span ownOf(int64_t all) {
     int64_t size = all / tiles_.parts;
     return {(item() % tiles_.parts) * size, size};
   }
-  /// Row x0 of a tensor of queries or keys, or of a vector of them.
+  /// Row x0 of a tensor of queries or keys, or an element of such a vector.
   At rowsOf(Value buffer, Span span) {
     return {buffer, {head(), span.start + x(0)}};
   }
@@ -129,8 +129,8 @@ private:
 
   Value scratchOf(ArrayRef<int64_t> shape) { return scratch(shape, element_); }
   Value turnable(int64_t width) {
-    // Lines do not start a power of two apart, where they would share few
-    // places of the cache.
+    // The padding avoids rows at distances of a power of two, which would share
+    // few sets of the cache.
     return scratchOf({width, tiles_.keys + 16});
   }
   void turn(Value rows, Span span, Value into);
@@ -167,7 +167,7 @@ private:
   Value mask_, step_, stream_;
 };
 
-/// [width, keys] of [keys, width].
+/// Transposes [keys, width] to [width, keys].
 void AttentionKernel::turn(Value rows, Span span, Value into) {
   nest({{shapeOf(into)[0], span.size}}, {},
        At{rows, {head(), span.start + x(1), x(0)}}, scoresOf(into),
@@ -176,14 +176,14 @@ void AttentionKernel::turn(Value rows, Span span, Value into) {
        });
 }
 
-/// The sum, where something is there already.
+/// The sum of two values, or the only one.
 Value added(const Scalars &s, ValueRange values) {
   return values.size() > 1 ? s.add(values[0], values[1]) : values[0];
 }
 
 //===-- scores ------------------------------------------------------------===//
 
-/// Where the mask says something on query x0 and key x1 of a tile.
+/// The element of the mask for query x0 and key x1 of a tile.
 At AttentionKernel::maskAt(const Tile &tile) {
   AffineExpr full[] = {head().floorDiv(sizes_.heads), head() % sizes_.heads,
                        tile.queries.start + x(0), tile.keys.start + x(1)};
@@ -193,7 +193,7 @@ At AttentionKernel::maskAt(const Tile &tile) {
   return at;
 }
 
-/// The score of a product of query and key.
+/// Scales a dot product of query and key, and applies the masks.
 Value AttentionKernel::masked(const Scalars &s, Value product, Value mask,
                               const Tile &tile) {
   Value score = s.multiply(product, s.number(scale_, product)),
@@ -209,8 +209,7 @@ Value AttentionKernel::masked(const Scalars &s, Value product, Value mask,
   return s.select(seen, score, none);
 }
 
-/// Drops some of a tile's probabilities, or of what else there is one of for
-/// each score, and makes the others larger.
+/// Applies dropout to a tile of per-score values and rescales the survivors.
 void AttentionKernel::dropped(const Tile &tile, Value from, Value to) {
   AffineExpr row = head() * sizes_.queries + tile.queries.start + x(0),
              place = row * sizes_.keys + tile.keys.start + x(1);
@@ -242,15 +241,15 @@ void AttentionKernel::scores(const Tile &tile, Value turnedKey, Value out) {
 //===-- forward: query, key, value, (mask,) (step,) to result, logsumexp, -===//
 // remainder
 
-/// The logsumexp and its remainder.
+/// The logsumexp and its remainder: the part lost by rounding.
 SmallVector<Value> logarithms(const Scalars &s, Value largest, Value total) {
   Value logarithm = s.logarithm(total), rounded = s.add(largest, logarithm);
   return {rounded, s.subtract(logarithm, s.subtract(rounded, largest))};
 }
 
-/// Makes exp(score - maximum) of the scores. `kept` is for 1 or, of a query
-/// that sees no key, 0, and `inverse` for 1 / sum; result 1 has the maximum
-/// meanwhile.
+/// Replaces the scores by exp(score - maximum). Sets `kept` to 1, or 0 for a
+/// query that attends to no key, and `inverse` to 1 / sum; result 1 temporarily
+/// holds the maximum.
 void AttentionKernel::normalize(const Tile &tile, Value scores, Value kept,
                                 Value inverse) {
   At every = scoresOf(scores), atKept{kept, {x(0)}}, atInverse{inverse, {x(0)}},
@@ -305,8 +304,9 @@ void AttentionKernel::forwardInOneGo() {
   }
 }
 
-/// Until `settle` result 1 has the largest score so far, result 2 the sum of
-/// all exponentials, less that score, and result 0 what they weigh.
+/// Until `settle` runs, result 1 holds the largest score so far, result 2 the
+/// sum of exp(score - largest), and result 0 the sum of values with these
+/// weights.
 void AttentionKernel::forwardByTiles() {
   Span own = ownOf(sizes_.queries);
   Value turnedKey = turnable(sizes_.width),
@@ -330,8 +330,8 @@ void AttentionKernel::forwardByTiles() {
   settle(own);
 }
 
-/// Adds a tile's keys to what its queries have met. `shrink` has a place for
-/// what the sums so far are multiplied by.
+/// Adds a tile's keys to the running sums of its queries. `shrink` is scratch
+/// for the factors that rescale the earlier sums.
 void AttentionKernel::meet(const Tile &tile, Value turnedKey, Value weights,
                            Value shrink) {
   scores(tile, turnedKey, weights);
@@ -365,8 +365,8 @@ void AttentionKernel::meet(const Tile &tile, Value turnedKey, Value weights,
           });
 }
 
-/// Divides by the sums. A query that has met no key has the sum 0, else it is
-/// at least 1.
+/// Divides by the sums. The sum of a query that attends to no key is 0, others
+/// are at least 1.
 void AttentionKernel::settle(Span queries) {
   At largest = rowsOf(result(1), queries), sum = rowsOf(result(2), queries);
   nest({{queries.size}}, {}, {largest, sum}, {largest, sum},
@@ -401,7 +401,7 @@ void AttentionKernel::turn(Span keys, const Turned &turned) {
   turn(operand(2), keys, turned.value);
 }
 
-/// Adds up, for each key, a tile's rows by their weights.
+/// Adds, for each key, the weighted sum of a tile's rows.
 void AttentionKernel::addUp(const Tile &tile, Value weights, Value rows,
                             int64_t width, Value out, bool adds) {
   At sum{out, {head(), tile.keys.start + x(0), x(1)}};
@@ -410,8 +410,8 @@ void AttentionKernel::addUp(const Tile &tile, Value weights, Value rows,
           adds ? SmallVector<At>{sum} : SmallVector<At>(), sum, added);
 }
 
-/// A tile's part of all gradients. Without dropout what is kept of the
-/// probabilities is all of them.
+/// Computes a tile's part of all gradients. Without dropout `kept` is all of
+/// the probabilities.
 void AttentionKernel::slopes(const Tile &tile, const Turned &turned,
                              bool addsToQueries, bool addsToKeys) {
   int64_t queries = tile.queries.size, keys = tile.keys.size;
@@ -457,8 +457,8 @@ void AttentionKernel::slopes(const Tile &tile, const Turned &turned,
   addUp(tile, weights, operand(0), sizes_.width, result(1), addsToKeys);
 }
 
-/// The last block comes first: it meets all keys, and what others add to their
-/// gradients is there.
+/// Starts with the last block, which attends to all keys: it initialises their
+/// gradients, to which the others add.
 void AttentionKernel::backwardInOneGo() {
   Turned turned = turnedKeys();
   turn({constant(0), sizes_.keys}, turned);
@@ -471,8 +471,8 @@ void AttentionKernel::backwardInOneGo() {
   }
 }
 
-/// An item has a part of the keys. The first result is what they add to the
-/// gradients of all queries.
+/// Processes an item's part of the keys. The first result is its contribution
+/// to the gradients of all queries.
 void AttentionKernel::backwardByTiles() {
   Span own = ownOf(sizes_.keys), all{constant(0), sizes_.queries};
   Turned turned = turnedKeys();
@@ -492,15 +492,16 @@ void AttentionKernel::backwardByTiles() {
 
 //===-- launches ----------------------------------------------------------===//
 
-/// The same without the dimension of the batch: all heads in one.
+/// The shape with the batch and head dimensions merged.
 SmallVector<int64_t> byHead(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> heads(shape.drop_front());
   heads[0] *= shape[0];
   return heads;
 }
 
-/// By heads, and at the end the mask and, for dropout, the step and the stream:
-/// a number in memory and not in the code, which so serves all layers alike.
+/// The operands by heads, then the mask and, for dropout, the step and the
+/// stream: the latter is a number in memory, not in the code, so that all
+/// layers can share the kernel.
 template <typename Op>
 SmallVector<Value> operandsOf(OpBuilder &builder, Op op) {
   constexpr size_t byHeads = std::is_same_v<Op, AttentionOp> ? 3 : 7;
@@ -516,8 +517,8 @@ SmallVector<Value> operandsOf(OpBuilder &builder, Op op) {
   return operands;
 }
 
-/// What the kernel writes: the op's results, of which each item of the backward
-/// pass has queries' gradients of its own.
+/// The results of the kernel: those of the op, but in the backward pass each
+/// item has query gradients of its own.
 template <typename Op>
 SmallVector<Type> typesOf(Op op, const AttentionTiles &tiles) {
   SmallVector<Type> types;
@@ -534,7 +535,7 @@ SmallVector<Type> typesOf(Op op, const AttentionTiles &tiles) {
   return types;
 }
 
-/// Adds up what the items of each head found.
+/// Sums the parts that the items of each head computed.
 Value sumOfParts(OpBuilder &builder, Location loc, Value found, int64_t parts) {
   SmallVector<int64_t> shape(shapeOf(found));
   shape[0] /= parts;

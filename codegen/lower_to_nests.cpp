@@ -1,7 +1,7 @@
-// Writes each op of a graph as loop nests; fusion then joins the nests.
+// Lowers each op of a graph to loop nests; fusion then merges the nests.
 //
-// Everything but windows (lower_to_nests_windows.cpp) stands here: elementwise
-// ops by their interface, matmul, reductions, and what moves elements.
+// This file has elementwise ops (by their interface), matmul, reductions, and
+// ops that move elements; for windows see lower_to_nests_windows.cpp.
 
 #include "codegen/lower_to_nests.h"
 #include "codegen/passes.h"
@@ -56,7 +56,8 @@ NestOp elementwiseNest(OpBuilder &builder, Location location,
 
 namespace {
 
-/// A nest whose elements are those of `input`, read at `from` of the position.
+/// A nest that copies elements of `input`, whose index `from` computes from the
+/// position.
 Value move(OpBuilder &builder, Operation *op, Value input,
            function_ref<SmallVector<AffineExpr>(ArrayRef<AffineExpr>)> from) {
   Type type = op->getResult(0).getType();
@@ -99,7 +100,7 @@ Value lower(OpBuilder &builder, Elementwise op) {
   auto then = [&](OpBuilder &inside, Location location, ValueRange scalars) {
     if (!isOurs)
       return SmallVector<Value>{op.buildScalar(inside, scalars)};
-    // What is several ops on scalars is rounded once.
+    // Ops that expand to several scalar ops round only the final result.
     Value made = op.buildScalar(inside, widened(inside, location, scalars));
     return SmallVector<Value>{
         convert(inside, location, made, getElementTypeOrSelf(result))};
@@ -124,7 +125,7 @@ Value lower(OpBuilder &builder, IotaOp op) {
       .getResult(0);
 }
 
-/// Each element draws for itself, by its place in row-major order.
+/// Each element draws its bits by its row-major number.
 Value lower(OpBuilder &builder, RandomBitsOp op) {
   Domain domain(builder.getContext());
   auto type = op.getType();
@@ -143,7 +144,7 @@ Value lower(OpBuilder &builder, RandomBitsOp op) {
       .getResult(0);
 }
 
-/// A constant that someone other than a nest needs as a tensor.
+/// Makes a constant a tensor, for users other than nests.
 Value lower(OpBuilder &builder, arith::ConstantOp op) {
   Domain domain(builder.getContext());
   auto position = domain.parallel(shapeOf(op));
@@ -180,7 +181,7 @@ Value lower(OpBuilder &builder, MatmulOp op) {
       .getResult(0);
 }
 
-/// A mean is a sum divided by the number of its terms.
+/// A mean is a sum divided by the number of terms.
 Value lower(OpBuilder &builder, ReduceOp op) {
   Domain domain(builder.getContext());
   auto type = cast<RankedTensorType>(op.getType());
@@ -210,7 +211,7 @@ Value lower(OpBuilder &builder, ReduceOp op) {
       sum = convert(inside, location, sum, type.getElementType());
     return SmallVector<Value>{sum};
   };
-  // Partial sums of narrow elements are stored as they are summed.
+  // Partial sums of narrow elements are stored in the wide type.
   return buildNest(builder, op.getLoc(), parts, widened, finish).getResult(0);
 }
 
@@ -247,8 +248,8 @@ LogicalResult checkTypes(Operation *op) {
   return success();
 }
 
-/// What no target has code for is said of the op that asks for it: emitters
-/// know no more where it comes from.
+/// Reports nests that no target supports as errors of their op, since emitters
+/// no longer know it.
 LogicalResult checkNests(Block::iterator first, Operation *op) {
   for (Operation &lowered : llvm::make_range(first, op->getIterator()))
     if (auto nest = dyn_cast<NestOp>(lowered))
@@ -257,7 +258,7 @@ LogicalResult checkNests(Block::iterator first, Operation *op) {
   return success();
 }
 
-/// A copy with guards is what convolutions make before their work.
+/// Whether the nest is a guarded copy, as convolutions make of their inputs.
 bool isPadding(NestOp nest) {
   return llvm::any_of(nest.getGuards(),
                       [](Attribute guard) { return !isa<UnitAttr>(guard); }) &&
@@ -318,7 +319,7 @@ struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
     return success();
   }
 
-  /// Nests hold splats as scalars; others get a tensor made by a nest.
+  /// Nests contain splats as scalars; for other users a nest makes the tensor.
   void settleConstant(arith::ConstantOp constant) {
     OpBuilder builder(constant);
     if (!constant->use_empty() && splatOf(constant))

@@ -1,5 +1,5 @@
-// Parts of tensors and parts put together, as nests that read with guards; what
-// indices decide at run time becomes a command of its own kind.
+// Lowers slices, padding and concatenation to nests that read with guards, and
+// ops with indices known at run time to commands of their own.
 
 #include "codegen/lower_to_nests.h"
 
@@ -24,7 +24,8 @@ Value lower(OpBuilder &builder, SliceOp op) {
       .getResult(0);
 }
 
-/// Conditions that a position is one of an element, collected by dimension.
+/// Per-dimension constraints under which an output index maps to an input
+/// element.
 struct Inside {
   SmallVector<AffineExpr> conditions;
   SmallVector<bool> equalities;
@@ -80,14 +81,15 @@ Value lower(OpBuilder &builder, PadOp op) {
 
 //===-- concatenate -------------------------------------------------------===//
 
-/// Each element of one nest asks every part, so there are a few of them only.
+/// Concatenates with one nest, in which each element checks every part, so
+/// there should be only a few parts.
 Value concatenateFew(OpBuilder &builder, Location location, ValueRange parts,
                      RankedTensorType type, int64_t axis) {
   Domain domain(builder.getContext());
   auto position = domain.parallel(type.getShape());
   unsigned dims = domain.elementwise().dims();
   SmallVector<NestRead> reads;
-  SmallVector<IntegerSet> before; // where a part or one before it lies
+  SmallVector<IntegerSet> before; // for each part: the index precedes its end
   int64_t start = 0;
   for (Value part : parts) {
     int64_t size = shapeOf(part)[axis];
@@ -120,7 +122,7 @@ RankedTensorType concatenatedType(ValueRange parts, int64_t axis) {
   return first.clone(shape);
 }
 
-/// Many parts come together in groups.
+/// Concatenates many parts in groups.
 Value lower(OpBuilder &builder, ConcatenateOp op) {
   constexpr size_t most = 8;
   SmallVector<Value> parts(op.getInputs());

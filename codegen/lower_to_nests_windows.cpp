@@ -1,9 +1,9 @@
-// Convolutions and pooling as nests.
+// Lowers convolutions and pooling to nests.
 //
-// A padded copy comes first where there is padding, so that the nest that does
-// the work reads without guards. The gradient of a convolution's input is a
-// convolution too: over the result's gradient, spread out by the stride, with
-// the window turned round.
+// If there is padding, a padded copy is made first, so that the nest that does
+// the work needs no guards. The gradient of a convolution's input is also a
+// convolution: of the result's gradient, dilated by the stride, with the
+// flipped window.
 
 #include "codegen/lower_to_nests.h"
 
@@ -16,7 +16,7 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-/// An op that is being lowered, and its geometry.
+/// The op that is being lowered, and its window.
 struct Lowering {
   OpBuilder &builder;
   Operation *op;
@@ -29,7 +29,7 @@ struct Lowering {
 
 using Exprs = SmallVector<AffineExpr>;
 
-/// Where tap `tap` of the window at `output` lies in the padded input.
+/// The index in the padded input of tap `tap` of the window at `output`.
 Exprs paddedIndex(const Window &window, ArrayRef<AffineExpr> output,
                   ArrayRef<AffineExpr> tap) {
   Exprs index;
@@ -45,9 +45,9 @@ Exprs join(ArrayRef<AffineExpr> first, ArrayRef<AffineExpr> second) {
   return both;
 }
 
-/// A tensor grown (or cut) around its spatial dimensions: element q of the
-/// result is element (q - begin) / spread of the input where that is a whole
-/// position inside, else `fill`.
+/// Pads or crops the spatial dimensions of a tensor: element q of the result is
+/// element (q - begin) / spread of the input if that is an integer inside it,
+/// else `fill`.
 struct Padding {
   SmallVector<int64_t> begin, extents, spread;
 
@@ -73,7 +73,7 @@ struct Padding {
   }
 };
 
-/// The padded copy of `input`, or `input` itself where nothing changes.
+/// The padded copy of `input`, or `input` itself if nothing changes.
 Value pad(const Lowering &at, Value input, const Padding &padding,
           double fill) {
   if (!padding.changes(input))
@@ -106,7 +106,7 @@ Value pad(const Lowering &at, Value input, const Padding &padding,
       .getResult(0);
 }
 
-/// The input as the window sees it: with its padding.
+/// The input with the window's padding.
 Value padInput(const Lowering &at, Value input, double fill = 0) {
   Padding padding;
   for (int64_t d = 0; d < at.spatial(); ++d) {
@@ -124,7 +124,7 @@ bool isPadded(const Window &window) {
          llvm::any_of(window.padsEnd, nonzero);
 }
 
-/// Gives a nest the result type of the op, at `position`, and builds it.
+/// Builds a nest with the op's result type, written at `position`.
 NestOp finish(const Lowering &at, NestParts parts, const Domain &domain,
               ArrayRef<AffineExpr> position, ScalarBody map, ScalarBody then) {
   parts.outputMaps = {domain.thenMap(position)};
@@ -157,8 +157,8 @@ Value convolution(const Lowering &at, ConvolutionOp op) {
       .getResult(0);
 }
 
-/// The result's gradient spread out by the stride and padded, so that
-/// dx[q] = sum over k of it[q + (K - 1 - k) d] w[k].
+/// The result's gradient, dilated by the stride and padded, so that dx[q] is
+/// the sum over k of it[q + (K - 1 - k) d] w[k].
 Value padGradient(const Lowering &at, Value gradient, ArrayRef<int64_t> input) {
   Padding padding;
   for (int64_t d = 0; d < at.spatial(); ++d) {
@@ -222,7 +222,7 @@ Value convolutionBackwardWeights(const Lowering &at,
 //===-- pooling -----------------------------------------------------------===//
 
 /// The domain of pooling: a point for each element of the result, reduced over
-/// the window there.
+/// its window.
 struct PoolDomain {
   Domain domain;
   Exprs position, tap;
@@ -235,7 +235,7 @@ struct PoolDomain {
   ArrayRef<AffineExpr> output() const {
     return ArrayRef(position).drop_front(2);
   }
-  /// Where a tap stands in the padded input.
+  /// The index of a tap in the padded input.
   Exprs from(const Window &window) const {
     return join(ArrayRef(position).take_front(2),
                 paddedIndex(window, output(), tap));
@@ -256,7 +256,7 @@ Value asI32(OpBuilder &builder, Location location, AffineExpr number) {
                                  emitAffine(builder, location, number));
 }
 
-/// The number of the first tap that equals the largest; a NaN counts as equal.
+/// The number of the first tap that equals the maximum; a NaN counts as equal.
 Value firstLargest(const Lowering &at, Value input, Value largest) {
   PoolDomain pool(at, shapeOf(largest));
   NestParts parts = pool.domain.reducing(Reduction::min);
@@ -295,21 +295,21 @@ SmallVector<Value> maxPool(const Lowering &at, MaxPoolOp op) {
   return {largest, firstLargest(at, input, largest)};
 }
 
-/// Whether windows lie side by side without padding, so that an element of the
-/// input belongs to at most one.
+/// Whether windows are adjacent without padding, so that an input element
+/// belongs to at most one.
 bool isTiling(const Window &window) {
   return window.size == window.strides && !isPadded(window) &&
          llvm::all_of(window.dilations, [](int64_t d) { return d == 1; });
 }
 
-/// For a gradient of pooling: which result an element of the input belongs to
-/// by a tap, and where that is so.
+/// For a gradient of pooling: the result to which an input element belongs by a
+/// tap, and the condition for it.
 struct Owner {
   Exprs output, tap;
   SmallVector<AffineExpr> constraints;
   SmallVector<bool> equal;
 
-  /// Windows side by side: the position tells window and tap.
+  /// The owner for adjacent windows: the position determines window and tap.
   static Owner ofTile(const Window &window, ArrayRef<AffineExpr> q,
                       ArrayRef<int64_t> input, ArrayRef<int64_t> results) {
     Owner owner;
@@ -322,8 +322,8 @@ struct Owner {
     return owner;
   }
 
-  /// Any windows: position `q` is tap `k` of the window at (q + pad - k d) / s,
-  /// if that is a whole number and a window is there.
+  /// The owner for any windows: position `q` is tap `k` of the window at (q +
+  /// pad - k d) / s if that is an integer and such a window exists.
   static Owner ofTap(const Window &window, ArrayRef<AffineExpr> q,
                      ArrayRef<AffineExpr> k, ArrayRef<int64_t> results) {
     Owner owner;
@@ -352,8 +352,8 @@ struct Owner {
   }
 };
 
-/// dx[q] = sum over the windows that hold q of what `share` makes of the
-/// window's elements of `sources` and the number of q's tap in it.
+/// dx[q] = the sum, over the windows that contain q, of `share` for the
+/// window's elements of `sources` and the number of q's tap.
 Value poolBackward(
     const Lowering &at, ArrayRef<Value> sources,
     function_ref<Value(OpBuilder &, ValueRange, AffineExpr)> share) {
@@ -383,7 +383,7 @@ Value poolBackward(
   return finish(at, parts, domain, position, body, passOn).getResult(0);
 }
 
-/// The gradient goes to the tap whose number was kept.
+/// Passes the gradient to the tap whose number was stored.
 Value maxPoolBackward(const Lowering &at, MaxPoolBackwardOp op) {
   auto share = [&](OpBuilder &builder, ValueRange values, AffineExpr number) {
     Location location = at.location();
@@ -397,7 +397,7 @@ Value maxPoolBackward(const Lowering &at, MaxPoolBackwardOp op) {
   return poolBackward(at, {op.getGradient(), op.getIndices()}, share);
 }
 
-/// Whether all windows have the same divisor: their size.
+/// Whether all windows have the same divisor, their size.
 template <typename Op> bool countsAll(Op op, const Window &window) {
   return op.getCountIncludePad() || !isPadded(window);
 }
@@ -444,7 +444,7 @@ Value averagePool(const Lowering &at, AveragePoolOp op) {
       .getResult(0);
 }
 
-/// The gradient of each window divided by the number of its elements.
+/// Divides the gradient of each window by the number of its elements.
 Value divideByCount(const Lowering &at, Value gradient,
                     ArrayRef<int64_t> input) {
   auto type = cast<RankedTensorType>(gradient.getType());

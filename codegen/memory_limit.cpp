@@ -1,5 +1,5 @@
-// A search over the options of `recompute`. What is compared is what the
-// artifact will promise.
+// Searches the options of `recompute`, comparing the bytes that the artifact
+// would report.
 
 #include "codegen/memory_limit.h"
 
@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace gradus;
 
-/// A copy that recomputes; without a module where the pass failed.
+/// Applies `recompute` to a copy; without a module if the pass failed.
 static Fitted recomputing(ModuleOp module, Recomputation how, Predict predict) {
   OwningOpRef<ModuleOp> copy(module.clone());
   PassManager manager(module.getContext());
@@ -23,7 +23,8 @@ static Fitted recomputing(ModuleOp module, Recomputation how, Predict predict) {
   return {std::move(copy), how, bytes};
 }
 
-/// All segments but the last computed twice, in the number that needs least.
+/// Recomputes all segments but the last, with the number of segments that needs
+/// the fewest bytes.
 static Fitted smallest(ModuleOp module, Predict predict) {
   Fitted best;
   for (unsigned segments : {4, 8, 16, 32}) {
@@ -36,7 +37,7 @@ static Fitted smallest(ModuleOp module, Predict predict) {
   return best;
 }
 
-/// As few segments computed twice as it takes, by bisection; `best` fits.
+/// Recomputes as few segments as possible, by bisection; `best` fits.
 static Fitted fewest(ModuleOp module, int64_t limit, Fitted best,
                      Predict predict) {
   unsigned low = 1;
@@ -59,7 +60,7 @@ llvm::Expected<Fitted> gradus::fitMemory(ModuleOp module, int64_t limit,
   Fitted found = recomputing(module, {}, predict);
   if (found.module && found.bytes > limit) {
     Fitted least = smallest(module, predict);
-    // A network without segments worth it needs no less than it did.
+    // Recomputation may even need more if no segment is worth it.
     if (!least.module || least.bytes < found.bytes)
       found = std::move(least);
     if (found.module && found.bytes <= limit)

@@ -1,5 +1,5 @@
-// Where every value of a program lies while it runs. In-place updates are
-// decided here, then offsets.cpp packs what remains.
+// Assigns memory to all values of a program. Decides in-place updates, then
+// offsets.cpp packs the remaining blocks.
 
 #include "codegen/memory_plan.h"
 
@@ -84,7 +84,7 @@ private:
                                             found->second};
   }
 
-  /// The new value is made in the state's own memory, or copied there.
+  /// Writes the new value to the state's own memory, or copies it there.
   void placeWrite(WriteOp write) {
     Value value = storageOf(write.getValue());
     if (auto read = value.getDefiningOp<ReadOp>();
@@ -100,7 +100,7 @@ private:
                              states_.offsets.lookup(write.getState())};
   }
 
-  /// An old value that outlives the step's writes is kept aside before them.
+  /// Saves an old value that is used after the step's writes.
   void snapshot(Value value) {
     if (value.getDefiningOp<ReadOp>())
       snapshots_.insert(value);
@@ -108,7 +108,7 @@ private:
 
   int64_t end() const { return commands_.size(); }
 
-  /// Whether nothing needs a state's old value once `value` is being written.
+  /// Whether a state's old value is not needed once `value` is being written.
   bool oldValueDone(StringRef state, Value value) {
     int64_t writing = number_[value.getDefiningOp()];
     for (ReadOp read : reads_[state]) {
@@ -120,8 +120,8 @@ private:
     return true;
   }
 
-  /// Number of the last command that reads the value, through reshapes; the
-  /// end of the graph where it is returned or written to a state.
+  /// The number of the last command that reads the value, also through
+  /// reshapes; the end of the graph if it is returned or written to a state.
   int64_t lastUse(Value value) {
     int64_t last = -1;
     for (Operation *user : value.getUsers()) {
@@ -148,7 +148,7 @@ private:
     return readings_.lookup({command, old}) == 1;
   }
 
-  /// Results that take over an operand which dies there share its block.
+  /// Lets results share the block of an operand that is dead after the command.
   void joinInPlace() {
     for (Operation *command : commands_) {
       for (OpResult result : command->getResults()) {
@@ -223,9 +223,9 @@ private:
   llvm::MapVector<Value, LiveRange> ranges_;
   DenseMap<Operation *, int64_t> number_;
   DenseMap<StringRef, SmallVector<ReadOp, 1>> reads_; // of each state
-  /// How many of a command's operands are a value's memory.
+  /// The number of a command's operands that use a value's memory.
   DenseMap<std::pair<Operation *, Value>, unsigned> readings_;
-  DenseMap<Value, Value> home_; // result -> operand whose block it takes
+  DenseMap<Value, Value> home_; // result -> operand whose block it reuses
   DenseSet<Value> taken_;
   llvm::SetVector<Value> snapshots_;
   GraphMemory memory_;

@@ -1,9 +1,9 @@
-// Lets what stands behind a product of matrices keep its rows in one dimension.
+// Keeps rows merged into one dimension after a matmul.
 //
-// Exporters take [N, T, C] to [N T, C] before a product and back behind it.
-// Here elementwise work, broadcasts and reductions between are written again
-// over [N T, C], so that a row is an item of a kernel, and no view stands
-// between what fusion could join.
+// Exporters reshape [N, T, C] to [N T, C] before a matmul and back after it.
+// This pass rewrites elementwise ops, broadcasts and reductions in between over
+// [N T, C], so that a row is an item of a kernel, and no reshape prevents
+// fusion.
 
 #include "codegen/nest.h"
 #include "codegen/passes.h"
@@ -21,14 +21,14 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// [a, b, ...] as [a b, ...].
+/// Merges the first two dimensions: [a, b, ...] to [a b, ...].
 SmallVector<int64_t> mergedShape(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> merged(shape.drop_front());
   merged[0] *= shape[0];
   return merged;
 }
 
-/// Whether `shape` merges to `merged`, a matrix or more: a list has no rows.
+/// Whether `shape` merges to `merged`, of rank 2 or more: a vector has no rows.
 bool mergesTo(ArrayRef<int64_t> shape, ArrayRef<int64_t> merged) {
   return shape.size() >= 3 && shape[0] > 1 && shape[1] > 1 &&
          ArrayRef(mergedShape(shape)) == merged;
@@ -67,7 +67,8 @@ private:
       visitElementwise(op);
   }
 
-  /// A matrix, or more, is seen with one dimension more.
+  /// Records reshapes that split the first dimension of a matrix, and makes
+  /// reshapes of those read the matrix.
   void visitReshape(ReshapeOp op) {
     bool isView = mergesTo(shapeOf(op), shapeOf(op.getInput())) &&
                   getElementTypeOrSelf(op.getType()) ==
@@ -80,10 +81,11 @@ private:
     if (merged.getType() == op.getType())
       op.getResult().replaceAllUsesWith(merged);
     else if (!isView)
-      op.getInputMutable().assign(merged); // a view of the same elements
+      op.getInputMutable().assign(merged); // of the same elements
   }
 
-  /// Updates work on states, which lie as they lie: in place, many at once.
+  /// Whether only updates of states use the op; these keep the shape of the
+  /// states, so as to run in place and many at once.
   bool onlyFeedsStates(Operation *op) const {
     return isa<WriteOp>(op) ||
            (!op->use_empty() && (isElementwise(op) || isa<ReshapeOp>(op)) &&
@@ -94,8 +96,8 @@ private:
 
   //===-- elementwise -----------------------------------------------------===//
 
-  /// Where one operand is merged and no other would have to be written to
-  /// memory to be seen so. What stays reads merged values through views.
+  /// Merges an elementwise op if one operand is merged and no other would have
+  /// to be stored for it. Remaining users read merged values through reshapes.
   void visitElementwise(Operation *op) {
     bool isWanted = false;
     for (Value operand : op->getOperands()) {
@@ -110,8 +112,8 @@ private:
     replace(op, copyMerged(builder, op));
   }
 
-  /// Whether a value is there in any shape: elementwise work of several users,
-  /// results of commands, what the graph is given.
+  /// Whether a value is in memory, so that it can be viewed in any shape:
+  /// elementwise ops with several users, results of commands, inputs.
   static bool isInMemory(Value value) {
     Operation *op = value.getDefiningOp();
     return !op || isa<ReadOp, GatherOp>(op) ||
@@ -125,8 +127,8 @@ private:
     });
   }
 
-  /// Whether a value is as cheap to make again in the merged shape: a few steps
-  /// from what is there in any shape. Values that nobody noted are not.
+  /// Whether a value can be recomputed cheaply in the merged shape: a few ops
+  /// on values in memory. This is known only for values passed to noteCheap.
   bool isCheap(Value value) const {
     return !value.getDefiningOp() || splatOf(value) || cheap_.contains(value);
   }
@@ -178,8 +180,8 @@ private:
     return reshape(builder, value.getLoc(), value, wanted.getShape());
   }
 
-  /// A copy of an op in the merged shape. Bits are drawn by places in row-major
-  /// order, which are the same.
+  /// A copy of an op in the merged shape. Random bits depend on the row-major
+  /// number of an element, which stays the same.
   Value copyMerged(OpBuilder &builder, Operation *op) {
     IRMapping mapping;
     if (!isa<RandomBitsOp>(op))
@@ -193,7 +195,7 @@ private:
 
   //===-- broadcasts ------------------------------------------------------===//
 
-  /// Whether it repeats what has both of the dimensions, or neither.
+  /// Whether the input has both of the merged dimensions, or neither.
   static bool hasRows(BroadcastOp op) {
     ArrayRef<int64_t> dims = op.getDimensions(), from = shapeOf(op.getInput()),
                       to = shapeOf(op);
@@ -205,7 +207,7 @@ private:
                         [](int64_t dim) { return dim >= 2; });
   }
 
-  /// Straight into the merged shape.
+  /// Broadcasts directly to the merged shape.
   Value broadcastMerged(OpBuilder &builder, BroadcastOp op,
                         ArrayRef<int64_t> shape) {
     SmallVector<int64_t> dims(op.getDimensions());
@@ -221,7 +223,8 @@ private:
 
   //===-- reductions ------------------------------------------------------===//
 
-  /// Of rows, or of all of them; not of one of the two dimensions.
+  /// Handles reductions of single rows or over all rows, not over one of the
+  /// two dimensions.
   void visitReduce(ReduceOp op) {
     Value merged = merged_.lookup(op.getInput());
     if (!merged)
@@ -264,9 +267,9 @@ private:
 
   GraphOp graph_;
   StringRef pass_;
-  /// Of [a, b, ...] the same elements as [a b, ...].
+  /// The [a b, ...] form of each [a, b, ...] value.
   llvm::DenseMap<Value, Value> merged_;
-  /// What is cheap to make, in how many steps.
+  /// The number of steps to recompute cheap values.
   llvm::DenseMap<Value, int> cheap_;
   llvm::DenseSet<Operation *> updates_; // onlyFeedsStates
   int64_t count_ = 0;

@@ -1,5 +1,5 @@
-// A checkpoint is read by the names in it, so the first that it could not hold
-// is refused before anything is trained.
+// Checkpoints store tensors by name, so names that they could not hold are
+// refused before training.
 
 #include "codegen/names.h"
 
@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace gradus {
 
-/// Refuses a name where there is a problem with it. The error has no location:
-/// a tensor's is its name again, raw.
+/// Refuses a name if there is a problem with it. The error has no location,
+/// since a tensor's location is its name again, unescaped.
 static LogicalResult verify(Operation *op, const char *what, StringRef name,
                             StringRef problem) {
   if (problem.empty())

@@ -1,5 +1,5 @@
-// Numbers that were 16 bits wide a moment ago go through memory in 16 bits:
-// their readers widen them.
+// Stores results that were just widened from 16 bits in 16 bits; their users
+// widen them.
 
 #include "codegen/fuse.h"
 #include "codegen/nest_cost.h"
@@ -17,20 +17,21 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-/// Returns the scalar that is yielded for a result.
+/// The scalar that is yielded for a result.
 Value yieldedFor(OpResult result) {
   auto nest = cast<NestOp>(result.getOwner());
   return nest.getThen().front().getTerminator()->getOperand(
       result.getResultNumber());
 }
 
-/// Products of our own would widen a number as often as they read it.
+/// Whether a user should widen the value: contractions would do so for each
+/// read of an element.
 bool canWiden(Operation *reader) {
   auto nest = dyn_cast<NestOp>(reader);
   return nest && !isContraction(nest);
 }
 
-/// Returns the conversion that a result ends in, if all its readers are nests.
+/// The widening that defines a result, if all its users can do that.
 arith::ExtFOp wideningOf(OpResult result) {
   auto widening = yieldedFor(result).getDefiningOp<arith::ExtFOp>();
   bool isRead = widening && !result.use_empty() &&
@@ -38,7 +39,7 @@ arith::ExtFOp wideningOf(OpResult result) {
   return isRead ? widening : arith::ExtFOp();
 }
 
-/// Returns the scalar of an operand in the nest that reads it.
+/// The block argument of an operand in the nest that uses it.
 BlockArgument scalarOf(OpOperand &use) {
   auto nest = cast<NestOp>(use.getOwner());
   unsigned number = use.getOperandNumber(), maps = nest.getMapInputs().size();
@@ -47,7 +48,7 @@ BlockArgument scalarOf(OpOperand &use) {
                                                     number - maps);
 }
 
-/// Reads the operand as numbers of that type, and widens them.
+/// Reads the operand in the narrow type and widens it.
 void widenIn(OpOperand &use, Type narrow) {
   BlockArgument scalar = scalarOf(use);
   Type wide = scalar.getType();
@@ -58,8 +59,7 @@ void widenIn(OpOperand &use, Type narrow) {
   scalar.replaceAllUsesExcept(widened, widened);
 }
 
-/// Finds another result with the same numbers before they are widened, in the
-/// same places.
+/// Finds another result that stores the same narrow numbers with the same map.
 Value sameNumbers(OpResult result, Value narrow) {
   auto nest = cast<NestOp>(result.getOwner());
   for (OpResult other : nest->getResults())
@@ -70,7 +70,7 @@ Value sameNumbers(OpResult result, Value narrow) {
   return {};
 }
 
-/// Folds scalar code: readers may round what they widen now.
+/// Folds scalar code: users may round what they now widen.
 void foldScalars(NestOp nest) {
   FrozenRewritePatternSet none;
   GreedyRewriteConfig config;

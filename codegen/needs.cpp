@@ -1,5 +1,5 @@
-// Lengths follow from one pass over the order in each direction. Joining two
-// ops gives both the longer ones, and so the ops around them where they have
+// Lengths are computed by one pass over the order in each direction. Merging
+// two ops raises both to the longer lengths, and with them neighbours that have
 // less.
 
 #include "codegen/needs.h"
@@ -11,7 +11,7 @@
 
 using namespace gradus;
 
-/// More rulers tell more apart where branches are long.
+/// More rulers distinguish more ops in graphs with long branches.
 static constexpr unsigned kMostChains = 4;
 
 Needs::Needs(std::vector<Makers> makers)
@@ -30,10 +30,10 @@ Needs::Needs(std::vector<Makers> makers)
 
 //===-- rulers ------------------------------------------------------------===//
 
-/// The chain with most ops that are not covered yet; covers them.
+/// The chain with the most ops that are not covered yet; covers them.
 std::vector<unsigned> Needs::longestChain(std::vector<bool> &isCovered) const {
   struct Way {
-    unsigned length = 0; // to an op, of ops that are not covered
+    unsigned length = 0; // uncovered ops up to this one
     int before = -1;     // the op before it
   };
   std::vector<Way> ways(makers_.size());
@@ -114,7 +114,7 @@ void Needs::join(unsigned a, unsigned b) {
   llvm::append_range(makers_[a], makers_[b]);
 }
 
-/// Moves the fewer neighbours to the others.
+/// Moves the smaller list of neighbours to the larger.
 void Needs::Lengths::join(unsigned a, unsigned b) {
   if (beside[a].size() < beside[b].size())
     std::swap(beside[a], beside[b]);
@@ -125,7 +125,8 @@ void Needs::Lengths::join(unsigned a, unsigned b) {
   beside[b].clear();
 }
 
-/// Gives an op, and those that follow from it, no less than a length.
+/// Raises the length of an op, and those of ops that depend on it, to at least
+/// `length`.
 void Needs::raise(Lengths &lengths, unsigned op, unsigned length) {
   llvm::SmallVector<unsigned> stack;
   auto raise = [&](unsigned at) {
@@ -139,7 +140,7 @@ void Needs::raise(Lengths &lengths, unsigned op, unsigned length) {
     raiseBeside(lengths, stack.pop_back_val(), raise);
 }
 
-/// Looks at the neighbours that may have less than an op.
+/// Raises neighbours that may have less than an op.
 void Needs::raiseBeside(Lengths &lengths, unsigned op,
                         llvm::function_ref<void(unsigned)> raise) {
   auto &heap = lengths.beside[op];
@@ -157,7 +158,7 @@ void Needs::raiseBeside(Lengths &lengths, unsigned op,
   }
 }
 
-/// Lists the ops whose results an op reads, each once.
+/// Lists the ops whose results an op reads, without duplicates.
 llvm::ArrayRef<unsigned> Needs::makersOf(unsigned op) {
   ++listings_;
   listed_[op] = listings_;
@@ -171,7 +172,7 @@ llvm::ArrayRef<unsigned> Needs::makersOf(unsigned op) {
 
 //===-- questions ---------------------------------------------------------===//
 
-/// Answers by the rulers alone, which may not know.
+/// Answers by the rulers alone, which may be undecided.
 Needs::Answer Needs::ask(unsigned op, unsigned by) const {
   auto answer = Answer::unknown;
   for (const auto &[chain, needed, needing] : rulers_) {
@@ -183,7 +184,7 @@ Needs::Answer Needs::ask(unsigned op, unsigned by) const {
   return answer;
 }
 
-/// Whether the rulers tell of an op of a chain between the two.
+/// Whether the rulers show an op of a chain between the two.
 bool Needs::isChainBetween(unsigned op, unsigned by) {
   return llvm::any_of(rulers_, [&](const Ruler &ruler) {
     const auto &[chain, needed, needing] = ruler;
@@ -210,8 +211,8 @@ bool Needs::isNeededBetween(unsigned op, unsigned by) {
          (ask(op, by) != Answer::no && walk(op, by, /*isBetween=*/true));
 }
 
-/// Goes from `by` to what it needs as long as the rulers do not tell whether
-/// that needs `op`. `isBetween`: only what else it needs counts.
+/// Walks from `by` to its producers as long as the rulers cannot decide whether
+/// these depend on `op`. `isBetween`: direct uses of `op` by `by` do not count.
 bool Needs::walk(unsigned op, unsigned by, bool isBetween) {
   ++walks_;
   llvm::SmallVector<unsigned> stack = {by};

@@ -1,4 +1,4 @@
-// Builds nests from their parts; see nest.h.
+// Builds nests from parts; see nest.h.
 
 #include "codegen/nest.h"
 
@@ -93,8 +93,8 @@ std::string joinLabels(StringRef a, StringRef b) {
 
 namespace {
 
-/// The reads that a nest really has, and where each of the given ones went:
-/// to a read that is kept, or into a scalar constant.
+/// The reads that are kept, and what became of each given read: one of the kept
+/// ones, or a scalar constant.
 struct KeptReads {
   explicit KeptReads(ArrayRef<NestRead> given) {
     for (const NestRead &read : given) {
@@ -107,7 +107,7 @@ struct KeptReads {
     }
   }
 
-  /// Arguments for the given reads, from those of the kept ones.
+  /// The values of the given reads, from the arguments for the kept ones.
   SmallVector<Value> arguments(OpBuilder &builder, Location location,
                                ValueRange keptArguments) const {
     SmallVector<Value> values;
@@ -144,7 +144,7 @@ void fillRegion(OpBuilder &builder, Location location, Region &region,
   plan::YieldOp::create(builder, location, body(builder, location, arguments));
 }
 
-/// The attributes that say how operands are read and written.
+/// The attributes with the maps and guards of operands.
 struct MapAttributes {
   SmallVector<Attribute> maps, guards;
 
@@ -163,7 +163,7 @@ SmallVector<Value> valuesOf(ArrayRef<NestRead> reads) {
                              [](const NestRead &read) { return read.value; });
 }
 
-/// The nest with its operands and attributes, its regions still empty.
+/// The nest with operands and attributes, but empty regions.
 NestOp buildFrame(OpBuilder &builder, Location location, const NestParts &parts,
                   const KeptReads &mapReads, const KeptReads &thenReads) {
   MapAttributes map(builder, mapReads.kept), then(builder, thenReads.kept);
@@ -220,7 +220,7 @@ Value indexOf(OpBuilder &builder, Location location, unsigned dim) {
                                builder.getI64IntegerAttr(dim));
 }
 
-/// Whether an expression over indices, which are never negative, is not either.
+/// Whether an expression over indices, which are non-negative, is non-negative.
 static bool isNonNegative(AffineExpr expression) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expression))
     return constant.getValue() >= 0;
@@ -229,7 +229,7 @@ static bool isNonNegative(AffineExpr expression) {
          (isNonNegative(binary.getLHS()) && isNonNegative(binary.getRHS()));
 }
 
-/// `a` modulo a positive constant, from 0 on.
+/// `a` modulo a positive constant; the result is non-negative.
 static Value emitModulo(OpBuilder &builder, Location location, Value a,
                         int64_t divisor, bool nonNegative) {
   if (llvm::isPowerOf2_64(divisor)) {
@@ -327,7 +327,7 @@ SmallVector<AffineExpr> Domain::reduced(ArrayRef<int64_t> shape) {
 }
 
 AffineMap Domain::map(ArrayRef<AffineExpr> results) const {
-  // A reduction over nothing but unit dimensions keeps one; see reducing().
+  // A reduction over unit dimensions only keeps one of them; see reducing().
   unsigned reducedDims = std::max<size_t>(reduced_.size(), 1);
   return AffineMap::get(parallel_.size() + reducedDims, 0, results, context_);
 }

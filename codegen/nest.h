@@ -65,7 +65,7 @@ mlir::Value indexOf(mlir::OpBuilder &builder, mlir::Location location,
 /// The value of an affine expression over the indices, as i64.
 mlir::Value emitAffine(mlir::OpBuilder &builder, mlir::Location location,
                        mlir::AffineExpr expression);
-/// Whether the indices are in the set, as i1.
+/// An i1 that tells whether the indices are in the set.
 mlir::Value emitInside(mlir::OpBuilder &builder, mlir::Location location,
                        mlir::IntegerSet set);
 

@@ -66,7 +66,7 @@ static Access readAccess(mlir::Value buffer, AffineMap map, IntegerSet guard,
 
 //===-- merging -----------------------------------------------------------===//
 
-/// Whether a region asks for the position along a dimension.
+/// Whether a region uses the position along a dimension.
 static bool asksFor(Region &region, unsigned dim) {
   bool found = false;
   region.walk([&](plan::IndexOp index) { found |= index.getDim() == dim; });
@@ -93,8 +93,8 @@ static bool stepsAsOne(const Nest &nest, unsigned outer, unsigned inner) {
          llvm::all_of(nest.outputs, agrees);
 }
 
-/// Whether a condition holds at all positions, such as that of channels in a
-/// window of rows and columns.
+/// Whether a condition holds at all positions, such as one on channels in a
+/// window over rows and columns.
 static bool alwaysHolds(const Condition &condition, ArrayRef<int64_t> extents) {
   if (condition.equality || !condition.value.terms.empty())
     return false;
@@ -178,7 +178,7 @@ Nest gradus::readNest(plan::NestOp op, plan::Split split) {
   forgetWhatAlwaysHolds(nest);
   if (split != plan::Split::flat)
     mergeDims(nest);
-  // One position at a time, wherever the loops stand.
+  // A nest inside loops runs at one position of each.
   for (unsigned dim = 1; dim <= nest.loops; ++dim)
     nest.extents[dim] = 1;
   return nest;

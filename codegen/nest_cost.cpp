@@ -1,4 +1,4 @@
-// Estimates of what nests cost; see nest_cost.h.
+// Estimates the costs of nests; see nest_cost.h.
 
 #include "codegen/nest_cost.h"
 
@@ -90,7 +90,7 @@ bool readsNoMore(NestOp nest) {
   return read <= written;
 }
 
-/// Whether what a map reads changes while the nest reduces.
+/// Whether a map depends on the reduced dimensions.
 static bool variesWhileReducing(NestOp nest, AffineMap map) {
   for (unsigned d = nest.getParallel().size(); d < nest.getNumDims(); ++d)
     if (map.isFunctionOfDim(d))

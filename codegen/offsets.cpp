@@ -1,5 +1,5 @@
-// Places blocks with lifetimes in one arena. Best fit needs an order in which
-// to place blocks; good orders are searched for until the bound is reached.
+// Packs blocks with lifetimes into one arena. Best fit depends on the order of
+// the blocks; orders are tried until the bound is reached.
 
 #include "codegen/offsets.h"
 
@@ -29,11 +29,11 @@ namespace {
 
 using Order = std::vector<size_t>;
 
-/// Blocks that have their places, in the order of those.
+/// The placed blocks, sorted by offset.
 class Shelf {
 public:
-  /// Puts a block into the smallest gap that holds it while it is alive, the
-  /// first of equals.
+  /// Puts a block into the smallest gap that holds it during its lifetime, the
+  /// first of equal ones.
   int64_t put(const Block &block) {
     int64_t offset = bestGap(block);
     Placed placed{offset, offset + block.size, block.begin, block.end};
@@ -92,7 +92,7 @@ Order sortedBy(const std::vector<Block> &blocks,
   return order;
 }
 
-/// Places the block that ends highest earlier than before.
+/// Moves the block that ends highest forward in the order.
 void promoteTop(const std::vector<Block> &blocks, const Packing &packing,
                 Order &order, uint64_t &random) {
   size_t position = 0;
@@ -109,7 +109,7 @@ void promoteTop(const std::vector<Block> &blocks, const Packing &packing,
               order.begin() + position + 1);
 }
 
-/// How many rounds of search a plan of this many blocks is worth.
+/// The rounds of search that are worthwhile for this many blocks.
 int searchRounds(size_t blocks) {
   return blocks < 2 ? 0 : std::min<size_t>(400, 4000000 / (blocks * blocks));
 }

@@ -1,4 +1,4 @@
-// Asks oneDNN for layouts and scratch by creating descriptions of primitives;
+// Asks oneDNN for layouts and scratch by creating primitive descriptors;
 // nothing is run. The library is loaded when a program first needs it.
 
 #include "codegen/onednn.h"
@@ -34,7 +34,7 @@ std::vector<std::string> places() {
   return runtime::libraryPlaces(onednn::kVariable, {onednn::kName});
 }
 
-/// Null where there is none.
+/// The functions of the library; null if it is missing.
 const Functions *library() {
   static const Functions *loaded = []() -> const Functions * {
     auto search = runtime::findLibrary(onednn::wanted());
@@ -50,7 +50,7 @@ const Functions *library() {
   return loaded;
 }
 
-/// A handle of the library that is given back.
+/// A handle of the library with its destructor.
 template <typename Handle> struct Owned {
   explicit Owned(dnnl_status_t (*destroy)(Handle)) : destroy(destroy) {}
   Owned(const Owned &) = delete;
@@ -105,7 +105,7 @@ bool setAttributes(const Functions &library, StringRef activation,
                                                   post.handle) == dnnl_success;
 }
 
-/// The descriptions of a call: operands 0 and 1, a bias or none, the result.
+/// The descriptors of a call: operands 0 and 1, an optional bias, the result.
 struct Descriptions {
   explicit Descriptions(const Functions &library)
       : source(library.dnnl_memory_desc_destroy),
@@ -131,7 +131,7 @@ dnnl_status_t describeConvolution(const Functions &library,
                                   const Descriptions &of,
                                   const_dnnl_primitive_attr_t attributes,
                                   Primitive &primitive) {
-  SmallVector<int64_t> dilations(call.dilations); // oneDNN counts from 0
+  SmallVector<int64_t> dilations(call.dilations); // dilation 1 is 0 in oneDNN
   for (int64_t &dilation : dilations)
     --dilation;
   const int64_t *s = call.strides.data(), *d = dilations.data(),
@@ -162,7 +162,7 @@ SmallVector<int64_t> listOf(const Functions &library,
   return SmallVector<int64_t>(*list, *list + count);
 }
 
-/// Takes over the layout that the library chose.
+/// Copies the layout that the library chose.
 void take(const Functions &library, const_dnnl_memory_desc_t from,
           LibraryLayout &layout) {
   int blocks = 0;
@@ -176,7 +176,7 @@ void take(const Functions &library, const_dnnl_memory_desc_t from,
       library.dnnl_memory_desc_get_size(from) / bytesOf(layout.element);
 }
 
-/// Where the library keeps operand 0, operand 1 and the result of a call.
+/// The queries for the layouts of operand 0, operand 1 and the result.
 struct Queries {
   dnnl_query_t source = dnnl_query_src_md, weights = dnnl_query_weights_md,
                result = dnnl_query_dst_md;
@@ -234,10 +234,10 @@ bool askOneDnn(LibraryCall &call, bool free) {
 
 namespace {
 
-/// Below this our nests are as fast or faster (measured on AVX-512: equal at
-/// 34 MFLOP, 1.6 times as fast with 16 channels), and they fuse. A stem of much
-/// work is the library's though narrow (ResNet's 7x7 over 8 images of 224: 4.2
-/// ms for 8, its gradient 5.1 for 14).
+/// Below these limits our nests are at least as fast (measured on AVX-512:
+/// equal at 34 MFLOP, 1.6 times as fast with 16 channels), and they fuse. A
+/// large stem goes to the library even if it is narrow (ResNet's 7x7 over 8
+/// images of 224: 4.2 ms instead of 8, its gradient 5.1 instead of 14).
 constexpr int64_t leastFlops = 50'000'000, leastWidth = 32,
                   muchFlops = 500'000'000;
 
@@ -266,7 +266,7 @@ public:
     return std::nullopt;
   }
 
-  /// Products of matrices are as fast in row-major order.
+  /// Row-major order is as fast as other layouts for matmul.
   bool choose(LibraryCall &call) const override {
     return askOneDnn(call, /*free=*/call.name != "matmul");
   }

@@ -1,6 +1,6 @@
-// Rounds over a block: each takes, in the order in which they stand, the ops
-// whose operands have been made. The round of an op follows from those of its
-// operands, so nobody has to go round.
+// Repeated passes over a block, each of which picks in order the ops whose
+// operands are defined, would give this order. The pass that picks an op
+// follows from those of its operands, so it is computed directly.
 
 #include "codegen/order.h"
 
@@ -23,7 +23,7 @@ public:
     count();
   }
 
-  /// Places in the order of rounds; none where nothing has to move.
+  /// The numbers of ops in the new order; empty if nothing moves.
   std::vector<unsigned> order() const {
     std::vector<unsigned> places;
     if (llvm::all_of(round_, [](unsigned round) { return round == 0; }))
@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  /// What makes operands of `op`, or of ops inside it.
+  /// Collects the ops that define operands of `op`, or of ops inside it.
   void collectMakers(Operation *op) {
     Block *block = op->getBlock();
     unsigned place = place_.lookup(op);

@@ -1,5 +1,5 @@
-// Gives rows of matrices that a library multiplies a length of whole vectors,
-// as its fast kernels want it: 50,257 logits lie in rows of 50,264.
+// Pads the rows of matrices in library calls to a multiple of the vector size,
+// as fast kernels need it: 50,257 logits get rows of 50,264.
 
 #include "codegen/form_kernels_outline.h"
 #include "codegen/passes.h"
@@ -15,15 +15,15 @@ using namespace mlir;
 using plan::LibraryOp;
 using plan::NestOp;
 
-/// Rows grow by no more than a part of them.
+/// Rows grow by at most 1 / kLeastPart.
 constexpr int64_t kLeastPart = 32;
 
-/// The length of a tensor's rows, and the one that they should have.
+/// The length of a tensor's rows, and the padded length.
 struct Rows {
   int64_t length, wide;
 };
 
-/// None: they are right, or too short to grow.
+/// The padding of a tensor's rows; none if they are aligned, or too short.
 std::optional<Rows> growing(Value value, int64_t alignment) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t bytes = type.getElementTypeBitWidth() / 8;
@@ -36,8 +36,8 @@ std::optional<Rows> growing(Value value, int64_t alignment) {
   return grows ? std::optional(Rows{length, wide}) : std::nullopt;
 }
 
-/// The strides of a product's operand or result in wide rows, or none where it
-/// is not made of rows.
+/// The strides of a matmul's operand or result with padded rows, or none if it
+/// does not consist of rows.
 std::optional<SmallVector<int64_t>> widened(DictionaryAttr layout, Rows rows) {
   auto list = [&](StringRef name) {
     return layout.getAs<DenseI64ArrayAttr>(name).asArrayRef();
@@ -53,11 +53,12 @@ std::optional<SmallVector<int64_t>> widened(DictionaryAttr layout, Rows rows) {
   return isOfRows ? std::optional(strides) : std::nullopt;
 }
 
-/// A tensor with all its views, and the places of calls that it has.
+/// A tensor with all its views and the operands or results of calls that use
+/// it.
 class Padding {
 public:
-  /// None where the rows of `value` are not to grow, or someone that writes or
-  /// reads them needs them as they are.
+  /// Returns nothing if the rows of `value` should not grow, or if some op that
+  /// writes or reads them cannot handle it.
   static std::optional<Padding> of(Value value, int64_t alignment) {
     auto rows = growing(value, alignment);
     if (!rows)
@@ -82,7 +83,7 @@ public:
   Rows rows() const { return rows_; }
 
 private:
-  /// Operand, or behind them result, of a call.
+  /// An operand or, after the operands, a result of a call.
   struct Place {
     LibraryOp call;
     unsigned position;
@@ -112,8 +113,8 @@ private:
     });
   }
 
-  /// Nests that take all elements in a line stay as they are: updates share a
-  /// launch, and loads are of vectors.
+  /// Whether a nest can handle padded rows. Flat nests stay flat: updates share
+  /// a launch, and loads are vectors.
   static bool isOfRows(Operation *op) {
     auto nest = dyn_cast<NestOp>(op);
     return nest && !isFlat(nest);

@@ -1,4 +1,4 @@
-// The order in which a graph becomes commands. Read this after
+// The order of passes that turn a graph into commands. Read this after
 // passes/pipeline.cpp; memory, machine code and the file follow in compile.cpp.
 
 #include "codegen/pipeline.h"
@@ -23,11 +23,12 @@ struct Stage {
 const Stage stages[] = {
     {"select",
      [](OpPassManager &program, const DeviceModel &model) {
-       // Large products are the library's; decided while they are whole ops.
+       // The library gets large matmuls and convolutions while they are whole
+       // ops.
        program.addPass(createSelect(model.select));
        // Before nests: whole ops move to the library's layouts with one clone.
        program.addPass(createPropagateLayouts({model.select.provider}));
-       // Last of whole ops: views stand where products are.
+       // Last of the passes on whole ops: calls have their reshapes now.
        if (model.mergesRows)
          program.addPass(createMergeRows());
      }},
@@ -43,15 +44,15 @@ const Stage stages[] = {
      [](OpPassManager &program, const DeviceModel &model) {
        // Join nests while they are on tensors: maps compose, nothing aliases.
        program.addPass(createFuse(model.fuse));
-       // Fusion has decided which tensors are stored. They are stored narrow,
-       // so that equal reads of them are alike, and two reductions read once.
+       // Fusion has decided which tensors are stored. Store them narrow, so
+       // that equal reads match, and let two reductions share their reads.
        if (model.savesTraffic) {
          program.addPass(createNarrowResults());
          program.addPass(createJoinSums());
        }
-       // What is fused is known: long sums now get a dimension for threads.
+       // Fused nests are known: long sums get a dimension for threads.
        program.addPass(createSplitReductions(model.splitReductions));
-       // Nests are what they will be: rows between them and products may grow.
+       // Nests are final: rows between them and library calls may be padded.
        if (model.padsRows)
          program.addPass(createPadRows());
      }},
@@ -59,13 +60,13 @@ const Stage stages[] = {
      [](OpPassManager &program, const DeviceModel &model) {
        // Nests become code to launch; from here on their order is fixed.
        program.addPass(createFormKernels(model.formKernels));
-       // Calls are as the card will see them: a kernel for what it may lack.
+       // Calls are final: add a kernel for epilogues that a GPU may lack.
        if (model.keepsEpilogues)
          program.addPass(createKeepEpilogues());
      }},
     {"schedule",
      [](OpPassManager &program, const DeviceModel &) {
-       // Kernels exist now. Order them for little memory and in-place updates.
+       // Kernels exist: order them for little memory and in-place updates.
        program.addNestedPass<GraphOp>(createSchedule());
      }},
 };

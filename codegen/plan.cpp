@@ -65,8 +65,8 @@ AffineMap NestOp::getOutputMap(unsigned i) {
   return cast<AffineMapAttr>(getOutputMaps()[i]).getValue();
 }
 
-/// One map an operand, over so many dimensions, with a result a dimension of
-/// it.
+/// Checks that each operand has a map over `dims` dimensions, with a result for
+/// each of its dimensions.
 static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
                                 unsigned dims, StringRef what) {
   if (maps.size() != values.size())
@@ -84,7 +84,7 @@ static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
   return success();
 }
 
-/// Whether a region takes and yields as many values as the nest says.
+/// Checks the number of values that a region takes and yields.
 static LogicalResult verifyNestRegion(NestOp nest, Region &region,
                                       StringRef name, unsigned takes,
                                       unsigned yields) {
@@ -156,7 +156,8 @@ ShapedType AddAtOp::getOutType() { return outTypeOf(*this, getOut()); }
 using Effects =
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-/// On buffers the inputs are read and the last operand is written.
+/// On buffers the inputs are read and, if `writesLast`, the last operand is
+/// written.
 static void addBufferEffects(Operation *op, bool writesLast, Effects &effects) {
   for (OpOperand &operand : op->getOpOperands())
     if (isa<MemRefType>(operand.get().getType()))
@@ -176,7 +177,7 @@ void AddAtOp::getEffects(Effects &effects) {
 
 //===-- loop --------------------------------------------------------------===//
 
-/// Loops that an op stands in.
+/// The number of loops around an op.
 static unsigned loopsAround(Operation *op) {
   auto loop = dyn_cast<LoopOp>(op->getParentOp());
   return loop ? 1 + loopsAround(loop) : 0;

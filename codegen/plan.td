@@ -1,4 +1,4 @@
-// The plan dialect: what codegen turns a graph into. Nests (loop nests over
+// The plan dialect, into which codegen lowers a graph: nests (loop nests over
 // tensors), kernels (nests over buffers), and the commands that run them.
 
 #ifndef GRADUS_PLAN_TD
@@ -120,7 +120,7 @@ def IndexOp : PlanOp<"index", [Pure]> {
   let assemblyFormat = "$dim attr-dict";
 }
 
-// Reads and sums at positions that are known at run time only.
+// Gathers and sums at indices that are known only at run time.
 class IndexedOp<string mnemonic> : PlanOp<mnemonic, [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let arguments = (ins TensorOrBuffer:$source, TensorOrBuffer:$indices, Optional<Buffer>:$out,

@@ -28,7 +28,7 @@ static std::string describe(Type type) {
   return text;
 }
 
-/// Indices are no elements, but the ops of a region may have them.
+/// Indices are not element types, but ops of a region may use them.
 static std::string unsupportedIn(Operation &op) {
   std::string holds = "holds op '" + op.getName().getStringRef().str() + "'",
               noCode = ", which no target has code for";

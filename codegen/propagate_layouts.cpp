@@ -1,9 +1,9 @@
-// Lets what stands between the library's convolutions work on their blocked
-// tensors, so that few reorders are left. Stands behind selection.
+// Lets ops between the library's convolutions work on their blocked tensors, so
+// that few reorders are left. Runs after selection.
 //
-// A result in blocks is known by its reorder to the plain shape. Elementwise
-// ops, pools and reductions that read it are written again over the blocks;
-// their results have reorders of their own, which go when nobody reads them.
+// A blocked result is recognised by its reorder to the plain shape. Elementwise
+// ops, pooling and reductions that read it are rewritten over the blocks; their
+// results get reorders of their own, which are erased if unused.
 
 #include "codegen/blocked_tensor.h"
 #include "codegen/nest.h"
@@ -23,7 +23,7 @@ namespace {
 using namespace mlir;
 using plan::LibraryOp;
 
-/// A plain value's elements in blocks.
+/// The blocked form of a plain value.
 struct Blocks {
   Value value;
   int64_t size = 0;
@@ -64,8 +64,9 @@ private:
       visitElementwise(op);
   }
 
-  /// Gradients of weights go back to where the weights and their slots lie, so
-  /// that updates stay in place. oneDNN has them in layouts of its own.
+  /// Whether a value is the gradient of a weight, which must return to the
+  /// layout of the weight and its slots, so that updates run in place. oneDNN
+  /// has layouts of its own for these.
   bool isForUpdate(Value value) const {
     auto call = value.getDefiningOp<LibraryOp>();
     return !library_.reorders() && call &&
@@ -82,7 +83,7 @@ private:
     Value start = before.getOperands()[0];
     if (op.getLayouts()[1] == before.getLayouts()[0] &&
         start.getType() == to.getType())
-      to.replaceAllUsesWith(start); // one undoes the other
+      to.replaceAllUsesWith(start); // they cancel each other
   }
 
   //===-- elementwise -----------------------------------------------------===//
@@ -103,7 +104,7 @@ private:
     replaceByBlocks(op, onBlocks(op, like), like.size);
   }
 
-  /// Whether a value is made in blocks as easily as plain.
+  /// Whether a value is as cheap to compute blocked as plain.
   static bool isSmall(Value value) {
     return splatOf(value) || value.getDefiningOp<BroadcastOp>();
   }
@@ -129,7 +130,7 @@ private:
                    blockedLayout(type.getShape(), like.size));
   }
 
-  /// The broadcast straight into blocks, or null where that would not be one.
+  /// Broadcasts directly to blocks, or returns null if that needs a transpose.
   static Value broadcastBlocks(OpBuilder &builder, BroadcastOp op,
                                ArrayRef<int64_t> shape) {
     SmallVector<int64_t> from, dims;
@@ -137,7 +138,7 @@ private:
     for (auto [size, dim] :
          llvm::zip(shapeOf(op.getInput()), op.getDimensions())) {
       if (split && size != 1)
-        return {}; // the block would have to move behind this one
+        return {}; // the block would have to move after it
       from.push_back(dim == 1 && size != 1 ? shape[1] : size);
       dims.push_back(dim);
       split |= dim == 1 && size != 1;
@@ -152,8 +153,8 @@ private:
 
   //===-- reductions ------------------------------------------------------===//
 
-  /// One that leaves no dimension behind the channels, or no channels: its
-  /// result is plain.
+  /// Handles reductions that leave no dimension after the channels, or no
+  /// channels: their result is plain.
   void visitReduce(ReduceOp op) {
     auto found = blocks_.find(op.getInput());
     if (found == blocks_.end())
@@ -176,9 +177,9 @@ private:
 
   //===-- pooling ---------------------------------------------------------===//
 
-  /// A window on [N, C/16, H, W, 16] slides over three dimensions, the last of
-  /// which it sees one element of: numbers in the window stay what they are.
-  /// One of three dimensions already would have one too many.
+  /// Handles pooling: a window on [N, C/16, H, W, 16] has three dimensions, of
+  /// extent 1 along the last, so tap numbers do not change. Windows that
+  /// already have three dimensions are left alone.
   void visitPool(Operation *op) {
     if (op->getAttrOfType<DenseI64ArrayAttr>("window").size() > 2)
       return;
@@ -205,7 +206,7 @@ private:
 
   //===-- results ---------------------------------------------------------===//
 
-  /// A copy of `op` that takes its operands in blocks.
+  /// A copy of `op` with blocked operands.
   Operation *onBlocks(Operation *op, const Blocks &like) {
     OpBuilder builder(op);
     IRMapping mapping;
@@ -214,8 +215,8 @@ private:
     return builder.clone(*op, mapping);
   }
 
-  /// Gives a copy of `op` the shapes of blocks, and puts the plain forms of its
-  /// results in the place of the op's.
+  /// Gives a copy of `op` blocked shapes, and replaces the op's results by
+  /// plain forms of the copy's.
   void replaceByBlocks(Operation *op, Operation *copy, int64_t size) {
     for (auto [old, result] : llvm::zip(op->getResults(), copy->getResults())) {
       auto type = cast<RankedTensorType>(old.getType());
@@ -239,12 +240,12 @@ private:
     blocks_[plain] = {result, size};
   }
 
-  /// Whether the library has tensors of this type.
+  /// Whether the library supports tensors of this type.
   bool canReorder(RankedTensorType type) const {
     return library_.accepts(type.getElementType());
   }
 
-  /// A reorder as a transpose, for libraries that have none.
+  /// Lowers a reorder to a transpose, for libraries that have none.
   static void lower(LibraryOp op) {
     OpBuilder builder(op);
     Location location = op.getLoc();
@@ -262,7 +263,7 @@ private:
     op.erase();
   }
 
-  /// Equal reorders once, nothing that nobody reads.
+  /// Merges equal reorders and erases unused ops.
   void tidy() {
     IRRewriter rewriter(graph_.getContext());
     DominanceInfo dominance(graph_);

@@ -1,7 +1,7 @@
 // Trades time for memory: commands of the forward pass run again for the
-// backward pass instead of what they made being kept. Works on scheduled
-// commands, so that the second run is the same code on the same bits and the
-// order says when it happens. Codegen asks for it only under a memory limit.
+// backward pass instead of keeping their results. The pass works on scheduled
+// commands, so that the second run is the same code on the same bits and has a
+// position in the order. Codegen runs it only under a memory limit.
 //
 // Source: Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory
 // Cost", 2016, sections 3 and 4; cuts are chosen where few bytes cross.
@@ -20,9 +20,9 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// The commands of a training graph, who reads what they make, and which are
-/// its forward pass: those up to where most bytes are alive, which is the loss
-/// or a little behind it.
+/// The commands of a training graph, the readers of their results, and the
+/// extent of the forward pass: up to the command where most bytes are live,
+/// which is at the loss or soon after it.
 class Step {
 public:
   explicit Step(GraphOp graph)
@@ -39,17 +39,17 @@ public:
           keptAnyway_.insert(storageOf(operand));
   }
 
-  /// How many of the first commands are the forward pass.
+  /// The number of commands in the forward pass.
   size_t forward() const { return forward_; }
   Operation *command(size_t number) const { return commands_[number]; }
-  /// Whether a value is alive to the end: returned, or written to a state.
+  /// Whether a value is live to the end: returned, or written to a state.
   bool isKeptAnyway(Value value) const { return keptAnyway_.contains(value); }
   /// Whether an op is a command of the backward pass.
   bool isLate(Operation *op) const {
     auto found = number_.find(op);
     return found != number_.end() && found->second >= forward_;
   }
-  /// The command that makes a value; -1 for inputs, states and constants.
+  /// The number of the defining command; -1 for inputs, states and constants.
   int64_t maker(Value value) const {
     auto found = number_.find(storageOf(value).getDefiningOp());
     return found == number_.end() ? -1 : int64_t(found->second);
@@ -70,8 +70,8 @@ private:
 
 //===-- cuts --------------------------------------------------------------===//
 
-/// For each command of the forward pass: bytes of results up to it, and bytes
-/// that it and those before it hand on to those behind it.
+/// For each command of the forward pass: the bytes of results up to it, and the
+/// bytes that it and earlier commands pass to later ones.
 struct Profile {
   std::vector<int64_t> made, crossing;
 
@@ -101,7 +101,7 @@ private:
   }
 };
 
-/// Where segments begin, and the end: of cuts near the even ones those that
+/// The starts of segments, and the end: near each even cut the one that the
 /// fewest bytes cross.
 SmallVector<size_t> segmentBounds(const Profile &profile, unsigned segments) {
   size_t count = profile.made.size();
@@ -125,14 +125,14 @@ SmallVector<size_t> segmentBounds(const Profile &profile, unsigned segments) {
 
 //===-- one segment -------------------------------------------------------===//
 
-/// The commands from `begin` to `end`.
+/// The commands from `begin` up to `end`.
 class Segment {
 public:
   Segment(const Step &step, size_t begin, size_t end)
       : step_(step), begin_(begin), end_(end) {}
 
-  /// Runs again what the backward pass needs, right before it is first read;
-  /// how many commands that takes.
+  /// Repeats the commands that the backward pass needs, just before their first
+  /// use there; returns their number.
   unsigned recompute() {
     collectKept();
     if (kept_.empty())
@@ -152,7 +152,7 @@ private:
     return command >= int64_t(begin_) && command < int64_t(end_);
   }
 
-  /// Results that the backward pass reads and later segments do not.
+  /// Collects results that the backward pass reads and later segments do not.
   void collectKept() {
     first_ = std::numeric_limits<size_t>::max();
     for (size_t at = begin_; at < end_; ++at)
@@ -196,7 +196,7 @@ private:
     return wanted;
   }
 
-  /// With the reshapes through which the command reads.
+  /// Clones a command with the reshapes of its operands.
   void cloneCommand(OpBuilder &builder, Operation *command) {
     Operation *second = command->clone();
     for (OpOperand &operand : second->getOpOperands())
@@ -205,7 +205,7 @@ private:
     mapping_.map(command->getResults(), second->getResults());
   }
 
-  /// What a second run reads: what was made again, else the value itself.
+  /// The operand of a clone: the recomputed value, else the value itself.
   Value again(OpBuilder &builder, Value value) {
     Value found = mapping_.lookupOrNull(value);
     if (found && !crosses(value))
@@ -220,8 +220,8 @@ private:
                                    source);
   }
 
-  /// Makes the backward pass read `now` where it read `value` or a reshape of
-  /// it.
+  /// Replaces uses of `value`, and of reshapes of it, in the backward pass by
+  /// `now`.
   void replaceLateUses(OpBuilder &builder, Value value, Value now) {
     for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
       Operation *user = use.getOwner();
@@ -236,7 +236,7 @@ private:
 
   const Step &step_;
   size_t begin_, end_;
-  size_t first_ = 0; // reader of a kept value in the backward pass
+  size_t first_ = 0; // the first backward reader of kept values
   SmallVector<Value> kept_;
   IRMapping mapping_;
 };

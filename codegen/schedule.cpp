@@ -1,5 +1,5 @@
-// Orders the commands of a graph so that few bytes are alive at once and
-// states can be updated where they lie. Memory planning follows.
+// Orders the commands of a graph so that few bytes are live at once and states
+// can be updated in place. Memory planning follows.
 
 #include "codegen/liveness.h"
 #include "codegen/passes.h"
@@ -16,8 +16,8 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// What must run before what: operands, and readers of a state before the
-/// command that writes its new value.
+/// The dependencies between commands: by operands, and from the readers of a
+/// state to the command that writes its new value.
 class Dependencies {
 public:
   Dependencies(GraphOp graph, ArrayRef<Operation *> commands) {
@@ -37,7 +37,7 @@ public:
     return before_[command];
   }
 
-  /// From commands to those that they wait for, while it was made.
+  /// The number of edges that were walked to build it.
   int64_t steps() const { return steps_; }
 
 private:
@@ -67,9 +67,9 @@ private:
     return readers;
   }
 
-  /// Whether `later` waits for `earlier`, so that the reverse cannot be asked.
-  /// Commands wait for those of smaller numbers, but for the few that wait for
-  /// a later reader: what is below `earlier` leads to it by one of these alone.
+  /// Whether `later` depends on `earlier`, so that the reverse edge would be a
+  /// cycle. Most edges lead to smaller numbers, except those to a later reader:
+  /// numbers below `earlier` can only lead back to it by one of these.
   bool reaches(unsigned later, unsigned earlier) {
     bool leadsUp = llvm::any_of(upward_, [&](auto edge) {
       return edge.first < earlier && edge.second >= earlier;
@@ -91,11 +91,11 @@ private:
   DenseMap<StringRef, SmallVector<ReadOp, 1>> reads_; // of each state
   std::vector<llvm::SetVector<unsigned>> before_;
   int64_t steps_ = 0;
-  /// Commands that wait for one of a larger number, and that one.
+  /// The edges to commands with larger numbers.
   SmallVector<std::pair<unsigned, unsigned>> upward_;
 };
 
-/// For how many commands each one waits, as commands are taken.
+/// The number of unscheduled commands that each command depends on.
 class Waiting {
 public:
   Waiting(const Dependencies &dependencies, size_t commands)
@@ -109,7 +109,7 @@ public:
 
   bool isReady(unsigned command) const { return for_[command] == 0; }
 
-  /// Returns the commands that waited for this one last.
+  /// Schedules a command; returns the commands that became ready.
   SmallVector<unsigned> take(unsigned command) {
     SmallVector<unsigned> ready;
     for (unsigned waiter : waiters_[command])
@@ -123,9 +123,9 @@ private:
   std::vector<SmallVector<unsigned>> waiters_;
 };
 
-/// How many bytes each command would add to those alive, as commands are taken:
-/// those that come alive less those that die. A state's new value takes the
-/// place of the old.
+/// The bytes that each command would add to the live ones if it came next: of
+/// values that become live minus those that die. A state's new value reuses the
+/// memory of the old one.
 class Growth {
 public:
   Growth(GraphOp graph, ArrayRef<Operation *> commands) {
@@ -148,10 +148,10 @@ public:
 
   int64_t of(unsigned command) const { return bytes_[command]; }
 
-  /// Whether all that a command makes are new values of states.
+  /// Whether all results of a command are new values of states.
   bool isUpdate(unsigned command) const { return isUpdate_[command]; }
 
-  /// Returns the commands whose growth is another then.
+  /// Schedules a command; returns the commands whose growth has changed.
   SmallVector<unsigned> take(unsigned command) {
     SmallVector<unsigned> changed;
     for (Value operand : operands_[command]) {
@@ -164,19 +164,20 @@ public:
   }
 
 private:
-  /// Who has yet to read a value.
+  /// The remaining readers of a value.
   struct Readers {
     void add(unsigned command) { ++commands, numbers += command; }
     void remove(unsigned command) { --commands, numbers -= command; }
     bool isOneCommand() const { return commands == 1 && others == 0; }
     unsigned last() const { return numbers; }
 
-    unsigned others = 0; // the graph's end, for each that returns or writes it
+    unsigned others = 0; // returns and writes at the graph's end
     unsigned commands = 0;
-    uint64_t numbers = 0; // the sum of the commands'
+    uint64_t numbers = 0; // the sum of the commands' numbers
   };
 
-  /// A value dies with the command that alone has yet to read it.
+  /// Attributes the death of a value to its only remaining reader, if there is
+  /// one.
   bool noteDeath(Value value, const Readers &readers) {
     if (!readers.isOneCommand() || value.getDefiningOp<ReadOp>())
       return false;
@@ -220,14 +221,14 @@ public:
       : commands_(commands), waiting_(dependencies, commands.size()),
         growth_(graph, commands) {}
 
-  /// Always the ready command that leaves the fewest bytes alive.
+  /// Always chooses the ready command that leaves the fewest bytes live.
   SmallVector<Operation *> least() {
     return order([&](unsigned command) { return growth_.of(command); });
   }
 
-  /// The given order, changed only where a state's readers must come first and
-  /// where an update frees gradients: it comes as soon as it can, while they
-  /// are in cache.
+  /// Keeps the given order, except that a state's readers precede its new
+  /// value, and that updates which free gradients come as early as possible,
+  /// while these are in cache.
   SmallVector<Operation *> given() {
     return order([&](unsigned command) {
       bool frees = growth_.isUpdate(command) && growth_.of(command) < 0;
@@ -235,11 +236,12 @@ public:
     });
   }
 
-  /// How often the rank of a command was asked for.
+  /// The number of ranks that were computed.
   int64_t steps() const { return steps_; }
 
 private:
-  /// Always the ready command of the lowest rank, the earlier one of equals.
+  /// Always chooses the ready command of the lowest rank, the earlier one of
+  /// equals.
   SmallVector<Operation *> order(llvm::function_ref<int64_t(unsigned)> rank) {
     std::vector<int64_t> ranks(commands_.size());
     std::set<std::pair<int64_t, unsigned>> ready;
@@ -295,8 +297,8 @@ struct Schedule : impl::ScheduleBase<Schedule> {
         << " bytes alive";
   }
 
-  /// Moves everything into place: what only names values first, then each
-  /// command behind the reshapes it reads, then the writes.
+  /// Moves all ops into order: reads and constants first, then each command
+  /// after the reshapes it reads, then the writes.
   static void apply(GraphOp graph, ArrayRef<Operation *> order) {
     Block &block = graph.getBody().front();
     SmallVector<Operation *> names, others;
@@ -314,7 +316,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       place(op, block, placed);
   }
 
-  /// Moves `op` to the end of the block, behind the reshapes it reads.
+  /// Moves `op` to the end of the block, after the reshapes it reads.
   static void place(Operation *op, Block &block,
                     DenseSet<Operation *> &placed) {
     if (!placed.insert(op).second)

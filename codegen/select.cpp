@@ -1,9 +1,9 @@
-// Gives matrix products and convolutions to a library where it is faster than
-// our nests: where they are large. Bias and activation go with them.
+// Gives large matmuls and convolutions, with their bias and activation, to a
+// library if it is faster than our nests.
 //
-// Calls run in the layouts that the library prefers, between reorders, of which
-// propagate_layouts.cpp leaves few. What the calls replace stays behind without
-// readers and goes there as well.
+// Calls use the layouts that the library prefers, between reorders, most of
+// which propagate_layouts.cpp removes. It also erases the replaced ops, which
+// are left without users.
 
 #include "codegen/blocked_tensor.h"
 #include "codegen/nest.h"
@@ -42,7 +42,7 @@ std::optional<Candidate> candidate(MatmulOp op) {
   return found;
 }
 
-/// Weights as oneDNN sees them: groups are a dimension.
+/// The layout of weights in oneDNN, which has a dimension for groups.
 LibraryLayout weightLayout(ArrayRef<int64_t> shape, int64_t groups) {
   SmallVector<int64_t> dims(shape);
   if (groups > 1) {
@@ -98,8 +98,8 @@ std::optional<Candidate> candidateOf(Operation *op) {
 
 //===-- calls -------------------------------------------------------------===//
 
-/// The tensor that holds a layout: its own shape where it is row-major, that of
-/// blocked channels, else so many elements.
+/// The tensor type for a layout: the plain shape if it is row-major, the
+/// blocked shape for blocked channels, else 1-D.
 RankedTensorType typeIn(const LibraryLayout &layout, const LibraryLayout &plain,
                         RankedTensorType type) {
   if (layout == plain)
@@ -125,8 +125,9 @@ DictionaryAttr configOf(Builder &b, const LibraryCall &call) {
   return b.getDictionaryAttr(entries);
 }
 
-/// What a reorder may round on its way: parameters and inputs. Other values are
-/// rounded where they are made, in blocks perhaps.
+/// The value before a rounding that a reorder can do itself: for parameters and
+/// inputs. Other values are rounded by the nests that compute them, which may
+/// be blocked.
 Value beforeRounding(Value value) {
   auto round = value.getDefiningOp<arith::TruncFOp>();
   if (!round || !getElementTypeOrSelf(round.getIn()).isF32())
@@ -142,7 +143,7 @@ Type typeOf(LibraryElement element, MLIRContext *context) {
                                           : b.getF32Type();
 }
 
-/// "matmul+bias+relu"
+/// The label of a call: "matmul+bias+relu".
 std::string labelOf(const LibraryCall &call) {
   std::string label = call.name;
   if (call.hasBias())
@@ -154,7 +155,7 @@ std::string labelOf(const LibraryCall &call) {
   return label;
 }
 
-/// The same elements in another shape.
+/// Reshapes a value to a type.
 Value viewed(OpBuilder &builder, Value value, Type type) {
   if (value.getType() == type)
     return value;
@@ -308,7 +309,7 @@ struct Select : impl::SelectBase<Select> {
 
   const Library *library_ = nullptr;
   Epilogues epilogues_ = Epilogues::all;
-  bool hasProducts_ = false; // some are the library's
+  bool hasProducts_ = false; // the library got some calls
 };
 
 } // namespace

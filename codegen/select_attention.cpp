@@ -1,5 +1,5 @@
-// Tensors of heads go to the library where they lie: a transpose from [N, T, H,
-// D] is one of strides.
+// Passes tensors of heads to the library without copies: a transpose from [N,
+// T, H, D] only changes strides.
 
 #include "codegen/select_attention.h"
 
@@ -13,11 +13,12 @@ namespace gradus {
 using namespace mlir;
 using plan::LibraryOp;
 
-/// [N, T, H, D] as [N, H, T, D], and back.
+/// The permutation from [N, T, H, D] to [N, H, T, D], and back.
 static constexpr int64_t kHeads[] = {0, 2, 1, 3};
 
-/// Beside any score that is seen, e to this is 0 in f32; and scores around it
-/// keep digits enough for their logsumexp to give the probabilities back.
+/// The score of hidden keys: next to any visible score its exponential is 0 in
+/// f32, yet if all scores are near it, their logsumexp still has enough digits
+/// to recover the probabilities.
 static constexpr double kHidden = -10000;
 
 AttentionSelection::AttentionSelection(const Library &library, GraphOp graph)
@@ -33,7 +34,8 @@ template <typename Op> static AttentionSize sizeOfHeads(Op op) {
           isa<AttentionBackwardOp>(op)};
 }
 
-/// A mask that is learned asks for the op's own logsumexp.
+/// Whether the library can compute the op: its logsumexp does not serve the
+/// gradient of a learned mask.
 static bool isLibrarys(AttentionOp op) {
   auto isGradient = [](Operation *user) {
     return isa<AttentionBackwardOp>(user);
@@ -79,8 +81,7 @@ std::optional<ProductSize> AttentionSelection::sizeOf(Operation *op) const {
 
 //===-- calls -------------------------------------------------------------===//
 
-/// What a value is a view or a transpose of, through those that nobody else
-/// reads.
+/// The source of a value, looking through reshapes and transposes with one use.
 static Value sourceOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<ReshapeOp, TransposeOp>(op) || !value.hasOneUse())
@@ -96,8 +97,8 @@ static bool isUndone(TransposeOp first, TransposeOp second) {
   });
 }
 
-/// The elements as numbers of `narrow`, rounded where they are made, and not
-/// where they are seen in another shape.
+/// The elements rounded to `narrow`, where they are computed instead of after a
+/// reshape or transpose.
 static Value narrowed(OpBuilder &builder, Value value, Type narrow) {
   if (getElementTypeOrSelf(value) == narrow)
     return value;
@@ -120,7 +121,7 @@ static Value narrowed(OpBuilder &builder, Value value, Type narrow) {
   return seen;
 }
 
-/// Rounded, as [N, T, H, D].
+/// The operand, rounded, as [N, T, H, D].
 Value AttentionSelection::operand(OpBuilder &builder, Value value) const {
   value = narrowed(builder, value, narrow_);
   auto transposed = value.getDefiningOp<TransposeOp>();
@@ -129,8 +130,9 @@ Value AttentionSelection::operand(OpBuilder &builder, Value value) const {
              : transpose(builder, value.getLoc(), value, kHeads);
 }
 
-/// Added to the scores, and nowhere so low that a query which sees no key has
-/// scores of -inf, whose softmax in the library is NaN.
+/// The mask as summands of the scores, with a lower bound: a query that attends
+/// to no key would have only scores of -inf, for which the library's softmax is
+/// NaN.
 Value AttentionSelection::mask(OpBuilder &builder, Value value) {
   if (!value || masks_.contains(value))
     return value ? masks_[value] : value;
@@ -178,7 +180,7 @@ void AttentionSelection::tidy() {
   eraseUnused(block);
 }
 
-/// What a call gave as [N, T, H, D], in the place of an op's result.
+/// Converts a call's [N, T, H, D] result to the op's result.
 Value AttentionSelection::result(OpBuilder &builder, Value value,
                                  Type type) const {
   Value heads = transpose(builder, value.getLoc(), value, kHeads);
@@ -189,7 +191,7 @@ Value AttentionSelection::result(OpBuilder &builder, Value value,
 
 static LibraryLayout layoutOf(Type type) {
   ArrayRef<int64_t> shape = cast<ShapedType>(type).getShape();
-  if (shape.size() == 3) // a number a query
+  if (shape.size() == 3) // one number per query
     return rowMajorLayout({shape[0], shape[1], shape[2], 1});
   LibraryLayout layout = rowMajorLayout(shape);
   for (auto *list : {&layout.dims, &layout.paddedDims, &layout.strides})
@@ -227,7 +229,7 @@ LibraryOp AttentionSelection::call(OpBuilder &builder, Operation *op,
                            /*epilogue=*/{});
 }
 
-/// The type of a tensor of heads as calls have it.
+/// The type of a tensor of heads in calls.
 static Type asProjected(Value value, Type element) {
   SmallVector<int64_t> shape(shapeOf(value));
   std::swap(shape[1], shape[2]);
@@ -251,7 +253,7 @@ LibraryOp AttentionSelection::select(AttentionOp op) {
   return made;
 }
 
-/// The library computes delta again from the result, and rounds nothing off the
+/// The library recomputes delta from the result, and needs no remainder of the
 /// logsumexp.
 LibraryOp AttentionSelection::select(AttentionBackwardOp op) {
   OpBuilder builder(op);

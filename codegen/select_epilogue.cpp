@@ -1,7 +1,7 @@
-// Looks at who reads a product, and who else reads its operands.
+// Examines the users of a matmul or convolution, and those of its operands.
 //
-// Between a product and its activation a graph may round, and see the product
-// in another shape: it is the same activation, and one rounding less.
+// Between the call's result and its activation a graph may round and reshape.
+// Fusing the activation across these is equivalent and rounds once less.
 
 #include "codegen/select_epilogue.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 //===-- readers -----------------------------------------------------------===//
 
-/// The only user of a value, if it is of this kind.
+/// The only user of a value, if it is an op of this type.
 template <typename Op> Op onlyUser(Value value) {
   return value.hasOneUse() ? dyn_cast<Op>(*value.user_begin()) : Op();
 }
@@ -31,7 +31,7 @@ bool isView(Operation *op) {
   return isa_and_present<ReshapeOp, arith::ExtFOp>(op);
 }
 
-/// Who reads a value, or its elements in another shape or widened.
+/// Collects the users of a value, looking through reshapes and widenings.
 void findReaders(Value value, SmallVectorImpl<Operation *> &readers) {
   for (Operation *user : value.getUsers())
     if (isView(user))
@@ -40,14 +40,15 @@ void findReaders(Value value, SmallVectorImpl<Operation *> &readers) {
       readers.push_back(user);
 }
 
-/// What a value is a view of.
+/// The value of which this one is a view.
 Value origin(Value value) {
   while (isView(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
   return value;
 }
 
-/// The result of an op in elements of a type: rounded, if by its only reader.
+/// The result of an op in the given element type: rounded, if that is its only
+/// use.
 Value resultAs(Type element, Operation *op) {
   Value result = op->getResult(0);
   if (getElementTypeOrSelf(result.getType()) == element)
@@ -71,7 +72,7 @@ LibraryElement elementOf(Value value) {
                            : LibraryElement::f32;
 }
 
-/// Tells the library the types of what it reads and writes.
+/// Sets the element types of the call's operands and result.
 void setElements(Candidate &found) {
   for (auto [layout, value] :
        llvm::zip_equal(found.call.operands, found.operands))
@@ -81,7 +82,7 @@ void setElements(Candidate &found) {
 
 //===-- bias and rounding -------------------------------------------------===//
 
-/// A bias along the channels that is added next.
+/// Fuses a bias along the channels.
 void takeBias(Candidate &found, int64_t channelDim) {
   auto add = onlyUser<arith::AddFOp>(found.result);
   if (!add)
@@ -100,7 +101,7 @@ void takeBias(Candidate &found, int64_t channelDim) {
   found.continueWith(add);
 }
 
-/// A bias of the result's type is read as it lies, not widened.
+/// Reads a bias of the result's type directly instead of its widened form.
 void readNarrowBias(Candidate &found) {
   if (found.operands.size() < 3)
     return;
@@ -111,7 +112,7 @@ void readNarrowBias(Candidate &found) {
     bias = wide.getIn();
 }
 
-/// The rounding of what nobody else reads.
+/// Fuses the rounding of the result if it is the only use.
 void takeRounding(Candidate &found, const Library &library,
                   llvm::function_ref<bool(Type)> accepts) {
   auto round = onlyUser<arith::TruncFOp>(found.result);
@@ -133,7 +134,7 @@ StringRef activationOf(Operation *op) {
       .Default(StringRef());
 }
 
-/// The activation of what nobody else reads.
+/// Fuses the activation if it is the only use.
 bool takeActivation(Candidate &found, const Library &library,
                     ArrayRef<Operation *> readers) {
   if (readers.size() != 1)
@@ -154,7 +155,7 @@ bool takeActivation(Candidate &found, const Library &library,
   return true;
 }
 
-/// A gelu of what others read too: the call gives both.
+/// Fuses a gelu whose input has other uses: the call returns both.
 bool takeActivationBeside(Candidate &found, const Library &library,
                           ArrayRef<Operation *> readers) {
   auto isGelu = [](Operation *op) {
@@ -176,8 +177,8 @@ bool takeActivationBeside(Candidate &found, const Library &library,
 
 //===-- gradients of activations ------------------------------------------===//
 
-/// Whether a value is computed as `pattern` is, of other values in place of the
-/// pattern's arguments, which are noted.
+/// Whether a value is computed like `pattern`; records the values that
+/// correspond to the pattern's arguments.
 bool matches(Value value, Value pattern, DenseMap<Value, Value> &arguments) {
   if (isa<BlockArgument>(pattern))
     return arguments.try_emplace(pattern, value).first->second == value;
@@ -199,12 +200,12 @@ bool matches(Value value, Value pattern, DenseMap<Value, Value> &arguments) {
          (op->hasTrait<OpTrait::IsCommutative>() && matchOperands(true));
 }
 
-/// A gradient that gelu passes on: what it is given, and what gelu was of.
+/// The gradient of a gelu: the incoming gradient, and the input of gelu.
 struct GeluGradient {
   Value given, input;
 };
 
-/// Writes gelu's gradient as autodiff does, and compares.
+/// Matches an op against the gradient of gelu as autodiff builds it.
 std::optional<GeluGradient> geluGradient(Operation *op) {
   if (!isa<arith::MulFOp>(op))
     return std::nullopt;
@@ -222,8 +223,8 @@ std::optional<GeluGradient> geluGradient(Operation *op) {
   return GeluGradient{arguments.lookup(given), arguments.lookup(input)};
 }
 
-/// A gelu's gradient that is given the product. What gelu was of must be there
-/// in elements like the product's.
+/// Fuses the gradient of a gelu whose incoming gradient is the call's result.
+/// The input of gelu must be available in the result's element type.
 bool takeGeluGradient(Candidate &found, const Library &library,
                       ArrayRef<Operation *> readers) {
   if (readers.size() != 1 ||
@@ -247,7 +248,7 @@ bool takeGeluGradient(Candidate &found, const Library &library,
 
 //===-- sums of operands --------------------------------------------------===//
 
-/// Whether a sum over a view of a matrix leaves one axis of it.
+/// Whether a sum over a view of a matrix keeps exactly one of its axes.
 bool leaves(ReduceOp reduce, unsigned axis, ArrayRef<int64_t> matrix) {
   ArrayRef<int64_t> shape = shapeOf(reduce.getInput());
   int64_t left = axis == 0 ? 0 : int64_t(shape.size()) - 1;
@@ -257,13 +258,13 @@ bool leaves(ReduceOp reduce, unsigned axis, ArrayRef<int64_t> matrix) {
          shape[left] == matrix[axis];
 }
 
-/// The sum of an operand along what is multiplied, which beside the gradient of
-/// weights is that of their bias.
+/// Fuses the sum of an operand along the contracted axis; next to a weight's
+/// gradient that is the gradient of the bias.
 bool takeSum(Candidate &found, unsigned operand) {
   auto matmul = cast<MatmulOp>(found.product);
   bool isTurned =
       operand == 0 ? matmul.getTransposeA() : matmul.getTransposeB();
-  unsigned left = (operand == 0) == isTurned; // the axis that is not multiplied
+  unsigned left = (operand == 0) == isTurned; // the axis that is not contracted
   Value value = found.operands[operand], base = value;
   while (auto view = base.getDefiningOp<ReshapeOp>())
     base = view.getInput();

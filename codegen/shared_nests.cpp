@@ -1,5 +1,5 @@
-// Finds equal nests by hash, then by comparison. How they are numbered follows
-// from the kernels alone.
+// Finds equal nests by hash, then by comparison. Their numbers depend only on
+// the kernels.
 
 #include "codegen/shared_nests.h"
 
@@ -68,15 +68,15 @@ static llvm::hash_code hashOf(const Nest &nest) {
 
 //===-- the nests of a program --------------------------------------------===//
 
-/// What tilings ask of an offset: the largest power of two that divides it, up
-/// to the widest vector.
+/// The part of an offset that matters for tilings: the largest power of two
+/// that divides it, up to the widest vector.
 static int64_t alignmentPart(int64_t offset) {
   constexpr int64_t widest = 64;
   return offset % widest ? offset & -offset : 0;
 }
 
 SharedNests::SharedNests(llvm::ArrayRef<plan::KernelOp> kernels) {
-  constexpr unsigned fewCalls = 3; // for an item
+  constexpr unsigned fewCalls = 3; // per item
   std::vector<unsigned> inProgram;
   for (plan::KernelOp kernel : kernels) {
     bool together = takesItemsTogether(kernel);
@@ -92,7 +92,8 @@ SharedNests::SharedNests(llvm::ArrayRef<plan::KernelOp> kernels) {
           !together && inKernel[numbers[op]] > fewCalls)
         shared.insert(op);
   }
-  // A call for each item would be too dear for what one kernel has once.
+  // A call for each item would cost too much for a nest that occurs once in a
+  // kernel.
   for (auto [op, number] : numbers)
     if (!all[number].oneItem && inProgram[number] > 1)
       shared.insert(op);

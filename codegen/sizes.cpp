@@ -1,4 +1,4 @@
-// Products of sizes that cannot overflow, and the words for those that would.
+// Computes products of sizes without overflow, and the error for large tensors.
 
 #include "codegen/sizes.h"
 
@@ -26,7 +26,7 @@ std::optional<int64_t> checkedBytes(ShapedType type) {
   return bytes;
 }
 
-/// "285 TiB", of any size that sizes can multiply to.
+/// Formats the size of a tensor, "285 TiB", without overflow.
 static std::string bytesText(ShapedType type) {
   double tebibytes = double(elementBytes(type)) / (int64_t{1} << 40);
   for (int64_t size : type.getShape())
@@ -47,7 +47,7 @@ static LogicalResult verify(Location location, Type type) {
          << "; a tensor may have 4 TiB (see inputs.dims of the recipe)";
 }
 
-/// The types of an op: its results, and what it brings into its regions.
+/// Checks the types of an op: its results and the arguments of its regions.
 static LogicalResult verify(Operation *op) {
   for (Type type : op->getResultTypes())
     if (failed(verify(op->getLoc(), type)))

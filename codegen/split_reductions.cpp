@@ -1,10 +1,11 @@
-// Cuts long sums over samples into parts that threads share: gradients of
-// weights above all. Stands between fusion and kernel forming.
+// Splits long sums over samples, above all gradients of weights, into parts for
+// threads. Runs between fusion and kernel forming.
 //
-// The parts depend on shapes alone, so results are the same for any number of
-// threads. A thread then reads the samples that it computed, where a cut by
-// weights would make each read all of them from the others' caches. Where
-// samples are too few for a device, what they consist of is cut as well.
+// The parts depend only on shapes, so results are the same for any number of
+// threads. A thread then reads samples that it computed itself, whereas a split
+// by weights would make each thread read all samples from the others' caches.
+// If a device needs more parts than there are samples, the next dimension is
+// split as well.
 
 #include "codegen/nest.h"
 #include "codegen/nest_cost.h"
@@ -20,14 +21,14 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-/// How much less than the inputs the partial results must be.
+/// The minimum ratio of the bytes of inputs to those of partial results.
 constexpr int64_t kSmaller = 4;
-/// Of a part: rows, and points where rows are cut.
+/// The minimum rows of a part, and the minimum points if rows are split.
 constexpr int64_t kLeastRows = 4, kLeastPoints = 16;
 
 using Parts = SmallVector<int64_t, 2>; // of each reduced dimension that is cut
 
-/// Parts of a dimension, all equal; 1 if it has no such parts.
+/// The number of equal parts of a dimension, at most `mostParts`.
 int64_t equalParts(int64_t extent, int64_t mostParts) {
   for (int64_t parts = std::min(mostParts, extent); parts > 1; --parts)
     if (extent % parts == 0)
@@ -35,8 +36,8 @@ int64_t equalParts(int64_t extent, int64_t mostParts) {
   return 1;
 }
 
-/// Whether `dim` is whole rows of every input that it moves through, and moves
-/// through one at least.
+/// Whether `dim` indexes whole rows of each input that depends on it, and at
+/// least one does.
 bool isRow(NestOp nest, unsigned dim) {
   bool moves = false;
   for (unsigned i = 0; i < nest.getMapInputs().size(); ++i) {
@@ -59,7 +60,7 @@ int64_t inputBytes(NestOp nest) {
   return bytes;
 }
 
-/// Whether each input that moves along `dim` has a dimension of its own for it.
+/// Whether each input that depends on `dim` has a dimension for it alone.
 bool isPlain(NestOp nest, unsigned dim) {
   for (unsigned i = 0; i < nest.getMapInputs().size(); ++i)
     for (AffineExpr result : nest.getInputMap(i).getResults())
@@ -68,8 +69,8 @@ bool isPlain(NestOp nest, unsigned dim) {
   return true;
 }
 
-/// Of the first reduced dimension and, for devices that want so many points,
-/// of the second.
+/// The parts of the first reduced dimension and, on devices with a limit on
+/// points, of the second.
 Parts equalParts(NestOp nest, const SplitReductionsOptions &options) {
   ArrayRef<int64_t> reduced = nest.getReduced();
   int64_t wanted = options.mostParts;
@@ -89,8 +90,8 @@ Parts equalParts(NestOp nest, const SplitReductionsOptions &options) {
   return parts;
 }
 
-/// How many parts the first reduced dimensions should be cut into; none: the
-/// nest stays.
+/// The number of parts of the first reduced dimensions; empty if the nest
+/// should not be split.
 Parts partsFor(NestOp nest, const SplitReductionsOptions &options) {
   if (nest.getReduced().empty() || costOf(nest).work < options.leastWork ||
       !isRow(nest, nest.getParallel().size()))
@@ -124,7 +125,8 @@ private:
     return builder_.getAffineDimExpr(position);
   }
 
-  /// The first dimensions are the part; those of the nest follow.
+  /// The positions in the nest by those in the partial one, whose first
+  /// dimensions are the parts.
   SmallVector<AffineExpr> positions() {
     SmallVector<AffineExpr> position;
     for (unsigned d = 0; d < nest_.getNumDims(); ++d)
@@ -177,7 +179,7 @@ private:
         });
   }
 
-  /// Combines the parts and does what the nest did behind its reduction.
+  /// Combines the parts and does the nest's work after its reduction.
   NestOp buildTotal(NestOp partial) {
     NestParts parts = partsOf(nest_);
     parts.reduced.assign(parts_.begin(), parts_.end());
@@ -207,7 +209,7 @@ private:
   NestOp nest_;
   Parts parts_;
   OpBuilder builder_;
-  unsigned outer_; // the first dimension that is cut
+  unsigned outer_; // the first dimension that is split
 };
 
 struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {

@@ -1,4 +1,4 @@
-// Passes that make kernels.
+// Passes that form kernels.
 
 #ifndef GRADUS_CODEGEN_STAGE_KERNELS_TD
 #define GRADUS_CODEGEN_STAGE_KERNELS_TD

@@ -1,4 +1,4 @@
-// From names to targets, and the models of devices.
+// Finds targets by name, and has the models of devices.
 
 #include "codegen/target.h"
 
@@ -8,7 +8,7 @@
 
 using namespace gradus;
 
-// A new option does not compile here until it is compared as well.
+// Structured bindings make a new option a compile error until it is compared.
 
 static auto fieldsOf(const SelectOptions &options) {
   auto &[library, narrow, provider, epilogues] = options;

@@ -1,4 +1,4 @@
-// How large the code of a plan is.
+// Computes the size of a plan's code.
 
 #include "codegen/target_plan.h"
 

@@ -1,5 +1,5 @@
-// What a nest reads follows from its accesses: an element for each position of
-// the dimensions that they know, and no more than the buffer has.
+// A nest reads one element for each position of the dimensions that an access
+// depends on, but no more than the buffer has.
 
 #include "codegen/traffic.h"
 
@@ -35,8 +35,8 @@ static uint64_t bytesOf(const Nest &nest, const Access &access) {
 
 namespace {
 
-/// Bytes of an argument that each nest reads, without what a nest before reads
-/// in the same places, and with it.
+/// The bytes that nests read of an argument: with reads that repeat an earlier
+/// nest's (`all`, for each nest), and without (`once`).
 struct Reads {
   uint64_t once = 0;
   SmallVector<uint64_t> all;
@@ -67,7 +67,7 @@ private:
 
 } // namespace
 
-/// Of one buffer that has `whole` bytes.
+/// The bytes that a kernel reads of a buffer of `whole` bytes.
 static uint64_t readOf(plan::KernelOp kernel, BlockArgument argument,
                        uint64_t whole, const std::optional<GpuModel> &gpu) {
   if (argument.use_empty())
