@@ -191,7 +191,7 @@ static Value *emitLimit(CpuBuilder &b, mlir::AffineMap map,
   return limit;
 }
 
-//===-- kernels, piece by piece -------------------------------------------===//
+//===-- parts of kernels -------------------------------------------------===//
 
 /// The address of a buffer. Scratch is on the stack; other addresses are loaded
 /// from the arguments at each use, which saves registers. If not `isKept`, the

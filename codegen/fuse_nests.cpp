@@ -49,7 +49,7 @@ NestOp rebuild(ArrayRef<NestOp> nests, NestParts parts, ScalarBody map,
                    parts, map, then);
 }
 
-//===-- a consumer behind its producer ------------------------------------===//
+//===-- a consumer after its producer ------------------------------------===//
 
 /// The consumer's point in terms of the producer's domain, if both have the
 /// same number of points and the consumer reads each result only at its own
@@ -332,7 +332,7 @@ NestOp inlineProducer(NestOp consumer, NestOp producer) {
   return merged;
 }
 
-//===-- reshapes and what is not needed -----------------------------------===//
+//===-- reshapes and unused results --------------------------------------===//
 
 bool readThroughReshape(ReshapeOp reshape) {
   Value input = reshape.getInput();

@@ -32,7 +32,7 @@ static GatherSizes sizesOf(Operation *op) {
           int64_t(add.getAxis()), int64_t(add.getBatchDims())};
 }
 
-//===-- how it lies on a card ---------------------------------------------===//
+//===-- mapping to threads -----------------------------------------------===//
 
 int64_t gradus::indexedVector(const GatherSizes &sizes, Type element) {
   int64_t bytes = gpuMemoryType(element).getIntOrFloatBitWidth() / 8;

@@ -75,7 +75,7 @@ static int64_t partialBytes(const Nest &nest, const NestMapping &mapping,
   return bytes;
 }
 
-//===-- which are neighbours ----------------------------------------------===//
+//===-- order of lanes ---------------------------------------------------===//
 
 /// The number of inputs that are not contiguous across neighbouring threads, if
 /// these are neighbours along `dim`.

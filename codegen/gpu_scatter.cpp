@@ -27,7 +27,7 @@ static constexpr int64_t kAhead = 8;
 /// The number of indices up to which each thread scans all of them itself.
 static constexpr int64_t kFew = 4;
 
-//===-- which blocks do what ----------------------------------------------===//
+//===-- mapping to blocks ------------------------------------------------===//
 
 /// Slices of a block, which are as many as threads; fewer where blocks would
 /// not fill a card, but of so many vectors that going through the indices is

@@ -12,7 +12,7 @@ using namespace gradus;
 using Values = GpuBuilder::Values;
 using Elements = SmallVector<Values>;
 
-//===-- which -------------------------------------------------------------===//
+//===-- choice of tiles --------------------------------------------------===//
 
 /// The minimum extent for tiles; the rows of threads of a tile; the bytes that
 /// neighbouring threads should read each; the maximum bytes of a tile.
@@ -90,7 +90,7 @@ TurnedTiles gradus::findTurned(const Nest &nest) {
   return tiles;
 }
 
-//===-- tiles as code -----------------------------------------------------===//
+//===-- code of tiles ----------------------------------------------------===//
 
 /// Clamps a position to the last one.
 static Value stayInside(GpuBuilder &b, Value position, int64_t last) {

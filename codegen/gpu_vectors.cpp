@@ -12,7 +12,7 @@ using namespace gradus;
 
 using Values = GpuBuilder::Values;
 
-//===-- where they fit ----------------------------------------------------===//
+//===-- alignment and width ----------------------------------------------===//
 
 /// The maximum operations of a nest's regions for all elements of a vector:
 /// with more, ptxas takes longer than they save.

@@ -26,7 +26,7 @@ StringRef activationOf(LibraryOp call) {
   return name ? name.getValue() : "";
 }
 
-//===-- what is computed --------------------------------------------------===//
+//===-- formulas ---------------------------------------------------------===//
 
 /// An epilogue as a graph of rank-0 f32 tensors: the arguments are the matmul
 /// and, if there is one, the third input; the values are the result and the
@@ -84,7 +84,7 @@ DenseMap<Value, Value> writeScalars(OpBuilder &builder, Formula &formula,
   return made;
 }
 
-//===-- where it lies -----------------------------------------------------===//
+//===-- buffers ----------------------------------------------------------===//
 
 /// A tensor of the call as a 1-D buffer, and the index of the element that a
 /// point of the result uses.

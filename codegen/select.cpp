@@ -22,7 +22,7 @@ namespace {
 using namespace mlir;
 using plan::LibraryOp;
 
-//===-- what the library could do -----------------------------------------===//
+//===-- candidates -------------------------------------------------------===//
 
 std::optional<Candidate> candidate(MatmulOp op) {
   ArrayRef<int64_t> a = shapeOf(op.getA()), y = op.getType().getShape();

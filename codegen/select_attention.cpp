@@ -27,7 +27,7 @@ AttentionSelection::AttentionSelection(const Library &library, GraphOp graph)
   narrow_ = narrowType(precisionOf(program), graph.getContext());
 }
 
-//===-- what the library takes --------------------------------------------===//
+//===-- supported attention ----------------------------------------------===//
 
 template <typename Op> static AttentionSize sizeOfHeads(Op op) {
   return {shapeOf(op.getQuery()), shapeOf(op.getKey()), shapeOf(op.getValue()),

@@ -15,7 +15,7 @@ using namespace gradus;
 /// Of a buffer that is read in a way that nothing is known of.
 static constexpr uint64_t kAll = UINT64_MAX;
 
-//===-- what a kernel reads of an argument --------------------------------===//
+//===-- reads of an argument ---------------------------------------------===//
 
 static bool isEqual(const Linear &a, const Linear &b) {
   return a.offset == b.offset && a.strides == b.strides && a.terms == b.terms;

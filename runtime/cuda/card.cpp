@@ -1,4 +1,5 @@
-// The primary context of a GPU, which libraries of the vendor share with us.
+// Opens the primary context of a GPU, which the vendor's libraries share with
+// us.
 
 #include "runtime/cuda/card.h"
 
@@ -22,7 +23,7 @@ std::string sizeInWords(size_t bytes) {
 
 //===-- opening -----------------------------------------------------------===//
 
-constexpr int kLeastMajor = 8; // of what code is made for
+constexpr int kLeastMajor = 8; // the minimum that code is made for
 
 StatusOr<std::unique_ptr<Card>> Card::open(const Driver &driver, int index) {
   std::unique_ptr<Card> card(new Card(driver));
@@ -85,7 +86,7 @@ Status Card::synchronize() const {
 
 //===-- memory ------------------------------------------------------------===//
 
-/// "3.0 GiB of state, 1.0 GiB of arena"
+/// Lists needs in words: "3.0 GiB of state, 1.0 GiB of arena".
 static std::string listOf(std::span<const Need> needs) {
   std::string list;
   for (const Need &need : needs)

@@ -1,4 +1,4 @@
-// A GPU that is open: its facts, and what programs get from it - memory,
+// An open GPU: its properties, and the resources that it provides - memory,
 // streams, events, the code of kernels. All functions say in words what failed.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace gradus::runtime::cuda {
 
-/// Bytes that a plan wants on the card, and for what: "state", "arena".
+/// The bytes that a plan needs on the GPU for one purpose: "state", "arena".
 struct Need {
   std::string what;
   size_t bytes = 0;
@@ -19,7 +19,8 @@ struct Need {
 
 class Card {
 public:
-  /// Opens GPU `index` of the machine, and makes it the calling thread's.
+  /// Opens GPU `index` of the machine, and makes it current on the calling
+  /// thread.
   static StatusOr<std::unique_ptr<Card>> open(const Driver &driver, int index);
   Card(const Card &) = delete;
   ~Card();
@@ -27,35 +28,35 @@ public:
   const Driver &driver() const { return driver_; }
   Context context() const { return context_; }
   const std::string &name() const { return name_; }
-  /// "sm_90", and 90.
+  /// The architecture, "sm_90", and its number, 90.
   std::string architecture() const;
   int capability() const { return 10 * major_ + minor_; }
   int multiprocessors() const { return multiprocessors_; }
-  /// Bytes that it has in all.
+  /// The total memory in bytes.
   size_t memory() const { return memory_; }
 
-  /// Other threads call this before they use what comes from here.
+  /// Makes the GPU current on another thread, before that uses its resources.
   Status makeCurrent() const;
-  /// Waits for all that was begun.
+  /// Waits for all work that was started.
   Status synchronize() const;
 
-  /// Whether so much memory is free now; asked before the first of it is taken.
+  /// Checks that enough memory is free, before any of it is allocated.
   Status checkFits(std::span<const Need> needs) const;
-  /// Memory of the card, at an address that is a multiple of 256. What it holds
-  /// is not said; no bytes are no memory.
+  /// Allocates memory of the GPU, aligned to 256 bytes, with undefined
+  /// contents; nothing for 0 bytes.
   StatusOr<Owned<DevicePointer>> allocate(const Need &need) const;
-  /// Memory of the host that the card reads and writes by itself.
+  /// Allocates pinned memory of the host, which the GPU can access.
   StatusOr<Owned<void *>> allocatePinned(const Need &need) const;
 
   StatusOr<Owned<Stream>> createStream() const;
   StatusOr<Owned<Event>> createEvent(bool timed) const;
 
-  /// A cubin, PTX that ends with a zero, or an emulated image.
+  /// Loads a cubin, PTX that ends with a zero, or an emulated image.
   StatusOr<Owned<Module>> load(const void *image,
                                const std::string &what) const;
   StatusOr<Function> function(Module module, const std::string &name) const;
-  /// Blocks of so many threads of a kernel that the card has at once, as its
-  /// registers and shared memory allow.
+  /// The number of blocks of a kernel that run on the GPU at once, given its
+  /// registers and shared memory.
   StatusOr<uint32_t> residentBlocks(Function function, uint32_t threads) const;
 
 private:
@@ -75,7 +76,7 @@ private:
   size_t memory_ = 0;
 };
 
-/// "3.5 GiB", "700 bytes"
+/// Formats a size: "3.5 GiB", "700 bytes".
 std::string sizeInWords(size_t bytes);
 
 } // namespace gradus::runtime::cuda

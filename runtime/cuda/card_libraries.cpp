@@ -1,4 +1,4 @@
-// Which library serves which command, and by which algorithm.
+// Chooses the library for each command, and its algorithm.
 
 #include "runtime/cuda/card_libraries.h"
 
@@ -9,7 +9,7 @@ namespace gradus::runtime::cuda {
 
 namespace {
 
-/// A library, once it is open.
+/// A library that is opened on first use.
 struct Part {
   std::string name; // "cublaslt 130100"
   std::unique_ptr<LibraryServer> server;
@@ -18,8 +18,8 @@ struct Part {
 class CardLibraries : public LibraryServer {
 public:
   explicit CardLibraries(const Card &card) : card_(card) {}
-  /// Handles go on their own card; the runtime below the libraries would make
-  /// another one current where none is.
+  /// Handles must be destroyed with their GPU current; otherwise the CUDA
+  /// runtime under the libraries could make another one current.
   ~CardLibraries() override {
     (void)card_.makeCurrent();
     products_ = {};
@@ -62,7 +62,7 @@ public:
       others_.server->lend(bytes);
   }
 
-  /// Libraries load kernels when they run first, which a recording forbids.
+  /// Libraries load kernels on their first call, which capture forbids.
   bool warmsUp() const override { return true; }
 
 private:

@@ -1,5 +1,5 @@
-// The libraries of a card's vendor, which serve library commands: products by
-// cuBLASLt, convolutions and attention by cuDNN. Each is opened when the first
+// The libraries of the GPU's vendor, which serve library commands: cuBLASLt for
+// matmul, cuDNN for convolution and attention. Each is opened when the first
 // command needs it.
 #pragma once
 
@@ -8,16 +8,15 @@
 
 namespace gradus::runtime::cuda {
 
-/// The card outlives what comes from here. A command is computed by the
-/// algorithm that was measured for a card of this name and for this library,
-/// where the command has one and it serves; else by one that the library
-/// chooses.
+/// Returns the server of a GPU, which must outlive it. A command uses the
+/// algorithm that was measured for a GPU of this name and this version of the
+/// library, if it has one and that works; otherwise the library chooses.
 std::unique_ptr<LibraryServer> cardLibraries(const Card &card);
 
-/// Returns the bytes of scratch that calls may take beside a plan's: a part of
-/// all the memory that a GPU has, and none if the plan takes more than half of
-/// it. Free memory does not count, so that other programs cannot change the
-/// engines, and with them the bits of a step.
+/// Returns the bytes of scratch that calls may use in addition to a plan's: a
+/// part of the GPU's total memory, or none if the plan uses more than half of
+/// it. Free memory does not matter, so that other programs cannot change the
+/// choice of engines, and with it the bits of a step.
 uint64_t scratchToLend(uint64_t ofCard, uint64_t ofPlan);
 
 } // namespace gradus::runtime::cuda

@@ -1,4 +1,4 @@
-// Describes a product, asks which algorithm to take, and begins it.
+// Describes a matmul, chooses an algorithm, and enqueues it.
 
 #include "runtime/cuda/cublaslt.h"
 
@@ -16,9 +16,9 @@ namespace cublaslt {
 namespace {
 
 constexpr int kMostCandidates = 32;
-constexpr int kMostToChooseFrom = 256; // what was measured may have moved back
+constexpr int kMostToChooseFrom = 256; // a measured one may rank lower now
 constexpr uint64_t kMostScratch = uint64_t{1} << 32;
-constexpr uint32_t kAlignment = 64; // of all buffers of a plan
+constexpr uint32_t kAlignment = 64; // of all buffers in a plan
 
 Type typeOf(artifact::DType dtype) {
   switch (dtype) {
@@ -31,7 +31,7 @@ Type typeOf(artifact::DType dtype) {
   }
 }
 
-/// Whether a vector lies where the library looks for a bias.
+/// Whether the library's bias pointer is used, for a bias or a sum.
 bool hasVector(const MatmulForm &form) {
   return form.hasBias || form.summed != Summed::none;
 }
@@ -79,7 +79,7 @@ StatusOr<Owned<MatmulData>> describeProduct(const Library &library,
   GRADUS_TRY(
       set(library, made, MatmulAttribute::transposeB, operationOf(form.b)));
   GRADUS_TRY(set(library, made, MatmulAttribute::epilogue, epilogueOf(form)));
-  // The library looks at how these are aligned when it chooses.
+  // The library considers the alignment of these pointers when it chooses.
   if (hasVector(form))
     GRADUS_TRY(set(library, made, MatmulAttribute::biasPointer,
                    DevicePointer{kAlignment}));
@@ -157,7 +157,7 @@ StatusOr<Owned<PreferenceData>> preferenceOf(const Library &library,
   Owned<PreferenceData> preference(made, library.preferenceDestroy);
   GRADUS_TRY(
       set(library, made, PreferenceAttribute::mostWorkspace, scratchBytes));
-  // Parts of a sum meet as f32, and not as what the result is rounded to.
+  // Split-K sums are combined in f32, not in the result's rounded type.
   GRADUS_TRY(set(library, made, PreferenceAttribute::reductionSchemes,
                  form.d.dtype == artifact::DType::f32 ? kReduceAnyWay
                                                       : kReduceInComputeType));
@@ -168,7 +168,7 @@ StatusOr<Owned<PreferenceData>> preferenceOf(const Library &library,
   return preference;
 }
 
-/// One product, which is described, and chosen where `chosen` says so.
+/// A described matmul, whose algorithm is chosen later.
 class MatmulCall : public LibraryCall {
 public:
   MatmulCall(std::shared_ptr<Session> session, const MatmulForm &form,
@@ -176,7 +176,7 @@ public:
       : session_(std::move(session)), form_(form),
         description_(std::move(description)) {}
 
-  /// The algorithms of the heuristics, the best first.
+  /// Returns the algorithms of the heuristics, the best first.
   StatusOr<std::vector<Found>> find(uint64_t scratchBytes,
                                     int most = kMostCandidates) const {
     const Library &library = session_->library;
@@ -198,8 +198,8 @@ public:
     return found;
   }
 
-  /// The first that needs no more scratch than there is, else the one that
-  /// needs the least.
+  /// Chooses the first algorithm for which the scratch suffices, else the one
+  /// that needs the least.
   Status choose(uint64_t scratchBytes) {
     GRADUS_ASSIGN(auto found, find(scratchBytes));
     if (found.empty()) {
@@ -220,7 +220,7 @@ public:
     return take(*least);
   }
 
-  /// Empty where there is one for however much scratch.
+  /// Describes the missing algorithm; empty if there is one for any scratch.
   StatusOr<std::string> lack() const {
     GRADUS_ASSIGN(auto found, find(kMostScratch));
     if (!found.empty())
@@ -230,8 +230,9 @@ public:
                    name);
   }
 
-  /// One that the heuristics name too, by their rules for sums and alignment:
-  /// a file's bytes never reach the library.
+  /// Chooses a stored algorithm. It must be among those of the heuristics, by
+  /// their rules for sums and alignment: bytes of a file never reach the
+  /// library.
   Status choose(uint64_t scratchBytes, const std::string &text) {
     GRADUS_ASSIGN(Algorithm algorithm, algorithmOf(text));
     GRADUS_ASSIGN(auto found, find(scratchBytes, kMostToChooseFrom));
@@ -273,8 +274,8 @@ private:
     return Status();
   }
 
-  /// Tells where its tensors lie this time: the third input or the second
-  /// output.
+  /// Sets the addresses of the epilogue's tensors for this call: the third
+  /// input or the second output.
   Status placeEpilogue(const CallAddresses &addresses) {
     auto place = [&](MatmulAttribute pointer, DevicePointer address) {
       return set(session_->library, description_.matmul.get(), pointer,

@@ -1,4 +1,4 @@
-// Products by cuBLASLt, on a card or, as far as describing them goes, without.
+// Serves matmul commands by cuBLASLt; describing them needs no GPU.
 #pragma once
 
 #include "runtime/cuda/cublaslt_library.h"
@@ -9,11 +9,11 @@ namespace gradus::runtime::cuda {
 
 namespace cublaslt {
 
-/// What goes with its owner: a descriptor of the library.
+/// A descriptor of the library that its owner destroys.
 template <typename T> using Owned = std::unique_ptr<T, Code (*)(T *)>;
 
-/// The library's own words for a product. f32 means f32: sums are of 32 bits,
-/// and no operand is rounded before it is multiplied.
+/// A matmul as the library describes it. f32 is really f32: sums have 32 bits,
+/// and operands are not rounded (to TF32).
 struct Description {
   Owned<MatmulData> matmul{nullptr, nullptr};
   Owned<LayoutData> a{nullptr, nullptr}, b{nullptr, nullptr},
@@ -21,15 +21,14 @@ struct Description {
 };
 StatusOr<Description> describe(const Library &library, const MatmulForm &form);
 
-/// 64 bytes as 128 digits, and back; words where a text is not that.
+/// Converts 64 bytes to 128 digits and back; an error if a text is not that.
 std::string textOf(const Algorithm &algorithm);
 StatusOr<Algorithm> algorithmOf(const std::string &text);
 
 } // namespace cublaslt
 
-/// A server whose calls hold on to the session. Without a choice, the first
-/// algorithm of the library's heuristics that needs no more scratch than there
-/// is.
+/// Returns a server whose calls share the session. Without a stored choice it
+/// uses the first algorithm of the heuristics for which the scratch suffices.
 std::unique_ptr<LibraryServer>
 serveMatmuls(std::shared_ptr<cublaslt::Session> session);
 

@@ -1,6 +1,6 @@
-// The types that cuBLASLt's functions take, declared here so that no toolkit is
-// needed to build: handles, codes and numbers as its binary interface has them
-// since CUDA 12.0. A test compares them with cublasLt.h.
+// The types of cuBLASLt's functions, declared here so that no toolkit is needed
+// to build: handles, codes and numbers of its binary interface since CUDA 12.0.
+// A test compares them with cublasLt.h.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ enum class Code : int32_t {
   licenseError = 16
 };
 
-/// cudaDataType_t, cublasComputeType_t, cublasOperation_t: what we ask for.
+/// cudaDataType_t, cublasComputeType_t, cublasOperation_t: the values we use.
 enum class Type : int32_t { f32 = 0, f16 = 2, bf16 = 14 };
 enum class Compute : int32_t { f32 = 68 };
 enum class Operation : int32_t { none = 0, transpose = 1 };
@@ -48,9 +48,9 @@ enum class PreferenceAttribute : int32_t {
   alignmentD = 8
 };
 
-/// cublasLtEpilogue_t: bits, of which `bias` joins the activations. `geluKept`
-/// writes what gelu is of, `geluSlope` reads it; `sumOfA` and `sumOfB` sum an
-/// operand where a bias would lie.
+/// cublasLtEpilogue_t: bits, where `bias` combines with the activations.
+/// `geluKept` writes the input of gelu, `geluSlope` reads it; `sumOfA` and
+/// `sumOfB` write the sum of an operand to the bias pointer.
 enum class Epilogue : uint32_t {
   none = 1,
   relu = 2,
@@ -62,7 +62,7 @@ enum class Epilogue : uint32_t {
   sumOfB = 512
 };
 
-/// cublasLtReductionScheme_t: how parts of a long sum may meet.
+/// cublasLtReductionScheme_t: how partial sums may be combined.
 constexpr uint32_t kReduceInComputeType = 2;
 constexpr uint32_t kReduceAnyWay = 7;
 

@@ -1,4 +1,4 @@
-// A bias is a bit that joins the others.
+// Computes epilogues; a bias is a bit that is added to the others.
 
 #include "runtime/cuda/cublaslt_epilogue.h"
 

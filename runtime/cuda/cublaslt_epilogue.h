@@ -1,4 +1,4 @@
-// Which of cuBLASLt's epilogues a product asks for.
+// The cuBLASLt epilogue of a matmul.
 #pragma once
 
 #include "runtime/cuda/cublaslt_abi.h"
@@ -8,9 +8,9 @@
 
 namespace gradus::runtime::cuda::cublaslt {
 
-/// The number that cublasLtEpilogue_t has for it.
+/// The value of cublasLtEpilogue_t for a matmul.
 uint32_t epilogueOf(const MatmulForm &form);
-/// Without what stands before it there: "GELU_AUX_BIAS"; empty for none.
+/// The name without its prefix: "GELU_AUX_BIAS"; empty for none.
 std::string nameOfEpilogue(uint32_t epilogue);
 
 } // namespace gradus::runtime::cuda::cublaslt

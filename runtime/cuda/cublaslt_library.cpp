@@ -1,4 +1,4 @@
-// Opening cuBLASLt, and what its codes mean.
+// Opens cuBLASLt, and explains its codes.
 
 #include "runtime/cuda/cublaslt_library.h"
 
@@ -6,7 +6,7 @@ namespace gradus::runtime::cuda::cublaslt {
 
 namespace {
 
-/// What a code means to who runs a training; null where the library's words do.
+/// Explains a code to users; null if the library's own words suffice.
 const char *meaningOf(Code code) {
   switch (code) {
   case Code::notInitialized:

@@ -1,5 +1,5 @@
-// cuBLASLt as a table of functions, opened when a plan multiplies by it, and
-// one handle of it.
+// cuBLASLt as a table of functions, opened when a plan has a matmul for it, and
+// a handle of the library.
 #pragma once
 
 #include "runtime/cuda/cublaslt_abi.h"
@@ -16,14 +16,14 @@ struct Library {
   void take(Symbols &symbols);
 };
 
-/// Finds it (vendor_library.h), and takes the functions out of it.
+/// Finds the library (vendor_library.h), and loads its functions.
 StatusOr<Library> load();
 
 /// Success, or "WHAT: words (CUBLAS_STATUS_NOT_SUPPORTED 15)".
 Status check(const Library &library, Code code, const std::string &what);
 
 using Session = VendorSession<Library, Handle>;
-/// For the card that is current.
+/// Creates a session for the current GPU.
 StatusOr<std::shared_ptr<Session>> openSession();
 
 } // namespace gradus::runtime::cuda::cublaslt

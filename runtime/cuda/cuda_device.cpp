@@ -1,4 +1,4 @@
-// Which image of a plan a card takes, and its kernels as they are launched.
+// Chooses the image of a plan for a GPU, and prepares its kernels for launch.
 
 #include "runtime/cuda/cuda_device.h"
 
@@ -22,7 +22,7 @@ using artifact::ImageKind;
 
 //===-- images ------------------------------------------------------------===//
 
-/// 90 for "sm_90"; 0 for what is no such name.
+/// Returns 90 for "sm_90"; 0 for other names.
 int capabilityOf(const CodeImage &image) {
   std::string name = textOf(image.architecture());
   if (!name.starts_with("sm_"))
@@ -34,7 +34,7 @@ int capabilityOf(const CodeImage &image) {
   return isNumber ? int(number) : 0;
 }
 
-/// Whether a plan has PTX of an image's architecture besides it.
+/// Whether a plan also has PTX for the architecture of an image.
 bool goesOnAsPtx(const artifact::Plan &plan, const CodeImage &image) {
   if (image.kind() != ImageKind::cubin)
     return false;
@@ -47,7 +47,7 @@ bool goesOnAsPtx(const artifact::Plan &plan, const CodeImage &image) {
   return false;
 }
 
-/// "sm_90, sm_100 and later"
+/// Lists the architectures of a plan: "sm_90, sm_100 and later".
 std::string architecturesOf(const artifact::Plan &plan) {
   std::string list;
   for (size_t i = 0; i < countOf(plan.images()); ++i) {
@@ -64,7 +64,7 @@ std::string architecturesOf(const artifact::Plan &plan) {
 
 //===-- kernels -----------------------------------------------------------===//
 
-/// Of an emulated image, in the form that the emulated driver loads.
+/// Packs an emulated image in the form that the emulated driver loads.
 std::vector<uint8_t> packEmulated(const Artifact &artifact,
                                   const CodeImage &image,
                                   const artifact::CodeHeader &header) {
@@ -92,7 +92,7 @@ StatusOr<PlanCode> loadKernels(const Card &card, const Artifact &artifact,
   if (image.kind() == ImageKind::emulated)
     bytes = packed = packEmulated(artifact, image, header);
   if (bytes.empty())
-    return code; // nor has it kernels
+    return code; // nor are there kernels
   if (image.kind() == ImageKind::ptx && bytes.back() != 0)
     return invalid("its PTX does not end with a zero");
   GRADUS_ASSIGN(code.module, card.load(bytes.data(), "the plan's kernels"));
@@ -113,7 +113,7 @@ StatusOr<PlanCode> loadKernels(const Card &card, const Artifact &artifact,
   return code;
 }
 
-/// Counts the GPU memory of a plan, without what comes beside it.
+/// Returns the GPU memory of a plan, without scratch and the like.
 uint64_t bytesOf(const artifact::Plan &plan) {
   return plan.state_bytes() + plan.arena_bytes();
 }
@@ -152,8 +152,8 @@ std::unique_ptr<CudaDevice> CudaDevice::onCard(std::unique_ptr<Card> card,
       new CudaDevice(name, nullptr, std::move(card)));
 }
 
-/// The one there is, until the last who holds it lets go: it is gone before the
-/// next is made, whatever threads do.
+/// Returns the only emulated driver, which lives as long as it is held: the
+/// lock ensures that it is destroyed before the next is created.
 static std::shared_ptr<FakeDriver> emulatedDriver(const FakeOptions &options) {
   static std::mutex mutex;
   static FakeDriver *driver = nullptr;

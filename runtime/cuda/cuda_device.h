@@ -1,4 +1,4 @@
-// GPUs as devices of a session: a card of this machine, or the emulated one.
+// GPUs as devices of a session: a GPU of this machine, or the emulated one.
 #pragma once
 
 #include "runtime/cuda/card.h"
@@ -10,13 +10,13 @@ namespace gradus::runtime::cuda {
 
 class CudaDevice : public Device {
 public:
-  /// Card `index` of this machine.
+  /// Opens GPU `index` of this machine.
   static StatusOr<std::unique_ptr<CudaDevice>> openCard(int index);
-  /// The same of a card that is open.
+  /// Makes a device of an open GPU.
   static std::unique_ptr<CudaDevice> onCard(std::unique_ptr<Card> card,
                                             int index);
-  /// The emulated card. All that are open in a process are one, with the
-  /// options of the first; the library is each one's own.
+  /// Opens the emulated GPU. All open ones in a process share one driver, with
+  /// the options of the first; each has its own library.
   static StatusOr<std::unique_ptr<CudaDevice>>
   openEmulated(const FakeOptions &options = {});
 
@@ -44,21 +44,22 @@ private:
              std::unique_ptr<Card> card)
       : name_(std::move(name)), emulated_(std::move(emulated)),
         card_(std::move(card)) {}
-  /// Null where none will do.
+  /// Returns null if no image fits.
   const artifact::CodeImage *imageFor(const artifact::Plan &plan) const;
-  /// What serves the library commands of a plan, made for the first that has
-  /// any; null where it has none.
+  /// Returns the server of a plan's library commands, created for the first
+  /// plan that has any; null if this one has none.
   LibraryServer *librariesFor(const artifact::Plan &plan);
 
   std::string name_;
-  std::shared_ptr<FakeDriver> emulated_; // outlives the card
+  std::shared_ptr<FakeDriver> emulated_; // outlives card_
   std::unique_ptr<Card> card_;
   std::unique_ptr<LibraryServer> libraries_;
   EmulatedLibraryOptions libraryOptions_;
 };
 
-/// The image of a plan that runs on an architecture (10 x major + minor) best:
-/// a cubin of the same major number, the nearest below, else PTX. Null: none.
+/// Returns the best image of a plan for an architecture (10 x major + minor):
+/// the cubin of the same major number with the highest minor that is not above
+/// it, else PTX. Null: none.
 const artifact::CodeImage *chooseImage(const artifact::Plan &plan,
                                        int capability);
 

@@ -1,6 +1,6 @@
-// Each graph of the program begins by taking its inputs from the staged block
-// and ends by copying its outputs to pinned memory; between the two stand the
-// plan's commands.
+// Each graph of the program first copies its inputs from the staged block and
+// finally copies its outputs to pinned memory; the plan's commands are in
+// between.
 
 #include "runtime/cuda/cuda_plan.h"
 
@@ -25,7 +25,7 @@ template <typename Ports> std::vector<HostPort> portsOf(const Ports *ports) {
   return sizes;
 }
 
-/// Of a block that has all of them.
+/// The size of a block that holds all ports.
 size_t bytesOf(const std::vector<HostPort> &ports) {
   size_t bytes = 0;
   for (const HostPort &port : ports)
@@ -55,7 +55,7 @@ CudaPlan::load(const Card &card, const Artifact &artifact,
 }
 
 CudaPlan::~CudaPlan() {
-  // All of it is given back on its own card, and what still runs uses it.
+  // Memory must be freed with its GPU current, after the work that uses it.
   if (!card_.makeCurrent().ok())
     return;
   if (stream_)
@@ -100,7 +100,8 @@ Status CudaPlan::allocate(const StepExtras &extras) {
   return Status();
 }
 
-/// Where each graph's inputs lie in the staged block; the bytes of the largest.
+/// Assigns offsets in the staged block to the inputs of each graph; returns the
+/// size of the largest.
 size_t CudaPlan::layOutPorts() {
   const artifact::Header &header = artifact_.header();
   size_t most = 0;
@@ -214,7 +215,7 @@ std::string CudaPlan::chosen() const {
 std::span<const HostPort> CudaPlan::inputs(size_t graph) {
   Step &step = steps_[graph];
   uint8_t *slot = staging_->lastSlot();
-  // What fails here is said by run(): there must be a place to write to.
+  // run() reports failures; the caller still needs an address to write to.
   inputsFailed_ = card_.makeCurrent();
   if (inputsFailed_.ok())
     inputsFailed_ = staging_->slot().status();
@@ -226,7 +227,7 @@ std::span<const HostPort> CudaPlan::inputs(size_t graph) {
 
 std::span<const HostPort> CudaPlan::outputs(size_t graph) {
   Step &step = steps_[graph];
-  // Nowhere, where they are late and the graph has not run.
+  // Null if outputs are allocated late and the graph has not run.
   auto *block = static_cast<uint8_t *>(outputsOf(step));
   size_t offset = 0;
   for (HostPort &port : step.outputs) {
@@ -236,7 +237,7 @@ std::span<const HostPort> CudaPlan::outputs(size_t graph) {
   return step.outputs;
 }
 
-/// Once, when the graph first runs.
+/// Allocates late outputs when the graph first runs.
 Status CudaPlan::prepareOutputs(Step &step) {
   if (!step.hasLateOutputs || step.leaving)
     return Status();
@@ -248,7 +249,7 @@ Status CudaPlan::prepareOutputs(Step &step) {
   return step.leaving->upload(stream_.get());
 }
 
-/// What the arena holds from before means nothing to a step.
+/// Starts a step, to which the old contents of the arena are meaningless.
 Status CudaPlan::begin(Step &step) {
   GRADUS_TRY(card_.makeCurrent());
   GRADUS_TRY(inputsFailed_);
@@ -276,7 +277,7 @@ Status CudaPlan::wait() {
               "running a step on " + card_.name());
 }
 
-/// The first time, and before anything is timed.
+/// Builds the parts on first use, before anything is timed.
 Status CudaPlan::buildParts(Step &step) {
   for (size_t part = 0; part < step.parts.size(); ++part)
     if (!step.parts[part].empty() && !step.stepwise[part]) {
@@ -328,8 +329,8 @@ Status CudaPlan::buildTimed(Step &step) {
   return step.timed->upload(stream_.get());
 }
 
-/// As one graph, in which the card waits for the host nowhere; for a profiler
-/// part by part, as it has names for what is launched alone.
+/// Launches one graph, in which the GPU never waits for the host; for a
+/// profiler launches each part alone, so that it gets a name.
 Status CudaPlan::launchTimed(Step &step) {
   if (!profilerListens())
     return step.timed->launch(stream_.get());

@@ -1,4 +1,4 @@
-// A plan on a card: state, arena and constants as one allocation each, every
+// A plan on a GPU: state, arena and constants as one allocation each, every
 // graph of the program as one CUDA graph, inputs and outputs through pinned
 // memory.
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace gradus::runtime::cuda {
 
-/// What the kernels of a plan are on this card: an image that is loaded, and
-/// how each is launched, in the plan's numbers.
+/// The kernels of a plan on this GPU: the loaded image, and the launch data of
+/// each kernel, numbered as in the plan.
 struct PlanCode {
   Owned<Module> module;
   std::vector<KernelFacts> kernels;
@@ -18,14 +18,14 @@ struct PlanCode {
 
 class CudaPlan : public DevicePlan {
 public:
-  /// Bytes of a graph's outputs that have pinned memory from loading on. It is
-  /// the host's for good, and a gigabyte takes half a second: what is larger,
-  /// logits of `predict` say, has it when the graph first runs, which who
-  /// trains never asks for.
+  /// The bytes of a graph's outputs up to which pinned memory is allocated at
+  /// load. Pinned memory is taken from the host for good, and a gigabyte takes
+  /// half a second: larger outputs, such as the logits of `predict`, get it
+  /// when the graph first runs, which never happens in training.
   static constexpr size_t kPinnedAtLoad = size_t(64) << 20;
 
-  /// Card, artifact and `library` outlive the plan, whose library commands it
-  /// serves; null where there are none.
+  /// Loads a plan. The GPU, the artifact and `library`, which serves the
+  /// library commands, must outlive it; null if it has no such commands.
   static StatusOr<std::unique_ptr<CudaPlan>>
   load(const Card &card, const Artifact &artifact, const artifact::Plan &plan,
        PlanCode code, LibraryServer *library, Order order = Order::chain,
@@ -35,7 +35,7 @@ public:
   std::string name() const override { return card_.name(); }
   int threads() const override { return 1; }
   size_t extraBytes() const override { return extraBytes_; }
-  /// Counts outputs that are pinned late only after the graph has run.
+  /// Counts the copies of late outputs only after the graph has run.
   size_t launches(size_t graph) const override;
   std::string chosen() const override;
 
@@ -55,18 +55,18 @@ private:
   struct Step {
     const artifact::GraphPlan *plan = nullptr;
     std::vector<HostPort> inputs, outputs;
-    std::vector<uint64_t> inputOffsets; // in the staged block
+    std::vector<uint64_t> inputOffsets; // offsets in the staged block
     std::optional<StepGraph> whole;
-    // Where outputs go that are too many for the block of all graphs, and how
-    // they go there behind `whole`: made when the graph first runs.
+    // The memory of outputs that are too large for the block of all graphs, and
+    // the graph that copies them after `whole`: created when the graph first
+    // runs.
     bool hasLateOutputs = false;
     Owned<void *> lateOutputs;
     std::optional<StepGraph> leaving;
-    // What `whole` is made of, to run it in parts: inputs, each command,
-    // outputs.
+    // The parts of `whole`, to run it in steps: inputs, each command, outputs.
     std::vector<std::vector<Node>> parts;
-    // Made when first asked for: each part by itself, and all with a record
-    // behind each part, to take times.
+    // Created on first use: each part by itself, and all parts with an event
+    // record after each, for timing.
     std::vector<std::optional<StepGraph>> stepwise;
     std::vector<Owned<Event>> ends;
     std::optional<StepGraph> timed;
@@ -109,7 +109,7 @@ private:
   Owned<void *> outputs_;
   Owned<Stream> stream_;
   std::optional<Staging> staging_;
-  std::vector<Step> steps_; // as the header numbers graphs
+  std::vector<Step> steps_; // numbered as in the header
   Status inputsFailed_;
 };
 

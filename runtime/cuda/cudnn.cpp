@@ -1,5 +1,5 @@
-// A command becomes a graph, the graph a plan, and a call runs that on its
-// tensors.
+// Turns a command into a graph, the graph into a plan, and runs the plan for
+// each call on its tensors.
 
 #include "runtime/cuda/cudnn.h"
 
@@ -16,14 +16,14 @@ namespace cudnn {
 
 namespace {
 
-/// A way to compute a command: how much of it a run of the graph computes, and
-/// the graph.
+/// A way to compute a command: the graph, and the share of the command that one
+/// run of it computes.
 struct Way {
   double share = 1;
   std::function<StatusOr<OperationGraph>()> graph;
 };
 
-/// Those that take more scratch first.
+/// Lists the ways; those that need more scratch come first.
 StatusOr<std::vector<Way>> waysOf(const Session &session,
                                   const artifact::LibraryCommand &command) {
   switch (command.op()) {
@@ -50,7 +50,7 @@ StatusOr<std::vector<Way>> waysOf(const Session &session,
   }
 }
 
-/// The graph's own tensors are in front of the engine's workspace.
+/// The engine's workspace follows the graph's own tensors.
 uint64_t workspaceIn(uint64_t scratchBytes, const OperationGraph &graph) {
   return scratchBytes - std::min(scratchBytes, graph.scratchBytes);
 }
@@ -81,8 +81,9 @@ public:
     return Status();
   }
 
-  /// Not in enqueue(): while a stream records, the legacy one, which null is,
-  /// is nobody's to name. Should this fail, the next call's says so.
+  /// Resets the handle's stream. enqueue() must not do this: null is the legacy
+  /// stream, which must not be named during capture. The next call reports a
+  /// failure.
   void leaveStream() override {
     (void)session_->library.setStream(session_->handle, nullptr);
   }
@@ -127,7 +128,7 @@ private:
     return &place.number;
   }
 
-  std::shared_ptr<Session> session_; // goes last
+  std::shared_ptr<Session> session_; // destroyed last
   OperationGraph graph_;
   ExecutionPlan plan_;
 };
@@ -184,18 +185,19 @@ public:
   bool warmsUp() const override { return true; }
 
 private:
-  static constexpr size_t kMostWays = 4; // that are tried in vain
+  static constexpr size_t kMostWays = 4; // after which the search ends
 
-  /// Gradients of attention make do with the plan's, in parts.
+  /// The scratch for a command; attention gradients use only the plan's, in
+  /// parts.
   uint64_t mostFor(const artifact::LibraryCommand &command,
                    uint64_t scratchBytes) const {
     bool lends = command.op() != artifact::LibraryOp::attention_backward;
     return lends ? std::max(scratchBytes, lent_) : scratchBytes;
   }
 
-  /// The first way whose plan needs no more scratch than that, else the one
-  /// that needs the least. What would not fit in proportion is not built.
-  /// Where one has no plan, smaller parts may have.
+  /// Returns the first way whose plan needs at most `scratchBytes`, else the
+  /// one that needs the least. Skips plans that are too large in proportion to
+  /// one that was built. If a way has no plan, smaller parts may have one.
   template <typename Choose>
   StatusOr<std::unique_ptr<LibraryCall>>
   firstThatFits(const artifact::LibraryCommand &command, uint64_t scratchBytes,
@@ -204,7 +206,7 @@ private:
     std::unique_ptr<LibraryCall> least;
     Status failure;
     size_t tried = 0;
-    double ofWhole = 0; // bytes that all of it would need, as is known so far
+    double ofWhole = 0; // estimate for the whole command
     for (const Way &way : ways) {
       if (least && ofWhole * way.share > double(scratchBytes))
         continue;
@@ -232,7 +234,7 @@ private:
   }
 
   std::shared_ptr<Session> session_;
-  uint64_t lent_ = 0; // bytes of scratch beside a plan's
+  uint64_t lent_ = 0; // scratch beyond the plan's
 };
 
 } // namespace

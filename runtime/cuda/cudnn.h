@@ -1,5 +1,5 @@
-// Convolutions and attention by cuDNN: on a card, or, as far as choosing goes,
-// for one that is described.
+// Serves convolutions and attention by cuDNN: on a GPU or, as far as choosing
+// plans goes, for one that is only described.
 #pragma once
 
 #include "runtime/cuda/cudnn_session.h"
@@ -7,7 +7,7 @@
 
 namespace gradus::runtime::cuda {
 
-/// A server whose calls hold on to the session.
+/// Returns a server whose calls share the session.
 std::unique_ptr<LibraryServer>
 serveCudnn(std::shared_ptr<cudnn::Session> session);
 

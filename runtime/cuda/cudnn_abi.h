@@ -1,5 +1,5 @@
-// The types and numbers of cuDNN's backend interface that we use, declared here
-// so that no toolkit is needed to build, as they are since cuDNN 9.0. A test
+// The types and numbers of cuDNN's backend interface that we use, as they are
+// since cuDNN 9.0, declared here so that no toolkit is needed to build. A test
 // compares them with cudnn_graph.h.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace gradus::runtime::cuda::cudnn {
 
-/// cudnnStatus_t: those that we tell apart.
+/// cudnnStatus_t: the values that we distinguish.
 enum class Code : int32_t {
   success = 0,
   notInitialized = 1001,
@@ -183,10 +183,10 @@ enum class NumericalNote : int32_t {
   winogradOf13x13 = 8
 };
 
-/// More than there are, of numerical notes and of types of knobs.
+/// Upper bounds on the numerical notes and the knobs of an engine.
 constexpr int64_t kMostNotes = 32, kMostKnobs = 128;
 
-/// cudnnBackendKnobType_t: only passed on, as numbers.
+/// cudnnBackendKnobType_t: only passed on, as a number.
 enum class KnobType : int32_t {};
 
 using Handle = struct CudnnHandle *;

@@ -1,6 +1,6 @@
-// The patterns, operation by operation. Engines look for these very forms: a
-// product with the keys transposed, numbers as f32, indices as i32, and f16 or
-// bf16 where a product takes what a softmax gave.
+// Builds the patterns operation by operation. Engines match exactly these
+// forms: matmul with transposed keys, numbers as f32, indices as i32, and the
+// softmax result as f16 or bf16 when it enters a matmul.
 
 #include "runtime/cuda/cudnn_attention.h"
 
@@ -19,7 +19,7 @@ using artifact::LibraryOp;
 using Dims = std::vector<int64_t>;
 using Tensor = GraphBuilder::Tensor;
 
-constexpr size_t kOldest = 91800; // deterministic gradients on all cards
+constexpr size_t kOldest = 91800; // deterministic gradients on all GPUs
 
 //===-- tensors -----------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ StridedTensor dense(DType dtype, Dims dims) {
   return tensor;
 }
 
-/// With its last two axes exchanged.
+/// The tensor with its last two axes exchanged.
 StridedTensor transposed(StridedTensor tensor) {
   std::swap(tensor.dims[2], tensor.dims[3]);
   std::swap(tensor.strides[2], tensor.strides[3]);
@@ -77,7 +77,7 @@ public:
     operation(std::move(made));
   }
 
-  /// y = x of another form.
+  /// Reshapes x to y.
   void reshape(Tensor x, Tensor y) {
     Descriptor made = make(Kind::reshapeOperation);
     made.set(Attribute::reshapeX, (*this)[x])
@@ -85,7 +85,7 @@ public:
     operation(std::move(made));
   }
 
-  /// What a pointwise operation may take beside x and y.
+  /// The optional operands of a pointwise operation.
   struct Also {
     const Tensor *b = nullptr, *t = nullptr;
     int64_t axis = -1;
@@ -122,7 +122,7 @@ public:
     return y;
   }
 
-  /// Scores where the query comes no earlier than the key, else -inf.
+  /// Keeps the scores of keys up to the query's position, sets others to -inf.
   Tensor maskLater(Tensor x) {
     Tensor row = scores(DType::i32), column = scores(DType::i32),
            isSeen = scores(DType::boolean), y = scores();
@@ -146,11 +146,11 @@ struct Attention {
   Tensors inputs, outputs;
   float scale = 1;
   bool isCausal = false;
-  size_t mask = 0; // its place among the inputs; 0: there is none
+  size_t mask = 0; // index among the inputs; 0: none
   std::string what;
 };
 
-/// scale Q K' + mask, of which keys are there transposed.
+/// The scores scale Q K' + mask; the keys are already transposed.
 Tensor scoresOf(AttentionBuilder &graph, const Attention &made, Tensor query,
                 Tensor key, Tensor scale) {
   Tensor scores = graph.scores();
@@ -187,9 +187,9 @@ void forward(AttentionBuilder &graph, const Attention &made) {
 
 //===-- backward ----------------------------------------------------------===//
 
-/// With P the shares and dP = dO V': dV = P' dO, dS = scale P (dP - rows of
-/// dO O), dQ = dS K, dK = dS' Q. dQ comes out of a product, and not out of sums
-/// in f32 on the side, whose order would be any.
+/// With P the probabilities and dP = dO V': dV = P' dO, dS = scale P (dP - row
+/// sums of dO O), dQ = dS K, dK = dS' Q. dQ is the result of a matmul, since
+/// sums in f32 on the side would have no fixed order.
 void backward(AttentionBuilder &graph, const Attention &made) {
   DType dtype = made.inputs[0].dtype;
   StridedTensor keysTransposed = transposed(made.inputs[1]);
@@ -236,8 +236,8 @@ void backward(AttentionBuilder &graph, const Attention &made) {
 
 //===-- reading -----------------------------------------------------------===//
 
-/// All but the logsumexp, which is f32, and a mask, which may be, are of one
-/// type of 16 bits.
+/// Checks that all tensors have the same 16-bit type, except the logsumexp,
+/// which is f32, and a mask, which may be.
 Status checkTypes(const Attention &made) {
   DType dtype = made.inputs[0].dtype;
   auto fits = [&](const StridedTensor &tensor, bool isLogsumexp) {
@@ -284,10 +284,10 @@ Status checkAttention(const LibraryCommand &command) {
 
 namespace {
 
-constexpr uint64_t kAlignment = 16; // that tensors of graphs are said to have
+constexpr uint64_t kAlignment = 16;    // that tensors of graphs declare
 constexpr int64_t kMostRuns = 1 << 10; // of a graph, for one command
 
-/// Where parts of `size` of `all` begin, the last at its end.
+/// The starts of parts of `size` in `all`; the last part ends at its end.
 std::vector<int64_t> startsOf(int64_t all, int64_t size) {
   std::vector<int64_t> starts;
   for (int64_t start = 0; start + size < all; start += size)
@@ -296,8 +296,8 @@ std::vector<int64_t> startsOf(int64_t all, int64_t size) {
   return starts;
 }
 
-/// Sizes of parts by how many there are, without those that are the same. A
-/// file may say any number.
+/// The sizes of parts for each number of parts, without duplicates. The number
+/// is bounded, since a file may contain any size.
 std::vector<int64_t> sizesOf(int64_t all) {
   std::vector<int64_t> sizes;
   for (int64_t count = 1; count <= std::min(all, kMostRuns); ++count)
@@ -314,7 +314,7 @@ std::vector<RunOffsets> offsetsOf(const Attention &made, AttentionPart part) {
     for (int64_t h : startsOf(heads, part.heads)) {
       auto of = [&](const Tensors &tensors) {
         std::vector<uint64_t> offsets;
-        for (const StridedTensor &each : tensors) // a mask may repeat
+        for (const StridedTensor &each : tensors) // masks may be broadcast
           offsets.push_back(
               bytesOf(each.dtype) *
               uint64_t((each.dims[0] == sequences ? s * each.strides[0] : 0) +

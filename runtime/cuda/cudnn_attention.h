@@ -1,31 +1,32 @@
-// Attention and its gradients as graphs of cuDNN: products, a mask and a
-// softmax, which its engines of flash attention know by their pattern.
+// Attention and its gradients as graphs of cuDNN: matmuls, a mask and a
+// softmax, which its flash attention engines recognise by their pattern.
 //
-// The operations that cuDNN has for all of attention take no causal mask before
-// version 9.21, and in the gradients none at all; patterns do since 9.0.
+// cuDNN's operations for attention as a whole support no causal mask before
+// version 9.21, and none at all in gradients; patterns do since 9.0.
 #pragma once
 
 #include "runtime/cuda/cudnn_graph.h"
 
 namespace gradus::runtime::cuda::cudnn {
 
-/// How much of a command one run of a graph computes.
+/// The part of a command that one run of a graph computes.
 struct AttentionPart {
   int64_t sequences, heads; // of each of these sequences
 };
 
-/// All of it first, then less and less: sequences while there are several, then
-/// heads. A gradient's engine keeps scores of all that it computes at once.
+/// Lists parts of falling size, starting with the whole: fewer sequences, then
+/// fewer heads. A gradient's engine stores the scores of a whole part.
 StatusOr<std::vector<AttentionPart>>
 attentionParts(const artifact::LibraryCommand &command);
 
-/// Of f16 or bf16, and with the logsumexp of the scores. Runs of parts that do
-/// not divide the whole overlap, and give there the same bits again.
+/// Builds the graph for f16 or bf16, with the logsumexp of the scores. If parts
+/// do not divide the whole, runs overlap and compute the same bits again.
 StatusOr<OperationGraph> attentionGraph(const Session &session,
                                         const artifact::LibraryCommand &command,
                                         AttentionPart part);
 
-/// The same words for what cuDNN has no attention for, without any library.
+/// Checks a command without the library; reports unsupported ones in the same
+/// words.
 Status checkAttention(const artifact::LibraryCommand &command);
 
 } // namespace gradus::runtime::cuda::cudnn

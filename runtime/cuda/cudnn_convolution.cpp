@@ -1,5 +1,5 @@
-// Tensors are read from the command, and filters of groups joined to one; the
-// three operations differ in their names alone.
+// Reads tensors from the command, and merges the groups of filters; the three
+// operations differ only in names.
 
 #include "runtime/cuda/cudnn_convolution.h"
 
@@ -13,7 +13,7 @@ using artifact::LibraryCommand;
 using artifact::LibraryOp;
 using Dims = std::vector<int64_t>;
 
-/// The tensors of a convolution, whichever of them is computed.
+/// The tensors of a convolution, of which any may be the result.
 struct Convolution {
   StridedTensor source, weights, result;
   Dims strides, dilations, padsBegin, padsEnd;
@@ -21,7 +21,7 @@ struct Convolution {
 
 //===-- reading -----------------------------------------------------------===//
 
-/// [g, o/g, ...] as [o, ...]: groups follow each other like the filters in one.
+/// Merges [g, o/g, ...] to [o, ...]: groups must be contiguous.
 Status joinGroups(StridedTensor &weights, size_t rank) {
   if (weights.rank() == rank)
     return Status();
@@ -38,7 +38,7 @@ Status joinGroups(StridedTensor &weights, size_t rank) {
   return Status();
 }
 
-/// [n, c, w] as [n, c, 1, w].
+/// Expands [n, c, w] to [n, c, 1, w].
 void addAxis(StridedTensor &tensor) {
   tensor.strides.insert(tensor.strides.begin() + 2,
                         tensor.dims[2] * tensor.strides[2]);
@@ -95,7 +95,7 @@ StatusOr<Convolution> convolutionOf(const LibraryCommand &command) {
 
 //===-- describing --------------------------------------------------------===//
 
-/// The names that an operation gives to what it takes.
+/// The attribute names of an operation's operands.
 struct Names {
   Kind kind;
   Attribute convolution, source, weights, result, alpha, beta;

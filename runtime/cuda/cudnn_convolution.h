@@ -5,13 +5,15 @@
 
 namespace gradus::runtime::cuda::cudnn {
 
-/// Of 1 to 3 spatial axes; one is the second of two, of which the first has
-/// size 1. Sums are of f32, whatever is multiplied.
+/// Builds a convolution with 1 to 3 spatial axes; a single one becomes the
+/// second of two, the first having size 1. Sums are in f32 for all operand
+/// types.
 StatusOr<OperationGraph>
 convolutionGraph(const Session &session,
                  const artifact::LibraryCommand &command);
 
-/// The same words for what cards have no convolution for, without any library.
+/// Checks a command without the library; reports unsupported ones in the same
+/// words.
 Status checkConvolution(const artifact::LibraryCommand &command);
 
 } // namespace gradus::runtime::cuda::cudnn

@@ -1,4 +1,4 @@
-// The first failure of a descriptor is kept until somebody can say it.
+// A descriptor keeps its first failure until a caller can report it.
 
 #include "runtime/cuda/cudnn_descriptor.h"
 

@@ -1,5 +1,5 @@
 // A descriptor of cuDNN's backend: attributes are set, it is finalized, then
-// others hold it and attributes are read.
+// other descriptors refer to it and attributes are read.
 #pragma once
 
 #include "runtime/cuda/cudnn_library.h"
@@ -10,7 +10,7 @@
 
 namespace gradus::runtime::cuda::cudnn {
 
-/// How cuDNN calls the type of a value.
+/// cuDNN's name for the type of a value.
 inline ValueType typeOf(Handle) { return ValueType::handle; }
 inline ValueType typeOf(DataType) { return ValueType::dataType; }
 inline ValueType typeOf(bool) { return ValueType::boolean; }
@@ -30,7 +30,7 @@ inline ValueType typeOf(char) { return ValueType::character; }
 class Descriptor {
 public:
   Descriptor() = default;
-  /// What fails here and in `set` is said by `finalize`.
+  /// Failures here and in `set` are reported by `finalize`.
   Descriptor(const Library &library, Kind kind);
   Descriptor(Descriptor &&other) noexcept { *this = std::move(other); }
   Descriptor &operator=(Descriptor &&other) noexcept {
@@ -55,7 +55,7 @@ public:
   Descriptor &set(Attribute attribute, const Descriptor &value);
   Descriptor &setDescriptors(Attribute attribute,
                              const std::vector<RawDescriptor> &values);
-  /// `what` is for words: "describing a convolution".
+  /// `what` is for errors: "describing a convolution".
   Status finalize(const std::string &what);
 
   template <typename T> StatusOr<T> get(Attribute attribute) const {
@@ -72,7 +72,7 @@ public:
     values.resize(static_cast<size_t>(std::min(count, most)));
     return values;
   }
-  /// Those that it holds, as descriptors of their own.
+  /// Returns the descriptors in an attribute.
   StatusOr<std::vector<Descriptor>>
   getDescriptors(Attribute attribute, Kind kind, int64_t most) const;
 

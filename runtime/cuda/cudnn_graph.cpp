@@ -1,4 +1,4 @@
-// A tensor's id in the graph is its place among the parts, from 1 on.
+// A tensor's id in the graph is its index among the parts plus 1.
 
 #include "runtime/cuda/cudnn_graph.h"
 
@@ -8,7 +8,7 @@ namespace gradus::runtime::cuda::cudnn {
 
 namespace {
 
-constexpr int64_t kAlignment = 16; // that engines ask for at most
+constexpr int64_t kAlignment = 16; // the maximum that engines need
 
 DataType dataTypeOf(artifact::DType dtype) {
   switch (dtype) {

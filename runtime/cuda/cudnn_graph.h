@@ -1,4 +1,4 @@
-// Operations of cuDNN and the tensors between them, as one graph, which one
+// Operations of cuDNN and the tensors between them as one graph, which one
 // execution plan computes.
 #pragma once
 
@@ -7,30 +7,30 @@
 
 namespace gradus::runtime::cuda::cudnn {
 
-/// Where a tensor is when the graph runs.
+/// The memory of a tensor when the graph runs.
 struct Place {
   enum class In { inputs, outputs, scratch, host } in = In::inputs;
-  int64_t id = 0;     // the tensor's in the graph
+  int64_t id = 0;     // the tensor's id in the graph
   uint64_t index = 0; // of the input or output; byte offset in scratch
   float number = 0;   // on the host
 };
 
-/// Bytes from the command's tensors to those that one run of a graph takes.
+/// Byte offsets from the command's tensors to those of one run of a graph.
 struct RunOffsets {
   std::vector<uint64_t> inputs, outputs;
 };
 
 struct OperationGraph {
   std::string what;              // "a convolution of 32x3x224x224xbf16"
-  std::vector<Descriptor> parts; // what the graph is made of
+  std::vector<Descriptor> parts; // descriptors in the graph
   Descriptor graph;
   std::vector<Place> places;
   std::vector<RunOffsets> runs; // empty: one run computes the command
   uint64_t scratchBytes = 0;    // for tensors of the graph
-  bool isF32 = false;           // what is multiplied is f32, and to stay so
+  bool isF32 = false;           // operands are f32 and must not be rounded
 };
 
-/// Makes one. The first failure is kept, and said by `finish`.
+/// Builds a graph. The first failure is kept, and reported by `finish`.
 class GraphBuilder {
 public:
   using Tensor = size_t;
@@ -39,17 +39,17 @@ public:
 
   Tensor input(const StridedTensor &tensor, size_t index);
   Tensor output(const StridedTensor &tensor, size_t index);
-  /// Written and read by the graph's operations.
+  /// A tensor that operations of the graph write and read.
   Tensor scratch(const StridedTensor &tensor);
-  /// Nowhere in memory.
+  /// A tensor that is not in memory.
   Tensor between(const StridedTensor &tensor);
-  /// One number of f32.
+  /// An f32 scalar.
   Tensor number(float number);
 
   const Descriptor &operator[](Tensor tensor) const {
     return made_.parts[tensor];
   }
-  /// What an operation holds, and operations: kept, and finalized.
+  /// Adds a part of an operation, or an operation, and finalizes it.
   const Descriptor &part(Descriptor descriptor);
   void operation(Descriptor descriptor);
   Descriptor make(Kind kind) const { return {session_.library, kind}; }

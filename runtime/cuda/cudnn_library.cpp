@@ -1,4 +1,4 @@
-// Opening cuDNN, and what its codes mean.
+// Opens cuDNN, and explains its codes.
 
 #include "runtime/cuda/cudnn_library.h"
 
@@ -6,7 +6,7 @@ namespace gradus::runtime::cuda::cudnn {
 
 namespace {
 
-/// What a code means to who runs a training; null where the library's words do.
+/// Explains a code to users; null if the library's own words suffice.
 const char *meaningOf(Code code) {
   switch (code) {
   case Code::notInitialized:

@@ -1,4 +1,5 @@
-// cuDNN as a table of functions, opened when a plan convolves or attends.
+// cuDNN as a table of functions, opened when a plan has convolutions or
+// attention.
 #pragma once
 
 #include "runtime/cuda/cudnn_abi.h"
@@ -15,7 +16,7 @@ struct Library {
   void take(Symbols &symbols);
 };
 
-/// Finds it (vendor_library.h), and takes the functions out of it.
+/// Finds the library (vendor_library.h), and loads its functions.
 StatusOr<Library> load();
 
 /// Success, or "WHAT: words (CUDNN_STATUS_NOT_SUPPORTED 3000)".

@@ -1,5 +1,5 @@
-// Heuristics give configurations of engines; those that may serve and state no
-// more workspace than there is are built in their order.
+// Heuristics list configurations of engines; those that are allowed and state
+// at most the available workspace are built in order.
 
 #include "runtime/cuda/cudnn_plan.h"
 
@@ -12,10 +12,11 @@ namespace gradus::runtime::cuda::cudnn {
 namespace {
 
 constexpr int64_t kMostConfigs = 100;
-/// Plans that are built, seconds each, and then need too much workspace.
+/// Building takes seconds; after this many plans that then need more workspace,
+/// the search ends.
 constexpr int kMostMisses = 16;
 
-//===-- what heuristics say -----------------------------------------------===//
+//===-- heuristics -------------------------------------------------------===//
 
 StatusOr<std::vector<Descriptor>> configsOf(const Session &session,
                                             const OperationGraph &graph,
@@ -44,7 +45,8 @@ bool isNeverTaken(NumericalNote note) {
          note == NumericalNote::inputsRounded;
 }
 
-/// Of f32: to TF32, or by sums of large numbers that cancel.
+/// Whether an engine loses digits of f32: by TF32, or by sums of large numbers
+/// that cancel.
 bool losesDigits(NumericalNote note) {
   return note == NumericalNote::tensorCore || note == NumericalNote::fourier ||
          note == NumericalNote::winogradOf6x6 ||
@@ -91,7 +93,7 @@ struct Algorithm {
   std::vector<Knob> knobs;
 };
 
-/// Reads `before` and then a number; false where the text has something else.
+/// Parses `before` followed by a number; false if the text has something else.
 template <typename Number>
 bool take(std::string_view &text, std::string_view before, Number &number) {
   if (!text.starts_with(before))
@@ -169,13 +171,13 @@ StatusOr<ExecutionPlan> build(const Session &session,
   return made;
 }
 
-/// Of heuristics' configurations, those that may serve, the best first. What
-/// cannot be read is passed over, and its words are kept.
+/// The allowed configurations of the heuristics, the best first. Unreadable
+/// ones are skipped, and their error is kept.
 class Candidates {
 public:
   struct Candidate {
     Descriptor config;
-    std::optional<uint64_t> workspace; // as it is stated before it is built
+    std::optional<uint64_t> workspace; // as stated before it is built
     size_t choice = 0;
   };
 
@@ -215,9 +217,9 @@ public:
     return std::nullopt;
   }
 
-  /// The last failure, which is why there are no more.
+  /// The last failure, which explains why there are no more.
   const Status &status() const { return words_; }
-  /// Why there is none.
+  /// Explains why there is no candidate.
   Status words() const {
     return words_.ok()
                ? failed("cuDNN has no deterministic engine for ", graph_.what)
@@ -248,7 +250,7 @@ StatusOr<ExecutionPlan> choosePlan(const Session &session,
                                    uint64_t workspace) {
   Candidates candidates(session, graph);
   std::optional<ExecutionPlan> least;
-  std::vector<Candidate> larger; // by what they state
+  std::vector<Candidate> larger; // sorted by stated workspace
   int misses = 0;
   for (HeuristicMode mode : {HeuristicMode::best, HeuristicMode::fallback})
     for (Candidate &each : candidates.find(mode)) {

@@ -1,4 +1,4 @@
-// A card that is described is a descriptor in place of a handle.
+// A session for a described GPU has a descriptor instead of a handle.
 
 #include "runtime/cuda/cudnn_session.h"
 

@@ -1,20 +1,20 @@
-// Whom cuDNN is asked for: a card that is current, or one that is described,
-// for which plans can be chosen and nothing runs.
+// The GPU for which cuDNN is asked: the current one, or one that is only
+// described, for which plans can be chosen but not run.
 #pragma once
 
 #include "runtime/cuda/cudnn_descriptor.h"
 
 namespace gradus::runtime::cuda::cudnn {
 
-/// The descriptor goes before the handle.
+/// A session, whose descriptor is destroyed before the handle.
 struct Session : VendorSession<Library, Handle> {
   using VendorSession::VendorSession;
-  Descriptor device; // of a card that is described
+  Descriptor device; // of a described GPU
 };
 
-/// For the card that is current.
+/// Creates a session for the current GPU.
 StatusOr<std::shared_ptr<Session>> openSession();
-/// For a card as JSON describes it, which needs cuDNN 9.8 and no card.
+/// Creates a session for a GPU described by JSON; needs cuDNN 9.8 but no GPU.
 StatusOr<std::shared_ptr<Session>> describeCard(const std::string &json);
 
 } // namespace gradus::runtime::cuda::cudnn

@@ -1,5 +1,5 @@
-// Takes the driver's functions by their exported names, which say the version
-// of their types: a driver that lacks one is older than what we were made for.
+// Loads the driver's functions by their exported names, which include the
+// version of their types: a driver that lacks one is older than required.
 
 #include "runtime/cuda/driver.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char *kOldest = "CUDA 12.0 (version 525)";
 
-/// "CUDA 11.4"
+/// The version of a driver: "of CUDA 11.4".
 std::string versionOf(const Driver &driver) {
   int version = 0;
   if (!driver.driverVersion ||
@@ -21,7 +21,7 @@ std::string versionOf(const Driver &driver) {
   return inWords("of CUDA ", version / 1000, ".", version % 1000 / 10);
 }
 
-/// What a code means to who runs a training; null where the driver's words do.
+/// Explains a code to users; null if the driver's own words suffice.
 const char *meaningOf(Result result) {
   switch (result) {
   case Result::outOfMemory:

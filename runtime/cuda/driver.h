@@ -1,8 +1,8 @@
 // The CUDA driver as one table of functions: those of libcuda.so.1, opened when
-// a program asks for a GPU, or those of the emulated one (fake_driver.h).
+// a program asks for a GPU, or those of the emulated driver (fake_driver.h).
 //
-// Nothing here needs a toolkit, and nothing links a driver. All kernels are run
-// as nodes of graphs (graph.h), so there is no function that launches one.
+// No toolkit is needed, and no driver is linked. All kernels run as nodes of
+// graphs (graph.h), so there is no function that launches one.
 #pragma once
 
 #include "runtime/cuda/driver_abi.h"
@@ -12,17 +12,17 @@
 
 namespace gradus::runtime::cuda {
 
-/// Bytes of the device that a command touches. `unit`: the least that it reads
-/// or writes at once, in bytes.
+/// Bytes of the device that a command accesses. `unit` is the minimum size of
+/// one access, in bytes.
 struct Access {
   DevicePointer start = 0;
   uint64_t bytes = 0;
   uint32_t unit = 1;
   bool writes = false;
   uint64_t row = 0,
-           pitch = 0; // of rows: `row` bytes each `pitch`; 0: all bytes
+           pitch = 0; // for rows: `row` bytes every `pitch`; 0: all
 
-  /// Calls it with the start and the bytes of each piece that is touched.
+  /// Calls `visit` with the start and size of each contiguous range.
   template <typename Visit> void forEachRow(Visit visit) const {
     if (row == 0)
       return visit(start, bytes);
@@ -41,23 +41,23 @@ struct Driver {
   Result(*name) parameters = nullptr;
 #include "runtime/cuda/driver.def"
 
-  // What a card does not ask for and the emulated one checks: null on cards.
+  // Functions that the emulated driver adds for its checks; null on real GPUs.
 
-  /// What a node of a kernel or of something recorded reads and writes, and
-  /// whose it is.
+  /// Declares the bytes that a kernel or captured node reads and writes, and
+  /// its name.
   Result (*declareAccesses)(GraphNode node, const char *name,
                             const Access *accesses, size_t count) = nullptr;
-  /// Says that what these bytes hold means nothing any more, from there on.
+  /// Declares the contents of these bytes meaningless from this point on.
   Result (*discard)(DevicePointer start, size_t bytes, Stream stream) = nullptr;
-  /// What was wrong, in words; empty where nothing was.
+  /// Returns the first error in words; empty if there was none.
   const char *(*report)() = nullptr;
 
   bool isEmulated() const { return report; }
 };
 
-/// Opens a driver's library, and takes the functions out of it.
+/// Opens a driver's library, and loads its functions.
 StatusOr<Driver> loadDriver(const std::string &library);
-/// This machine's, which is opened once and stays.
+/// Returns this machine's driver, which is opened once and stays open.
 StatusOr<const Driver *> systemDriver();
 
 /// Success, or "WHAT: words (CUDA_ERROR_... 209)".

@@ -1,6 +1,6 @@
-// The types that the CUDA driver's functions take, declared here so that no
-// toolkit is needed to build: handles, codes and structures as its binary
-// interface has them since CUDA 12.0. A test compares them with cuda.h.
+// The types of the CUDA driver's functions, declared here so that no toolkit is
+// needed to build: handles, codes and structures of its binary interface since
+// CUDA 12.0. A test compares them with cuda.h.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gradus::runtime::cuda {
 
-/// CUresult: those that we tell apart.
+/// CUresult: the values that we distinguish.
 enum class Result : int32_t {
   success = 0,
   invalidValue = 1,
@@ -41,7 +41,7 @@ enum class Result : int32_t {
   unknown = 999
 };
 
-/// CUdevice_attribute, CUjit_option: what we ask for.
+/// CUdevice_attribute, CUjit_option: the values we use.
 enum class DeviceAttribute : int32_t {
   maxThreadsPerBlock = 1,
   maxGridX = 5,
@@ -52,9 +52,9 @@ enum class DeviceAttribute : int32_t {
   capabilityMinor = 76
 };
 enum class JitOption : int32_t { errorLog = 5, errorLogBytes = 6 };
-/// CUmemorytype. `unified`: the driver sees from the address which it is.
+/// CUmemorytype. `unified`: the driver derives the type from the address.
 enum class MemoryType : int32_t { none = 0, host = 1, device = 2, unified = 4 };
-/// CUstreamCaptureMode. Other threads work on while one records.
+/// CUstreamCaptureMode. Other threads may work during a capture.
 enum class CaptureMode : int32_t { threadLocal = 1 };
 
 constexpr unsigned kStreamNonBlocking = 1;
@@ -78,7 +78,7 @@ struct KernelParams {
   unsigned gridX, gridY, gridZ;
   unsigned blockX, blockY, blockZ;
   unsigned sharedBytes;
-  void **arguments; // where each one's value is
+  void **arguments; // addresses of their values
   void **extra;
   void *kernel;
   Context context;

@@ -1,4 +1,4 @@
-// Attention of the emulated card's library, head by head.
+// Attention in the emulated GPU's library, one head at a time.
 
 #include "runtime/attention_mask.h"
 #include "runtime/cuda/emulated_ops.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-/// What forward and backward share, for t queries and s keys.
+/// The scores of attention, forward and backward, for t queries and s keys.
 struct Scores {
   Matrices query, key; // keys [d x s]
   std::optional<Matrices> mask;
@@ -33,11 +33,11 @@ struct Scores {
 
   int64_t queries() const { return query.rows(); }
   int64_t keys() const { return key.columns(); }
-  /// How many keys query i sees.
+  /// The number of keys that query i attends to.
   int64_t seenBy(int64_t i) const {
     return causal ? std::min(i + 1, keys()) : keys();
   }
-  /// scale Q K^T + mask of a head.
+  /// The scores scale Q K^T + mask of a head.
   Numbers of(const CallAddresses &at, size_t head) const {
     Numbers q, k, scores(size_t(queries() * keys()), 0);
     query.read(at.inputs[0], head, q);
@@ -56,8 +56,8 @@ struct Scores {
   }
 };
 
-/// Of the first `seen` scores; the others become zeros. The logarithm of the
-/// sum of their exponentials.
+/// Replaces the first `seen` scores by their softmax, the others by zeros.
+/// Returns the logarithm of the sum of exponentials.
 float softmax(float *scores, int64_t seen, int64_t all) {
   float most = *std::max_element(scores, scores + seen);
   double sum = 0;
@@ -69,7 +69,7 @@ float softmax(float *scores, int64_t seen, int64_t all) {
   return float(double(most) + std::log(sum));
 }
 
-/// c = a b of matrices that lie dense; c = a^T b.
+/// Computes c = a b or, below, c = a^T b for dense matrices.
 Numbers product(int64_t rows, int64_t depth, int64_t columns, const Numbers &a,
                 const Numbers &b) {
   Numbers c(size_t(rows * columns), 0);
@@ -107,7 +107,7 @@ EmulatedOp attentionOp(const artifact::LibraryCommand &command,
 
 namespace {
 
-/// One head, with matrices as the command names them.
+/// Computes the gradients of one head, with matrices named as in the command.
 struct AttentionBackward {
   Scores scores;
   Matrices key, value; // values [e x s]
@@ -121,8 +121,8 @@ struct AttentionBackward {
         gradient(inputs[4]), logsumexp(inputs[5]), toQuery(outputs[0]),
         toKey(outputs[1]), toValue(outputs[2]) {}
 
-  /// From scores and the gradient of their softmax P: P, and the gradient of
-  /// the scores, P (dP - sum of dP P), which is also sum of dO O.
+  /// Computes P, the softmax of the scores, and the gradient of the scores from
+  /// that of P: P (dP - sum of dP P), where the sum equals the sum of dO O.
   void throughSoftmax(Numbers &p, Numbers &change, const Numbers &sums,
                       const Numbers &o, const Numbers &gradients) const {
     int64_t s = scores.keys(), e = result.columns();

@@ -1,5 +1,5 @@
-// Convolutions of the emulated card's library, as products of matrices: for
-// each tap of the window and each row of the result, pixels times channels.
+// Convolutions in the emulated GPU's library as matmuls: for each tap of the
+// window and each row of the result, pixels times channels.
 //
 // Sources and results are packed as [batch, pixels, channels], weights as
 // [group, tap, inputs, outputs].
@@ -21,12 +21,12 @@ using Axes = std::array<int64_t, 3>; // axes that are not there come first
 
 int64_t product(const Axes &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 
-/// Rounded up, for any a.
+/// Divides and rounds up, for any a.
 int64_t dividedUp(int64_t a, int64_t b) {
   return a > 0 ? (a + b - 1) / b : a / b;
 }
 
-/// Pixels of one row of the result that a tap of the window reaches, by number.
+/// The pixels of a row of the result to which a tap of the window contributes.
 struct Run {
   int64_t tap, source, result, count;
 };
@@ -55,7 +55,7 @@ struct Convolution {
   size_t weightsOf(int64_t group, int64_t tap) const {
     return size_t((group * product(window) + tap) * inputs * outputs);
   }
-  /// Between pixels of the source that neighbours in a row of the result read.
+  /// The distance between source pixels for neighbours in a row of the result.
   int64_t step() const { return strides[2] * sourceChannels(); }
 
   template <typename Visit> void forEachRun(Visit visit) const;
@@ -63,7 +63,7 @@ struct Convolution {
 private:
   template <typename Visit>
   void forEachRow(const Axes &tap, int64_t number, Visit visit) const;
-  /// Where a tap of the window lies for the first pixel of the result.
+  /// The source coordinate of a tap for the first pixel of the result.
   int64_t startOf(size_t axis, int64_t tap) const {
     return tap * dilations[axis] - pads[axis];
   }
@@ -99,9 +99,9 @@ Convolution::Convolution(const LibraryCommand &command,
   readAxes(command.pads_begin(), pads);
 }
 
-//===-- which pixels meet -------------------------------------------------===//
+//===-- runs of pixels ---------------------------------------------------===//
 
-/// One tap after the other, so that its weights stay near.
+/// Visits one tap after another, so that its weights stay in the cache.
 template <typename Visit> void Convolution::forEachRun(Visit visit) const {
   int64_t number = 0;
   for (int64_t z = 0; z < window[0]; ++z)
@@ -130,9 +130,9 @@ void Convolution::forEachRow(const Axes &tap, int64_t number,
       }
 }
 
-//===-- tensors as they are packed ----------------------------------------===//
+//===-- packed tensors ---------------------------------------------------===//
 
-/// Channels, the second axis, behind all others.
+/// Moves the channels, the second axis, to the end.
 StridedTensor channelsLast(const StridedTensor &tensor) {
   std::vector<size_t> axes = {0};
   for (size_t i = 2; i < tensor.rank(); ++i)
@@ -141,7 +141,8 @@ StridedTensor channelsLast(const StridedTensor &tensor) {
   return permuted(tensor, axes);
 }
 
-/// [group, tap, inputs, outputs], or the last two exchanged.
+/// Packs weights as [group, tap, inputs, outputs], or with the last two
+/// exchanged.
 StridedTensor packed(const Convolution &facts, StridedTensor weights,
                      bool outputsFirst = false) {
   if (!facts.hasGroups) {
@@ -158,7 +159,7 @@ StridedTensor packed(const Convolution &facts, StridedTensor weights,
 
 } // namespace
 
-//===-- the three products ------------------------------------------------===//
+//===-- the three matmuls ------------------------------------------------===//
 
 EmulatedOp convolutionOp(const LibraryCommand &command, const Tensors &inputs,
                          const Tensors &outputs) {
@@ -211,7 +212,7 @@ EmulatedOp convolutionBackwardDataOp(const LibraryCommand &command,
   };
 }
 
-/// The sum of each channel over all pixels.
+/// Sums each channel over all pixels.
 static Numbers sumsOf(const Numbers &pixels, int64_t channels) {
   std::vector<double> sums(size_t(channels), 0);
   for (size_t i = 0; i < pixels.size(); i += sums.size())

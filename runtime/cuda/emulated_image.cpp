@@ -1,6 +1,7 @@
-// Words of 64 bits: magic, bytes in all, their complement, a hash of what
-// follows; the number of functions, then of each four numbers and its name's
-// bytes; the code's bytes. Names and code are padded to words.
+// An image consists of 64-bit words: magic, total bytes, their complement, a
+// hash of the rest; the number of functions, then for each of them four numbers
+// and the bytes of its name; the bytes of the code. Names and code are padded
+// to words.
 
 #include "runtime/cuda/emulated_image.h"
 

@@ -1,4 +1,4 @@
-// A call is a function of the host that streams call when its turn has come.
+// A call is a host function that streams call in order.
 
 #include "runtime/cuda/emulated_library.h"
 
@@ -28,7 +28,7 @@ public:
   }
 
 private:
-  /// Graphs that recorded it run it as often as they like.
+  /// The data of a call. Captured graphs may run it any number of times.
   struct Begun {
     const EmulatedOp &op;
     CallAddresses addresses;
@@ -46,7 +46,7 @@ private:
   std::vector<std::unique_ptr<Begun>> begun_;
 };
 
-/// What the libraries of cards say to a command before they are asked.
+/// Checks a command like the libraries of real GPUs.
 Status checkCardsTake(const artifact::LibraryCommand &command) {
   switch (command.op()) {
   case artifact::LibraryOp::matmul:
@@ -59,7 +59,7 @@ Status checkCardsTake(const artifact::LibraryCommand &command) {
   case artifact::LibraryOp::attention_backward:
     return cudnn::checkAttention(command);
   default:
-    return Status(); // none has it, as the operations say
+    return Status(); // the operations report it themselves
   }
 }
 

@@ -1,26 +1,26 @@
-// Who serves library commands on the emulated card: plain loops of the host.
+// Serves library commands on the emulated GPU by plain loops on the host.
 #pragma once
 
 #include "runtime/cuda/library_call.h"
 
 namespace gradus::runtime::cuda {
 
-/// What an emulated library is like.
+/// The properties of an emulated library.
 struct EmulatedLibraryOptions {
-  std::string card = ""; // its name, for choices
+  std::string card = ""; // name of its GPU, for choices
   bool isSlow = false;
-  /// It has no algorithm for epilogues with any of these bits, as
-  /// cublasLtEpilogue_t numbers them.
+  /// The epilogue bits, as numbered by cublasLtEpilogue_t, for which it has no
+  /// algorithm.
   uint32_t lackedEpilogues = 0;
 };
 
-/// Takes what cuBLASLt and cuDNN can be asked for, and refuses the rest in
-/// their words, so that a plan which is served here can be described to them.
-/// Computes in f32, and calls need no scratch. The driver is the emulated one,
-/// and outlives the server.
-/// There are two algorithms, "once" and "twice", which computes all a second
-/// time; it takes "twice" by itself where it is slow, so that there is
-/// something to find for those who measure.
+/// Serves the commands that cuBLASLt and cuDNN support, and refuses others in
+/// the same words, so that a plan which works here can be described to them. It
+/// computes in f32, and calls need no scratch. The driver is the emulated one,
+/// and must outlive the server.
+/// There are two algorithms, "once" and "twice", which computes everything a
+/// second time; if `isSlow` the library chooses "twice" itself, so that tuning
+/// has something to find.
 std::unique_ptr<LibraryServer>
 emulatedLibrary(const Driver &driver, EmulatedLibraryOptions options = {});
 

@@ -1,4 +1,4 @@
-// Products of the emulated card's library: one matrix of each batch at a time.
+// Matmul in the emulated GPU's library: one matrix of the batch at a time.
 
 #include "runtime/cuda/emulated_ops.h"
 #include "runtime/cuda/emulated_product.h"
@@ -9,16 +9,16 @@ namespace {
 
 using artifact::Activation;
 
-/// What goes with a product, matrix by matrix.
+/// The epilogue of a matmul, matrix by matrix.
 struct Epilogue {
   Activation activation = Activation::none;
   std::optional<Matrices> added;              // before the activation
-  std::optional<Matrices> slopesAt;           // of gelu_tanh, which multiply
-  std::optional<Matrices> activated;          // keeps what the activation is of
+  std::optional<Matrices> slopesAt;           // inputs of gelu_tanh's gradient
+  std::optional<Matrices> activated;          // keeps the activation's input
   bool sumsRows = false, sumsColumns = false; // of the operands
 };
 
-/// Which of the epilogues a command has, as the schema tells them apart.
+/// Finds the epilogue of a command by the rules of the schema.
 Epilogue epilogueOf(const artifact::LibraryCommand &command,
                     const Tensors &inputs, const Tensors &outputs) {
   const std::vector<int64_t> &dims = outputs[0].dims;
@@ -39,7 +39,7 @@ Epilogue epilogueOf(const artifact::LibraryCommand &command,
   return made;
 }
 
-/// Of each row of a matrix, or of each column.
+/// Sums the rows of a matrix, or its columns.
 Numbers sumsOf(const Numbers &matrix, int64_t columns, bool ofRows) {
   int64_t rows = int64_t(matrix.size()) / columns;
   Numbers sums(size_t(ofRows ? rows : columns), 0);
@@ -52,7 +52,7 @@ Numbers sumsOf(const Numbers &matrix, int64_t columns, bool ofRows) {
 } // namespace
 
 /// Weights may be shared by matrices of the batch, and the bias by all of it.
-/// Operands are summed where there is one matrix.
+/// Operands are summed only if there is one matrix.
 EmulatedOp matmulOp(const artifact::LibraryCommand &command,
                     const Tensors &inputs, const Tensors &outputs) {
   std::vector<int64_t> shared = outputs[0].dims;

@@ -1,4 +1,4 @@
-// Goes along the last axis in one loop, whatever the strides.
+// Visits tensors with any strides, in one loop along the last axis.
 
 #include "runtime/cuda/emulated_numbers.h"
 
@@ -12,7 +12,7 @@ namespace gradus::runtime::cuda {
 
 namespace {
 
-/// Calls `visit` with the place of the first element of each row.
+/// Calls `visit` with the offset of the first element of each row.
 template <typename Visit>
 void forEachRow(const StridedTensor &tensor, size_t axis, int64_t place,
                 Visit &visit) {
@@ -22,7 +22,7 @@ void forEachRow(const StridedTensor &tensor, size_t axis, int64_t place,
     forEachRow(tensor, axis + 1, place + i * tensor.strides[axis], visit);
 }
 
-/// Calls `visit` with each element and the float that it is, or is to become.
+/// Calls `visit` with each element and its float.
 template <typename T, typename Float, typename Visit>
 void forEachElement(const StridedTensor &tensor, T *elements, Float *numbers,
                     Visit visit) {
@@ -42,7 +42,7 @@ float activated(artifact::Activation activation, float x) {
   case Activation::none:
     return x;
   case Activation::relu:
-    return x > 0 || x != x ? x : 0; // not-a-number stays one
+    return x > 0 || x != x ? x : 0; // NaN stays
   case Activation::tanh:
     return std::tanh(x);
   case Activation::gelu_tanh:
@@ -53,12 +53,13 @@ float activated(artifact::Activation activation, float x) {
   case Activation::sigmoid:
     return 1 / (1 + std::exp(-x));
   case Activation::gelu_tanh_gradient:
-    break; // no function of one number
+    break; // not a function of one number
   }
   return x;
 }
 
-/// (1 + t + x (1 - t^2) u') / 2, with t = tanh u, u = c (x + k x^3).
+/// The derivative of gelu_tanh, (1 + t + x (1 - t^2) u') / 2, with t = tanh u,
+/// u = c (x + k x^3).
 float geluTanhSlope(float x) {
   constexpr float c = 0.79788456f, k = 0.044715f; // c = sqrt(2 / pi)
   float t = std::tanh(c * (x + k * x * x * x));
@@ -131,7 +132,7 @@ Matrices::Matrices(const StridedTensor &tensor) : one_(tensor) {
   one_.dims.erase(one_.dims.begin(), one_.dims.begin() + ptrdiff_t(others));
   one_.strides.erase(one_.strides.begin(),
                      one_.strides.begin() + ptrdiff_t(others));
-  // Its first matrix as a row of one.
+  // The tensor of all first rows.
   StridedTensor firsts = tensor;
   firsts.dims.resize(others + 1);
   auto add = [&](int64_t place) { places_.push_back(place); };

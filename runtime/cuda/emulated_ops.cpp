@@ -1,4 +1,4 @@
-// Which operation a command is.
+// Finds the operation of a command.
 
 #include "runtime/cuda/emulated_ops.h"
 
@@ -16,7 +16,7 @@ static Status checkTypes(const Tensors &tensors, const char *what) {
   return Status();
 }
 
-/// The scores of a head are all in memory at once here, and on no card.
+/// Unlike real GPUs this library stores all scores of a head at once.
 static Status checkScores(const Tensors &inputs) {
   constexpr int64_t kMostScores = int64_t{1} << 30;
   int64_t queries = inputs[0].dims[2], keys = inputs[1].dims[2];

@@ -1,5 +1,5 @@
-// The operations of the emulated card's library: plain loops over floats, which
-// owe nothing to any library.
+// The operations of the emulated GPU's library: plain loops over floats that
+// depend on no other library.
 #pragma once
 
 #include "runtime/cuda/emulated_numbers.h"
@@ -9,13 +9,13 @@
 
 namespace gradus::runtime::cuda {
 
-/// Computes outputs from inputs, which are addresses of the host.
+/// Computes outputs from inputs, which are host addresses.
 using EmulatedOp = std::function<void(const CallAddresses &)>;
 
-/// What a verified command asks for.
+/// Returns the operation of a verified command.
 StatusOr<EmulatedOp> emulatedOp(const artifact::LibraryCommand &command);
 
-// Each of them, given the tensors of the command.
+// Create each operation from the tensors of the command.
 EmulatedOp matmulOp(const artifact::LibraryCommand &command,
                     const Tensors &inputs, const Tensors &outputs);
 EmulatedOp convolutionOp(const artifact::LibraryCommand &command,

@@ -1,4 +1,4 @@
-// Tiles of 4 x 8 sums, which fit the registers of any processor.
+// Computes tiles of 4 x 8 sums, which fit into the registers of any processor.
 
 #include "runtime/cuda/emulated_product.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kTall = 4, kWide = 8;
 
-/// One tile of `height` rows; `width` is at most kWide.
+/// Adds one tile of `height` rows; `width` is at most kWide.
 template <int64_t height>
 void addTile(int64_t width, int64_t depth, Factor a, Factor b, Rows c) {
   float sums[height][kWide] = {};

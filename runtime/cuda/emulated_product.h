@@ -1,24 +1,24 @@
-// Products of matrices of floats, of which the emulated card's library is made.
+// Matmul of floats for the emulated GPU's library.
 #pragma once
 
 #include <cstdint>
 
 namespace gradus::runtime::cuda {
 
-/// Element (i, j) lies at i * row + j * column.
+/// A matrix whose element (i, j) is at i * row + j * column.
 struct Factor {
   const float *data = nullptr;
   int64_t row = 0, column = 1;
 };
 
-/// Rows of elements one beside the other.
+/// A matrix with contiguous rows.
 struct Rows {
   float *data = nullptr;
   int64_t row = 0;
 };
 
-/// c[rows x columns] += a[rows x depth] b[depth x columns]; rows of b lie dense
-/// too. Sums along the depth first, and adds that.
+/// c[rows x columns] += a[rows x depth] b[depth x columns]; rows of b are
+/// contiguous. The sum along the depth is computed first, then added.
 void addProduct(int64_t rows, int64_t depth, int64_t columns, Factor a,
                 Factor b, Rows c);
 

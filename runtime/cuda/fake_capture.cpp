@@ -1,4 +1,4 @@
-// What streams of the emulated card record, and graphs as nodes of graphs.
+// Stream capture on the emulated GPU, and graphs as nodes of graphs.
 
 #include "runtime/cuda/fake_state.h"
 
@@ -31,7 +31,7 @@ Result FakeState::checkNotRecording(Stream stream) {
              : Result::success;
 }
 
-/// Behind what was recorded before. What it does it does at each launch.
+/// Appends a captured op, which then runs at each launch.
 Result FakeState::record(FakeCapture &capture, FakeOp op) {
   auto node = std::make_shared<FakeNode>();
   node->isCopy = !op.isCall;
@@ -77,7 +77,8 @@ Result FakeState::captureEnd(Stream stream, Graph *graph) {
 
 //===-- graphs in graphs --------------------------------------------------===//
 
-/// Until somebody declares more, it touches what its nodes say.
+/// Adds a graph as a node; it accesses what its nodes do until more is
+/// declared.
 Result FakeState::graphAddChild(GraphNode *added, Graph graph,
                                 const GraphNode *after, size_t count,
                                 Graph child) {
@@ -99,7 +100,7 @@ Result FakeState::graphAddChild(GraphNode *added, Graph graph,
   return addNode(added, graph, after, count, std::move(node));
 }
 
-/// Whether what its nodes say is among what it declares.
+/// Checks that the accesses of the nodes are among the declared ones.
 Result FakeState::checkChild(const FakeNode &node) {
   auto isDeclared = [&](const Access &access) {
     return std::any_of(node.op.accesses.begin(), node.op.accesses.end(),
@@ -119,7 +120,7 @@ Result FakeState::checkChild(const FakeNode &node) {
   return Result::success;
 }
 
-/// A call works with the card's memory as what is declared says.
+/// Runs the nodes; calls may access memory as declared.
 Result FakeState::runChild(const FakeNode &node) {
   note(node.op);
   if (node.declared)

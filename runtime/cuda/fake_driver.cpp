@@ -1,4 +1,4 @@
-// Takes the calls: each goes to a method of the one emulated card there is.
+// Forwards each driver call to a method of the only emulated GPU.
 
 #include "runtime/cuda/fake_state.h"
 
@@ -13,7 +13,7 @@ FakeState *current = nullptr;
 
 using Needs = FakeState::Needs;
 
-/// The function that stands in the table for a method.
+/// The function in the driver's table for a method.
 template <auto method, Needs needs, const char *symbol> struct Call;
 template <typename... Arguments, Result (FakeState::*method)(Arguments...),
           Needs needs, const char *symbol>
@@ -35,7 +35,7 @@ struct Call<method, needs, symbol> {
 #include "runtime/cuda/driver.def"
 constexpr char declareSymbol[] = "declareAccesses", discardSymbol[] = "discard";
 
-/// Valid until this thread asks again.
+/// Returns words that are valid until this thread's next call.
 const char *reportOfCurrent() {
   static thread_local std::string words;
   std::lock_guard lock(current->mutex());
@@ -76,7 +76,7 @@ const std::vector<std::string> &FakeDriver::log() const {
   return state_->log();
 }
 
-//===-- what went wrong ---------------------------------------------------===//
+//===-- faults -----------------------------------------------------------===//
 
 Result FakeState::enter(Needs needs, const char *function) {
   function_ = function;
@@ -181,7 +181,7 @@ Result FakeState::errorString(Result result, const char **text) {
   return errorName(result, text);
 }
 
-//===-- the card ----------------------------------------------------------===//
+//===-- the device -------------------------------------------------------===//
 
 Result FakeState::deviceCount(int *count) {
   *count = options_.devices;

@@ -1,11 +1,12 @@
-// The emulated card: the driver's table of functions, served in this process.
+// The emulated GPU: the driver's table of functions, implemented in this
+// process.
 //
-// It checks what a card lets pass or answers with a crash: bytes outside of
-// allocations, memory used after it was freed or before it was written, two
-// commands that touch the same bytes and that no edge, stream or event orders,
-// handles that are gone, pinned memory changed under an upload. Work runs in a
-// random order within what is allowed, on what runtime/emulated/ makes of the
-// kernels. Faults come as the codes a card gives, with words in `report`.
+// It detects what a real GPU ignores or answers with a crash: accesses outside
+// of allocations, memory used after it was freed or before it was written,
+// unordered commands that access the same bytes, invalid handles, pinned memory
+// changed during an upload. Work runs in a random order within the rules, on
+// code that runtime/emulated/ executes. Faults have the codes of a real GPU,
+// and `report` gives the words.
 #pragma once
 
 #include "runtime/cuda/driver.h"
@@ -19,43 +20,44 @@ namespace gradus::runtime::cuda {
 class FakeState;
 
 struct FakeOptions {
-  unsigned seed = 0; // of all orders
+  unsigned seed = 0; // of the order of work
   size_t memoryBytes = size_t(1) << 30;
   int devices = 1;
-  bool logs = false; // names of what runs are kept
-  /// The library by itself takes an algorithm that is not the fastest.
+  bool logs = false; // keeps the names of what runs
+  /// Whether the library's own choice of algorithm is not the fastest.
   bool slowLibrary = false;
-  /// Bits of epilogues that the library has no algorithm for
+  /// The epilogue bits for which the library has no algorithm
   /// (EmulatedLibraryOptions).
   uint32_t lackedEpilogues = 0;
-  /// Events tell operations that kernels have executed in place of
-  /// nanoseconds.
+  /// Whether events give the number of operations that kernels executed instead
+  /// of nanoseconds.
   bool countsOperations = false;
-  /// Nanoseconds that a test counts, from 1 on, in place of the time; null:
-  /// the time.
+  /// The test's nanoseconds, starting from 1, to use as the clock; null: the
+  /// real time.
   const int64_t *clock = nullptr;
 
-  // Faults on purpose; -1: never.
-  int64_t outOfMemoryAt = -1; // the n-th allocation on the card, from 0
+  // Injected faults; -1: never.
+  int64_t outOfMemoryAt = -1; // the n-th allocation on the GPU, from 0
   int64_t lostAt = -1;        // the n-th launch, from 0
   Result lostAs = Result::launchFailed;
 };
 
-/// One at a time in a process; what was made with it is given back before.
+/// The driver; only one per process at a time. All its resources must be
+/// released before it is destroyed.
 class FakeDriver {
 public:
   explicit FakeDriver(const FakeOptions &options = {});
   ~FakeDriver();
 
   const Driver &driver() const { return driver_; }
-  /// The n-th call from now on, from 0, does nothing and fails once, if it is
-  /// one that may fail at all; never where n is below 0.
+  /// Lets the n-th call from now on, counted from 0, fail once without effect,
+  /// if it is one that may fail; never if n is negative.
   void failAfter(int64_t calls);
-  /// The first thing that was wrong; empty: nothing.
+  /// The first fault; empty: none.
   std::string report() const;
-  /// What is not given back: "1 event, 2 allocations"; empty: nothing.
+  /// The unreleased resources: "1 event, 2 allocations"; empty: none.
   std::string leaks() const;
-  /// Names of all that has run, in that order; with `logs` alone.
+  /// The names of all that has run, in order; only with `logs`.
   const std::vector<std::string> &log() const;
 
 private:

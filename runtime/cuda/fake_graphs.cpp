@@ -1,4 +1,4 @@
-// Code and graphs of the emulated card; what streams record: fake_capture.cpp.
+// Modules and graphs of the emulated GPU; for capture see fake_capture.cpp.
 
 #include "runtime/cuda/fake_state.h"
 
@@ -10,7 +10,7 @@ namespace gradus::runtime::cuda {
 
 //===-- code --------------------------------------------------------------===//
 
-/// A cubin or PTX is for another machine than this one.
+/// Loads an image; a cubin or PTX is for other devices.
 Result FakeState::moduleLoad(Module *module, const void *image, unsigned,
                              JitOption *, void **) {
   if (std::memcmp(image,
@@ -54,7 +54,8 @@ Result FakeState::moduleFunction(Function *function, Module module,
   return Result::notFound;
 }
 
-/// Of threads alone: registers and shared memory are not emulated.
+/// Limits resident blocks by threads alone: registers and shared memory are not
+/// emulated.
 constexpr int kThreadsOfMultiprocessor = 2048;
 Result FakeState::residentBlocks(int *blocks, Function function, int threads,
                                  size_t) {
@@ -103,7 +104,7 @@ Result FakeState::addNode(GraphNode *added, Graph graph, const GraphNode *after,
   return Result::success;
 }
 
-/// Tells the number of nodes, but not which they are.
+/// Returns the number of nodes, but not the nodes.
 Result FakeState::graphNodes(Graph graph, GraphNode *nodes, size_t *count) {
   auto found = graphs_.find(graph);
   if (!found)
@@ -204,7 +205,7 @@ Result FakeState::declareAccesses(GraphNode node, const char *name,
     return refuse(Result::invalidHandle, "there is no such node");
   if (found->isCopy)
     return refuse(Result::invalidValue, "a copy says itself what it touches");
-  if (found->recorded) // It reads and writes nothing.
+  if (found->recorded) // it accesses no memory
     return Result::success;
   found->op.accesses.assign(accesses, accesses + count);
   found->declared = true;
@@ -256,7 +257,7 @@ Result FakeState::execDestroy(GraphExec exec) {
   auto found = execs_.find(exec);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such executable graph");
-  execs_.remove(exec); // What it began runs on.
+  execs_.remove(exec); // work that it started continues
   return Result::success;
 }
 
@@ -286,7 +287,8 @@ Result FakeState::runKernelNode(const FakeNode &node) {
                      : fault(Result::illegalAddress, status.message());
 }
 
-/// An executable graph runs once at a time; its nodes begin behind `start`.
+/// Launches a graph. Launches of one executable graph do not overlap; its nodes
+/// start after `start`.
 Result FakeState::graphLaunch(GraphExec exec, Stream stream) {
   auto found = execs_.find(exec);
   auto on = streams_.find(stream);
@@ -314,7 +316,7 @@ Result FakeState::graphLaunch(GraphExec exec, Stream stream) {
   return add(found->last);
 }
 
-/// The op behind all of the nodes.
+/// Starts the nodes; returns the op after all of them.
 FakeOpRef FakeState::beginNodes(const FakeExec &exec, const FakeOpRef &start,
                                 std::vector<FakeOpRef> &ops) {
   auto end = std::make_shared<FakeOp>();

@@ -1,5 +1,5 @@
-// The emulated GPU checks elements and races; here each access is checked once
-// more, against what the launch declared and what memory holds.
+// The emulated GPU checks elements and races; this file also checks each access
+// against the accesses that the launch declared and the contents of memory.
 
 #include "runtime/cuda/fake_kernel.h"
 
@@ -12,11 +12,11 @@ namespace gradus::runtime::cuda {
 
 namespace {
 
-/// Bytes that a kernel said it reads, or writes.
+/// Bytes that a kernel declared to read or to write.
 struct Part {
   Access access;
-  uint8_t *held;              // which of them hold something
-  std::vector<uint8_t> wrote; // which of them this launch has written
+  uint8_t *held;              // for each byte whether it was written before
+  std::vector<uint8_t> wrote; // for each byte whether this launch wrote it
 
   bool has(DevicePointer start, uint64_t bytes) const {
     return start >= access.start && start + bytes <= access.end();
@@ -27,7 +27,7 @@ bool allSet(const uint8_t *flags, uint64_t count) {
   return std::memchr(flags, 0, count) == nullptr;
 }
 
-/// What a kernel touches, checked access by access.
+/// Checks each access of a kernel.
 class Watch {
 public:
   Watch(std::span<const Access> accesses, FakeMemory &memory)
@@ -50,7 +50,7 @@ public:
     return "";
   }
 
-  /// What it wrote itself it may read as well.
+  /// Checks a read. A kernel may also read what it wrote itself.
   std::string read(DevicePointer start, uint64_t bytes) {
     if (const Part *part = find(reads_, start, bytes))
       return allSet(part->held + (start - part->access.start), bytes)
@@ -66,7 +66,7 @@ public:
   }
 
 private:
-  /// Most accesses go where the last went.
+  /// Finds the part of an access; most are in the same part as the one before.
   static Part *find(std::vector<Part> &parts, DevicePointer start,
                     uint64_t bytes) {
     for (Part &part : parts)
@@ -84,7 +84,7 @@ private:
     });
   }
 
-  /// Whether several of what it reads hold it together.
+  /// Whether the declared reads together cover a range.
   bool covers(DevicePointer start, DevicePointer end) const {
     while (start < end) {
       DevicePointer reached = start;
@@ -102,8 +102,8 @@ private:
   std::vector<Part> reads_, writes_;
 };
 
-/// What overlaps is one range. Threads' accesses to what nobody writes need not
-/// be kept track of, where all of it holds something.
+/// Adds accesses, merging overlapping ones. Races need not be tracked in memory
+/// that is fully written and only read.
 void addRanges(std::vector<Access> accesses, const FakeMemory &memory,
                emulated::Memory &ranges) {
   std::sort(accesses.begin(), accesses.end(),

@@ -1,5 +1,5 @@
-// Runs a kernel of the emulated card, and holds it to what it said it would
-// touch and to what was written before.
+// Runs a kernel of the emulated GPU, and checks it against its declared
+// accesses and the memory that was written before.
 #pragma once
 
 #include "runtime/cuda/fake_memory.h"
@@ -9,12 +9,13 @@ namespace gradus::runtime::cuda {
 
 struct FakeLaunch {
   emulated::Launch launch;
-  /// What it may touch; without `declared`, all that is allocated on the card.
+  /// The allowed accesses; without `declared`, all allocations of the GPU.
   std::vector<Access> accesses;
   bool declared = false;
 };
 
-/// Adds to `operations` what its threads have executed (emulated/abi.h).
+/// Runs a kernel; adds the operations that its threads executed to `operations`
+/// (emulated/abi.h).
 Status runKernel(const FakeLaunch &kernel, FakeMemory &memory,
                  int64_t &operations);
 

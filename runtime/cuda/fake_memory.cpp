@@ -1,4 +1,4 @@
-// Addresses of the card are addresses of the host, which nothing else uses.
+// GPU addresses are host addresses that nothing else uses.
 
 #include "runtime/cuda/fake_memory.h"
 
@@ -17,7 +17,7 @@ size_t pageSize() {
   return size;
 }
 
-/// With a page before and behind that stay closed.
+/// The bytes of whole pages, with a guard page before and after.
 size_t pagesFor(size_t bytes) {
   return (bytes + pageSize() - 1) / pageSize() * pageSize() + 2 * pageSize();
 }
@@ -72,7 +72,7 @@ bool FakeMemory::free(DevicePointer start, bool pinned) {
   return true;
 }
 
-/// The last that starts at or before an address.
+/// The last allocation that starts at or before an address.
 const FakeMemory::Entry *FakeMemory::find(DevicePointer address) const {
   auto after = allocations_.upper_bound(address);
   return after == allocations_.begin() ? nullptr : &*std::prev(after);

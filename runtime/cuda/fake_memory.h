@@ -1,5 +1,5 @@
-// The memory of the emulated card, and pinned memory: what is allocated, what
-// was, and which bytes of it hold something.
+// The memory of the emulated GPU, and pinned memory: current and freed
+// allocations, and which bytes were written.
 #pragma once
 
 #include "runtime/cuda/driver.h"
@@ -14,7 +14,7 @@ struct FakeAllocation {
   size_t bytes = 0;
   bool pinned = false;
   bool freed = false;
-  std::vector<uint8_t> written; // one a byte
+  std::vector<uint8_t> written; // one per byte
 
   /// "the allocation of 64 bytes"
   std::string name() const;
@@ -26,15 +26,15 @@ public:
   FakeMemory(const FakeMemory &) = delete;
   ~FakeMemory();
 
-  /// Between pages that cannot be touched, full of NaNs; 0 if the system has
-  /// none.
+  /// Allocates memory between guard pages, filled with NaNs; 0 if the system
+  /// has none.
   DevicePointer allocate(size_t bytes, bool pinned);
-  /// From now on it cannot be touched, and its addresses are not used again.
+  /// Frees memory: it becomes inaccessible, and its addresses are not reused.
   /// False if there is no such allocation.
   bool free(DevicePointer start, bool pinned);
 
-  /// What is wrong with using these bytes, or nothing: "lies in the allocation
-  /// of 64 bytes that was freed".
+  /// Describes the error of accessing these bytes, or returns nothing: "lies in
+  /// the allocation of 64 bytes that was freed".
   std::string outside(DevicePointer start, uint64_t bytes) const;
   bool isPinned(DevicePointer start) const;
 
@@ -42,11 +42,11 @@ public:
   void forget(DevicePointer start, uint64_t bytes);
   /// Whether all of these bytes were written, and not forgotten since.
   bool isWritten(DevicePointer start, uint64_t bytes) const;
-  /// One for each byte from there to the end of its allocation: whether it is
-  /// written.
+  /// The flags of the bytes from `start` to the end of its allocation: whether
+  /// each was written.
   uint8_t *flags(DevicePointer start);
 
-  /// Bytes of the card, and what is not given back.
+  /// The allocated bytes of the GPU, and the list of allocations.
   size_t used() const { return used_; }
   std::map<DevicePointer, FakeAllocation> &allocations() {
     return allocations_;

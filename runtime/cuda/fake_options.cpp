@@ -1,4 +1,4 @@
-// One word an option, KEY=NUMBER.
+// Options are words of the form KEY=NUMBER.
 
 #include "runtime/cuda/fake_options.h"
 

@@ -1,4 +1,4 @@
-// The options of the emulated card as a user writes them.
+// Parses the options of the emulated GPU as users write them.
 #pragma once
 
 #include "runtime/cuda/fake_driver.h"
@@ -7,7 +7,8 @@
 
 namespace gradus::runtime::cuda {
 
-/// "memory=65536 lost-at=3": the card's bytes, and which launch loses it.
+/// "memory=65536 lost-at=3": the bytes of the GPU, and the launch that loses
+/// it.
 StatusOr<FakeOptions> readFakeOptions(std::string_view text);
 
 } // namespace gradus::runtime::cuda

@@ -1,7 +1,7 @@
-// What the emulated card holds, and its functions: one method for each line of
-// driver.def. fake_driver.cpp starts it and takes calls, fake_transfers.cpp has
-// memory, streams and events, fake_graphs.cpp code and graphs, fake_capture.cpp
-// what streams record.
+// The state of the emulated GPU, and one method for each line of driver.def.
+// fake_driver.cpp initialises it and forwards calls; fake_transfers.cpp has
+// memory, streams and events; fake_graphs.cpp has modules and graphs;
+// fake_capture.cpp has stream capture.
 #pragma once
 
 #include "runtime/cuda/emulated_image.h"
@@ -19,12 +19,12 @@
 
 namespace gradus::runtime::cuda {
 
-/// What a stream records in place of doing it.
+/// The capture of a stream.
 struct FakeCapture {
   Graph graph = nullptr;
   GraphNode last = nullptr;
   std::thread::id thread;
-  bool broken = false; // by something that no graph can hold
+  bool broken = false; // by work that no graph can hold
 };
 
 struct FakeStream {
@@ -49,14 +49,14 @@ struct FakeFunction {
 };
 
 struct FakeNode {
-  FakeOp op; // as it is begun each time
+  FakeOp op; // copied for each launch
   std::vector<uint32_t> after;
-  std::shared_ptr<FakeEvent> recorded; // of a record
+  std::shared_ptr<FakeEvent> recorded; // of a record node
   std::shared_ptr<FakeLaunch> kernel;
   Function function = nullptr; // of a kernel
   bool isCopy = false;
   bool declared = false;                        // its accesses, by the caller
-  std::vector<std::shared_ptr<FakeNode>> child; // run one after the other
+  std::vector<std::shared_ptr<FakeNode>> child; // run one after another
 };
 
 struct FakeGraph {
@@ -69,7 +69,7 @@ struct FakeExec {
   FakeOpRef last;
 };
 
-/// Objects by handles that are never used twice.
+/// Objects by handles, which are never reused.
 template <typename Handle, typename Object> class FakeHandles {
 public:
   explicit FakeHandles(uintptr_t kind) : next_(kind << 32) {}
@@ -78,12 +78,12 @@ public:
     live_[++next_] = std::move(object);
     return std::bit_cast<Handle>(next_);
   }
-  /// Null where it is gone or of another kind.
+  /// Returns null for an invalid handle.
   std::shared_ptr<Object> find(Handle handle) const {
     auto found = live_.find(reinterpret_cast<uintptr_t>(handle));
     return found == live_.end() ? nullptr : found->second;
   }
-  /// Any that it is true of, or null.
+  /// Returns any object for which the predicate holds, or null.
   template <typename Predicate>
   std::shared_ptr<Object> findIf(Predicate predicate) const {
     for (const auto &[handle, object] : live_)
@@ -118,24 +118,25 @@ public:
   Result discard(DevicePointer start, size_t bytes, Stream stream);
 
   enum class Needs { nothing, init, context, idle, release, freeing };
-  /// Before each call, of `function`: an error that it gives without its body.
+  /// Runs before each call of `function`: returns an error that prevents the
+  /// call.
   Result enter(Needs needs, const char *function);
   bool isLost() const { return lost_ != Result::success; }
   void failAfter(int64_t calls) { failAfter_ = calls; }
   std::mutex &mutex() { return mutex_; }
 
-  /// The first thing that was wrong, and what the last call was refused for.
+  /// The first fault, and the reason for the last refused call.
   const std::string &firstFault() const { return fault_; }
   const std::string &lastFault() const { return last_; }
   std::string leaks() const;
   const std::vector<std::string> &log() const { return log_; }
 
 private:
-  //===-- what went wrong -------------------------------------------------===//
+  //===-- faults ---------------------------------------------------------===//
 
-  /// Notes words, and gives the code back.
+  /// Records a fault and returns its code.
   Result fault(Result result, const std::string &words);
-  /// The same, in words of the call at hand.
+  /// Records a fault in words that name the current call.
   template <typename... Words>
   Result refuse(Result result, const Words &...words) {
     return fault(result, inWords(function_, ": ", words...));
@@ -144,17 +145,17 @@ private:
     if (options_.logs)
       log_.push_back(op.name);
   }
-  /// From now on each call fails with this.
+  /// Makes every call from now on fail with this code.
   Result lose(Result result);
 
   //===-- work ------------------------------------------------------------===//
 
-  /// Puts an op behind a stream.
+  /// Appends an op to a stream.
   Result begin(Stream stream, FakeOp op);
   FakeOpRef behind(const std::shared_ptr<FakeStream> &stream, FakeOp op);
   Result add(const FakeOpRef &op);
   Result finish(const FakeOpRef &op);
-  /// Whether the bytes are there, and hold something where they are read.
+  /// Checks that the bytes are allocated, and written if they are read.
   Result checkBytes(const FakeOp &op, bool readsAll);
   Result transfer(void *to, const void *from, size_t bytes, FakeOp op,
                   Stream stream);
@@ -165,10 +166,10 @@ private:
 
   //===-- recording -------------------------------------------------------===//
 
-  /// Whether this thread records no stream.
+  /// Checks that this thread captures no stream.
   Result checkIdle();
-  /// Whether a stream does what it is told, and does not record it. Where it
-  /// does, the emulated card has no node for it.
+  /// Checks that a stream does not capture, for work that captured graphs of
+  /// the emulated GPU do not support.
   Result checkNotRecording(Stream stream);
   Result refuseInCapture(FakeCapture &capture, const std::string &words);
   Result record(FakeCapture &capture, FakeOp op);
@@ -195,7 +196,7 @@ private:
   std::string fault_, last_;
   Result lost_ = Result::success;
   bool started_ = false;
-  int contexts_ = 0; // how often it is retained
+  int contexts_ = 0; // number of retains
   std::set<std::thread::id> current_;
   int64_t allocated_ = 0, launched_ = 0, failAfter_ = -1;
 

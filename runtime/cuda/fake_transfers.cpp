@@ -1,4 +1,4 @@
-// Memory, copies, streams and events of the emulated card.
+// Memory, copies, streams and events of the emulated GPU.
 
 #include "runtime/cuda/fake_state.h"
 
@@ -144,8 +144,8 @@ Result FakeState::runFill(const FakeOp &op, DevicePointer to, uint8_t value,
   return Result::success;
 }
 
-/// From pinned memory the card reads when the copy runs, and nobody may change
-/// it until then; what other memory holds is taken now.
+/// Copies to the device. Pinned memory is read when the copy runs, and must not
+/// change until then; other memory is copied now.
 Result FakeState::copyToDevice(DevicePointer to, const void *from, size_t bytes,
                                Stream stream) {
   if (Result result = checkNotRecording(stream); result != Result::success)
@@ -179,7 +179,8 @@ Result FakeState::copyToDevice(DevicePointer to, const void *from, size_t bytes,
   return begin(stream, std::move(op));
 }
 
-/// Until it is done, pinned memory holds NaNs; other memory is waited for.
+/// Copies to the host. Pinned memory holds NaNs until the copy is done; for
+/// other memory the call waits.
 Result FakeState::copyToHost(void *to, DevicePointer from, size_t bytes,
                              Stream stream) {
   if (Result result = checkNotRecording(stream); result != Result::success)

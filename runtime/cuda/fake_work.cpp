@@ -1,4 +1,4 @@
-// The order is a graph: of all ops, whatever stream they are on.
+// The order is one graph over the ops of all streams.
 
 #include "runtime/cuda/fake_work.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using Ops = std::unordered_set<const FakeOp *>;
 
-/// An op and all that come before it.
+/// An op and all ops before it.
 Ops withAncestors(const FakeOpRef &op) {
   Ops found{op.get()};
   std::vector<const FakeOp *> open{op.get()};
@@ -26,7 +26,8 @@ Ops withAncestors(const FakeOpRef &op) {
   return found;
 }
 
-/// "A writes 16 bytes that B reads, and nothing orders the two", or nothing.
+/// Describes a race, "A writes 16 bytes that B reads, and nothing orders the
+/// two", or returns nothing.
 std::string conflictOf(const FakeOp &a, const FakeOp &b) {
   for (const Access &mine : a.accesses)
     for (const Access &other : b.accesses)
@@ -58,7 +59,7 @@ int64_t FakeWork::now() const {
 }
 
 std::string FakeWork::add(const FakeOpRef &op) {
-  Ops before; // with itself; empty until somebody asks
+  Ops before; // including itself; computed on demand
   std::string wrong;
   for (const FakeOpRef &other : begun_) {
     if (op->launch && op->launch == other->launch)

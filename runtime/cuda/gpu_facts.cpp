@@ -1,4 +1,4 @@
-// Asks the driver about each card by its number, without a context on it.
+// Asks the driver about each GPU without creating a context.
 
 #include "runtime/cuda/gpu_facts.h"
 
@@ -41,7 +41,7 @@ Status addCards(const Driver &driver, std::vector<CardFacts> &cards) {
   return Status();
 }
 
-/// "9.19.0, /usr/lib/libcudnn.so.9"
+/// The version and file of a library: "9.19.0, /usr/lib/libcudnn.so.9".
 template <typename Library>
 std::string factsOf(const StatusOr<Library> &library) {
   if (!library.ok())

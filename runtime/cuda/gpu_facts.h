@@ -1,5 +1,5 @@
-// What `gradus doctor` tells of GPUs: the driver, its cards, the vendor's
-// libraries.
+// The facts about GPUs that `gradus doctor` shows: the driver, its GPUs, the
+// vendor's libraries.
 #pragma once
 
 #include "runtime/cuda/driver.h"
@@ -7,11 +7,12 @@
 
 namespace gradus::runtime::cuda {
 
-/// Version and cards, or why there are none. Opens no card.
+/// Adds the driver's version and GPUs, or the reason why there are none. Opens
+/// no GPU.
 void addDriverFacts(const Driver &driver, GpuFacts &facts);
 
-/// Version and file of each library that plans may call, or why it cannot be
-/// had.
+/// Adds the version and file of each library that plans may call, or the reason
+/// why it cannot be used.
 void addLibraryFacts(GpuFacts &facts);
 
 } // namespace gradus::runtime::cuda

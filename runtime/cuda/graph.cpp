@@ -1,4 +1,4 @@
-// One driver call a node; what they share is in `Builder`.
+// Each node needs one driver call; `Builder` has the common parts.
 
 #include "runtime/cuda/graph.h"
 
@@ -32,7 +32,7 @@ public:
     return check(driver_, result, "adding " + node.name + " to a graph");
   }
 
-  /// The number of nodes, including those of recorded calls.
+  /// The number of nodes, including those of captured calls.
   size_t executed() const { return executed_; }
 
 private:
@@ -58,7 +58,7 @@ private:
     params.fromType = params.toType = MemoryType::unified;
     params.fromDevice = work.from;
     params.toDevice = work.to;
-    // One line; pitches, which may not pass 2 GiB, are not asked for.
+    // A 1-D copy: a pitch would be limited to 2 GiB.
     params.width = work.bytes;
     params.height = params.depth = 1;
     return driver_.graphAddCopy(added, graph_, after_.data(), after_.size(),
@@ -81,7 +81,7 @@ private:
                                   work.event);
   }
 
-  /// Records the work of a node as a graph of its own; counts its nodes.
+  /// Captures the work of a node as a graph; counts its nodes.
   Status record(const CaptureNode &work, size_t &nodes) {
     if (!stream_) {
       GRADUS_ASSIGN(stream_, card_.createStream());
@@ -105,8 +105,8 @@ private:
   const Driver &driver_;
   Graph graph_;
   std::vector<GraphNode> nodes_, after_;
-  Owned<Stream> stream_;  // records
-  Owned<Graph> recorded_; // last
+  Owned<Stream> stream_;  // for captures
+  Owned<Graph> recorded_; // the last captured graph
   size_t executed_ = 0;
 };
 

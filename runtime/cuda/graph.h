@@ -1,8 +1,8 @@
 // The commands of a step as one CUDA graph, which one call launches.
 //
-// A node says what it does and which bytes it touches. Nodes are given in an
-// order that is right when they run one after another; edges come from that
-// order, either all of it or only where bytes are shared (node_order.h).
+// A node says what it does and which bytes it accesses. Nodes are given in an
+// order in which they may run one after another; edges follow from it, either
+// for all neighbours or only for conflicting accesses (node_order.h).
 #pragma once
 
 #include "runtime/cuda/card.h"
@@ -13,16 +13,16 @@
 
 namespace gradus::runtime::cuda {
 
-/// Of one dimension. Arguments are addresses and 64-bit integers, which is all
-/// that our kernels take.
+/// A 1-D launch of a kernel. Arguments are addresses and 64-bit integers, the
+/// only ones of our kernels.
 struct KernelNode {
   Function function = nullptr;
   uint32_t blocks = 1, threads = 1;
-  uint32_t sharedBytes = 0; // beyond what the kernel has by itself
+  uint32_t sharedBytes = 0; // in addition to the kernel's static memory
   std::vector<uint64_t> arguments;
 };
 
-/// Between addresses of the card or of pinned memory.
+/// A copy between addresses of the GPU or of pinned memory.
 struct CopyNode {
   DevicePointer from = 0, to = 0;
   uint64_t bytes = 0;
@@ -34,15 +34,15 @@ struct FillNode {
   uint8_t value = 0;
 };
 
-/// What somebody begins on a stream that records it: a library's call. It
-/// becomes a graph within the graph, and is begun anew for each.
+/// Work that is enqueued on a capturing stream: a library call. It becomes a
+/// child graph, captured anew for each graph.
 struct CaptureNode {
   std::function<Status(Stream)> begin;
-  /// Called when the stream records no more, before it goes; may be empty.
+  /// Called after the capture, before the stream is destroyed; may be empty.
   std::function<void()> end = {};
 };
 
-/// Other streams wait for the event.
+/// Records an event for other streams to wait for.
 struct RecordNode {
   Event event = nullptr;
 };
@@ -50,8 +50,8 @@ struct RecordNode {
 struct Node {
   std::string name; // for errors
   std::variant<KernelNode, CopyNode, FillNode, CaptureNode, RecordNode> work;
-  /// Of kernels and what is recorded, all that they touch; of a record, what it
-  /// waits for as if it wrote it. Copies and fills say it themselves.
+  /// All bytes that kernels and captured work access; for an event record, the
+  /// bytes to wait for, as if it wrote them. Copies and fills imply theirs.
   std::vector<Access> accesses;
 };
 
@@ -59,21 +59,22 @@ enum class Order { chain, bytes };
 
 class StepGraph {
 public:
-  /// Ready to be launched. What nodes point to outlives the graph.
+  /// Builds a graph that is ready to launch. Memory that nodes refer to must
+  /// outlive it.
   static StatusOr<StepGraph> build(const Card &card,
                                    std::span<const Node> nodes, Order order);
-  /// The same with edges of the caller's.
+  /// Builds a graph with the caller's edges.
   static StatusOr<StepGraph>
   build(const Card &card, std::span<const Node> nodes, const Edges &edges);
 
-  /// Has the card keep what it needs, so that the first launch is as fast as
-  /// the others.
+  /// Uploads the graph to the GPU, so that the first launch is as fast as later
+  /// ones.
   Status upload(Stream stream) const;
-  /// Begins to run it behind what the stream has to do. What a kernel does
-  /// wrong shows when somebody waits.
+  /// Launches the graph after the stream's earlier work. Faults of kernels are
+  /// reported when the host waits.
   Status launch(Stream stream) const;
 
-  /// The number of nodes that a launch executes, including those of recorded
+  /// The number of nodes that a launch executes, including those of captured
   /// calls.
   size_t nodes() const { return nodes_; }
   size_t edges() const { return edges_; }
@@ -86,7 +87,7 @@ private:
   size_t nodes_ = 0, edges_ = 0;
 };
 
-/// All bytes that a node touches.
+/// All accesses of a node.
 std::vector<Access> accessesOf(const Node &node);
 
 } // namespace gradus::runtime::cuda

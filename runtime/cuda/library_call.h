@@ -1,5 +1,5 @@
-// Library commands of a plan, as somebody serves them: the vendor's libraries
-// on a card, plain loops on the emulated one.
+// An interface to serve the library commands of a plan: by the vendor's
+// libraries on a real GPU, by plain loops on the emulated one.
 #pragma once
 
 #include "runtime/artifact.h"
@@ -12,79 +12,78 @@
 
 namespace gradus::runtime::cuda {
 
-/// Where the tensors of a call lie, and memory for it alone.
+/// The addresses of the tensors of a call, and of its scratch.
 struct CallAddresses {
   std::vector<DevicePointer> inputs, outputs;
   DevicePointer scratch = 0;
 };
 
-/// What a command asks for, made ready for one card. Commands that differ in
-/// their buffers alone may share it.
+/// A command prepared for one GPU. Commands that differ only in buffers may
+/// share it.
 class LibraryCall {
 public:
   virtual ~LibraryCall() = default;
-  /// Bytes of scratch that it takes.
+  /// The bytes of scratch that it needs.
   virtual uint64_t scratchBytes() const { return 0; }
-  /// How it computes, where there was a choice, as artifact::LibraryChoice has
-  /// it.
+  /// The algorithm, if there was a choice, as in artifact::LibraryChoice.
   virtual std::string algorithm() const { return ""; }
-  /// Whether that was measured to be best, and not the library's own choice.
+  /// Whether the algorithm was measured to be best, not the library's own
+  /// choice.
   bool isMeasured() const { return isMeasured_; }
   void noteMeasured() { isMeasured_ = true; }
-  /// Begins the call on a stream, which may be recording a graph: nothing is
-  /// allocated, loaded or waited for. Each time may have other addresses.
+  /// Enqueues the call on a stream, which may be capturing: nothing is
+  /// allocated, loaded or waited for. Addresses may differ each time.
   virtual Status enqueue(Stream stream, const CallAddresses &addresses) = 0;
-  /// Forgets the stream, which may go from there on. It records nothing now.
+  /// Releases the stream, which may then be destroyed; it no longer captures.
   virtual void leaveStream() {}
 
 private:
   bool isMeasured_ = false;
 };
 
-/// How a command may be computed, the first as its library would have it.
+/// The algorithms for a command; the library's own choice comes first.
 struct Algorithms {
-  std::string library; // "cublaslt 130100", which they are of
+  std::string library; // library and version: "cublaslt 130100"
   std::vector<std::string> texts;
 };
 
 class LibraryServer {
 public:
   virtual ~LibraryServer() = default;
-  /// Makes a verified command ready, if it can with no more than so many bytes
-  /// of scratch, else with as few as it can. The command outlives the call.
+  /// Prepares a verified command with at most `scratchBytes` of scratch if
+  /// possible, else with as few as possible. The command must outlive the call.
   virtual StatusOr<std::unique_ptr<LibraryCall>>
   prepare(const artifact::LibraryCommand &command, uint64_t scratchBytes) = 0;
-  /// The same, by one algorithm, and an error where it does not serve.
+  /// Prepares a command with a given algorithm; fails if that does not work.
   virtual StatusOr<std::unique_ptr<LibraryCall>>
   prepareWith(const std::string &algorithm,
               const artifact::LibraryCommand & /*command*/,
               uint64_t /*scratchBytes*/) {
     return invalid("there is no algorithm '", algorithm, "'");
   }
-  /// Which there are for a command, with no more than so much scratch.
+  /// Lists the algorithms for a command with at most `scratchBytes` of scratch.
   virtual StatusOr<Algorithms>
   algorithms(const artifact::LibraryCommand & /*command*/,
              uint64_t /*scratchBytes*/) {
     return Algorithms();
   }
-  /// What it has no algorithm for, of a command that it can be asked for and
-  /// with any scratch: "cuBLASLt has no algorithm with GELU_AUX"; empty: it
-  /// has.
+  /// Describes the missing algorithm if the library supports none for a valid
+  /// command with any scratch: "cuBLASLt has no algorithm with GELU_AUX"; empty
+  /// otherwise.
   virtual StatusOr<std::string>
   lackOf(const artifact::LibraryCommand & /*command*/) {
     return std::string();
   }
-  /// So many bytes of scratch may be taken beside a plan's by calls that
-  /// `prepare` makes ready from now on, where a library would rather have them.
+  /// Allows calls that are prepared from now on to use this many bytes of
+  /// scratch in addition to the plan's, if the library benefits.
   virtual void lend(uint64_t /*bytes*/) {}
-  /// Whether each call must run once before it is recorded, on whatever its
-  /// tensors hold.
+  /// Whether each call must run once before it is captured, on arbitrary data.
   virtual bool warmsUp() const { return false; }
 };
 
-/// By the first algorithm that serves of those that were measured to be best
-/// for a command, on a card of this name by this version of a library. Null:
-/// none was, or none serves.
+/// Prepares a command with the first working algorithm among those measured to
+/// be best on a GPU of this name by this version of the library. Null: there is
+/// none.
 inline std::unique_ptr<LibraryCall>
 prepareMeasured(LibraryServer &server, const artifact::LibraryCommand &command,
                 const std::string &card, const std::string &library,

@@ -1,5 +1,5 @@
-// A call's scratch begins at a multiple of 256, as libraries want it: in the
-// plan's buffer, or in the block that calls share.
+// The scratch of a call is aligned to 256 bytes, as libraries need: in the
+// plan's buffer, or in a block that calls share.
 
 #include "runtime/cuda/library_nodes.h"
 
@@ -18,7 +18,7 @@ using artifact::LibraryCommand;
 
 constexpr uint32_t kNone = UINT32_MAX;
 
-/// The same for commands that one call can serve.
+/// The key of a command, equal for commands that one call can serve.
 std::string keyOf(const LibraryCommand &command, uint64_t scratchBytes) {
   artifact::LibraryCommandT table;
   command.UnPackTo(&table);
@@ -68,7 +68,7 @@ uint64_t scratchInPlan(const artifact::Plan &plan,
   return end - std::min(end, aligned(start));
 }
 
-//===-- making ready ------------------------------------------------------===//
+//===-- preparation ------------------------------------------------------===//
 
 Status LibraryNodes::prepare() {
   return forEachLibraryCommand(
@@ -108,8 +108,8 @@ Status LibraryNodes::preparePlain(const LibraryCommand &command,
   return Status();
 }
 
-/// The memory that it takes beside the plan is noted. A product has as many
-/// bytes as the kernel behind it reads.
+/// Adds a call, and records the memory that it needs in addition to the plan's.
+/// The buffer of a plain matmul has the size that the kernel after it reads.
 Status LibraryNodes::addCall(const LibraryCommand &command,
                              std::shared_ptr<LibraryCall> call, uint64_t has,
                              Command &made) {
@@ -141,7 +141,7 @@ LibraryNodes::callFor(const LibraryCommand &command, uint64_t scratchBytes) {
   return call;
 }
 
-//===-- in words ----------------------------------------------------------===//
+//===-- description ------------------------------------------------------===//
 
 std::vector<std::string>
 LibraryNodes::inWordsFor(const std::string &card) const {
@@ -202,7 +202,7 @@ std::vector<CallForm> LibraryNodes::forms() const {
   return forms;
 }
 
-//===-- on memory ---------------------------------------------------------===//
+//===-- nodes and memory -------------------------------------------------===//
 
 uint64_t LibraryNodes::offsetOfOnes(artifact::DType dtype) const {
   uint64_t offset = 0;
@@ -292,7 +292,7 @@ std::vector<Node> LibraryNodes::nodesOf(const LibraryCommand &command,
   return nodes;
 }
 
-//===-- kernels behind products -------------------------------------------===//
+//===-- kernels after matmuls --------------------------------------------===//
 
 bool LibraryNodes::runsKernel(const LibraryCommand &command) const {
   return hasEpilogue(command) && !commands_.at(&command).isWhole();

@@ -1,5 +1,5 @@
-// The library commands of a plan as nodes of graphs: made ready once, and
-// recorded for each graph.
+// The library commands of a plan as nodes of graphs: prepared once, and
+// captured for each graph.
 #pragma once
 
 #include "runtime/cuda/graph.h"
@@ -14,22 +14,22 @@
 
 namespace gradus::runtime::cuda {
 
-/// Whether somebody must serve them.
+/// Whether a plan has library commands.
 bool hasLibraryCommands(const artifact::Plan &plan);
 
-/// Calls `visit` for each, with "command 3 (matmul)"; its failure ends this.
+/// Calls `visit` for each command, with "command 3 (matmul)"; stops at a
+/// failure.
 Status forEachLibraryCommand(
     const artifact::Plan &plan,
     const std::function<Status(const artifact::LibraryCommand &command,
                                const std::string &where)> &visit);
 
-/// Bytes of a command's scratch in its plan that a library takes, as it wants
-/// another start.
+/// The bytes of a command's scratch in its plan that remain after alignment.
 uint64_t scratchInPlan(const artifact::Plan &plan,
                        const artifact::LibraryCommand &command);
 
-/// A kernel of the plan behind a product, in its numbers: the product, then
-/// what its command reads besides and writes.
+/// The launch of a plan's kernel after a plain matmul: its arguments are the
+/// matmul, then the command's other inputs and outputs.
 struct EpilogueLaunch {
   uint32_t kernel = 0;
   std::vector<DevicePointer> arguments;
@@ -38,42 +38,42 @@ struct EpilogueLaunch {
 
 class LibraryNodes {
 public:
-  /// All arguments outlive this; no server is needed where there are no
+  /// All arguments must outlive this; `server` may be null if there are no
   /// library commands.
   LibraryNodes(const artifact::Plan &plan, const artifact::CodeHeader &kernels,
                LibraryServer *server)
       : plan_(plan), kernels_(kernels), server_(server) {}
 
-  /// Makes all ready, before memory is taken; what is alike but for its buffers
-  /// once. A product whose library has no algorithm for what goes with it
-  /// becomes plain calls (plain_product.h).
+  /// Prepares all commands before memory is allocated; those that differ only
+  /// in buffers share a call. If the library has no algorithm for a matmul with
+  /// its epilogue, that becomes plain calls (plain_product.h).
   Status prepare();
-  /// Of a block that calls share for which the plan's scratch is too small.
+  /// The size of the block for calls that need more than the plan's scratch.
   uint64_t scratchBytes() const { return scratchBytes_; }
-  /// Of a block with the ones that sums multiply.
+  /// The size of the block with ones for sums.
   uint64_t onesBytes() const;
-  /// The bytes of a block for a product that a kernel reads.
+  /// The size of the block for a matmul that a kernel reads.
   uint64_t productBytes() const { return productBytes_; }
-  /// The forms of the calls, each kind once, in the order of the plan.
+  /// The forms of the calls, without duplicates, in the order of the plan.
   std::vector<CallForm> forms() const;
-  /// "5 different calls of libraries, 3 by the algorithm that the artifact has
-  /// for NVIDIA H200, 1 with scratch beside the plan's (196.0 MiB)", and a line
-  /// for each kind of product that is plain: "matmul+sum: plain call and a
-  /// product with ones, 12 calls (cuBLASLt has no algorithm with BGRADB)". None
-  /// where there are no calls.
+  /// Describes the calls: "5 different calls of libraries, 3 by the algorithm
+  /// that the artifact has for NVIDIA H200, 1 with scratch beside the plan's
+  /// (196.0 MiB)", and a line for each kind of plain matmul: "matmul+sum: plain
+  /// call and a product with ones, 12 calls (cuBLASLt has no algorithm with
+  /// BGRADB)". Empty without calls.
   std::vector<std::string> inWordsFor(const std::string &card) const;
 
-  /// Writes ones, and runs each call once on whatever memory holds where its
-  /// server asks for that.
+  /// Writes ones, and runs each call once on arbitrary data if its server asks
+  /// for that.
   Status warmUp(const Driver &driver, Stream stream, const StepMemory &memory);
-  /// Of a command that is ready, in the order in which they run.
+  /// The nodes of a prepared command, in the order in which they run.
   std::vector<Node> nodesOf(const artifact::LibraryCommand &command,
                             const StepMemory &memory) const;
-  /// The kernel that runs behind them; null where they are the whole command.
+  /// The kernel that runs after them; nothing if they are the whole command.
   std::optional<EpilogueLaunch>
   epilogueOf(const artifact::LibraryCommand &command,
              const StepMemory &memory) const;
-  /// The kernels that epilogueOf names.
+  /// The kernels that epilogueOf refers to.
   std::vector<uint32_t> epilogueKernels() const;
 
 private:
@@ -85,7 +85,7 @@ private:
   };
   struct Command {
     std::vector<Call> calls;
-    std::string lack; // what makes it plain; empty: it is whole
+    std::string lack; // why it is plain; empty: it is whole
 
     bool isWhole() const { return lack.empty(); }
   };
@@ -100,7 +100,7 @@ private:
   bool runsKernel(const artifact::LibraryCommand &command) const;
   Status writeOnes(const Driver &driver, Stream stream,
                    const StepMemory &memory) const;
-  /// Behind the start of the block.
+  /// The offset in the block of ones.
   uint64_t offsetOfOnes(artifact::DType dtype) const;
   DevicePointer addressOf(const artifact::LibraryTensor &tensor,
                           const StepMemory &memory) const;

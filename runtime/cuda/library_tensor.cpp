@@ -1,4 +1,4 @@
-// As runtime/verify_library.cpp reads strides and blocks.
+// Reads strides and blocks like runtime/verify_library.cpp.
 
 #include "runtime/cuda/library_tensor.h"
 
@@ -21,7 +21,7 @@ std::pair<uint64_t, uint64_t> StridedTensor::rows() const {
     if (dims[i] > 1)
       axes.push_back({strides[i], dims[i]});
   std::sort(axes.begin(), axes.end());
-  int64_t row = 1, next = 1, pitch = 0; // next: where one axis more would go on
+  int64_t row = 1, next = 1, pitch = 0; // next: expected stride of another axis
   for (auto [stride, size] : axes) {
     if (pitch == 0 && stride > next)
       pitch = stride;
@@ -43,7 +43,7 @@ StatusOr<StridedTensor> stridedOf(const artifact::LibraryTensor &tensor) {
       return invalid("pads axis ", i, " of size ", made.dims[i], " to ",
                      tensor.padded_dims()->Get(i),
                      ", which libraries of cards do not");
-  int64_t dense = 1; // elements of what comes behind
+  int64_t dense = 1; // elements of the inner dimensions
   std::vector<bool> isInner(made.rank());
   for (size_t i = countOf(tensor.inner_blocks()); i-- > 0;) {
     int64_t axis = tensor.inner_axes()->Get(i),

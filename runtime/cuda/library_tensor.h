@@ -1,5 +1,5 @@
-// The tensors of library commands as strides say them, which is all that
-// cuBLASLt, cuDNN and plain loops take.
+// The tensors of library commands described by strides, the only form that
+// cuBLASLt, cuDNN and plain loops support.
 #pragma once
 
 #include "runtime/artifact.h"
@@ -8,27 +8,27 @@
 
 namespace gradus::runtime::cuda {
 
-/// Element (i, j, ...) lies i * strides[0] + j * strides[1] + ... elements
-/// behind the tensor's address.
+/// A tensor whose element (i, j, ...) is at i * strides[0] + j * strides[1] +
+/// ... elements from its address.
 struct StridedTensor {
   artifact::DType dtype = artifact::DType::f32;
   std::vector<int64_t> dims, strides;
 
   size_t rank() const { return dims.size(); }
-  /// From the first element to the end of the last.
+  /// The bytes from the first element to the end of the last.
   uint64_t bytes() const;
-  /// Bytes of a row and from one row to the next, where its elements are rows
-  /// with others' between them; else zeros.
+  /// The bytes of a row and the distance between rows, if the elements are rows
+  /// with others' elements between them; else zeros.
   std::pair<uint64_t, uint64_t> rows() const;
 };
 
-/// Of a tensor that is verified. An inner block must hold a whole axis: NHWC is
-/// dims [n, c, h, w] with c as inner block. What else blocks and padded sizes
-/// can say is for processors, and an error.
+/// Converts a verified tensor. An inner block must contain a whole axis: NHWC
+/// is dims [n, c, h, w] with c as inner block. Other blocks and padded sizes
+/// are for CPUs, and an error here.
 StatusOr<StridedTensor> stridedOf(const artifact::LibraryTensor &tensor);
 
 using Tensors = std::vector<StridedTensor>;
-/// Of each; `what` is for words: "input 1: pads axis 0".
+/// Converts each tensor; `what` is for errors: "input 1: pads axis 0".
 StatusOr<Tensors> stridedOf(
     const flatbuffers::Vector<flatbuffers::Offset<artifact::LibraryTensor>>
         *list,

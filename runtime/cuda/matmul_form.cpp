@@ -1,4 +1,4 @@
-// Types first, then batches to one, then which operand comes first.
+// Checks types, merges batch dimensions, then decides which operand is first.
 
 #include "runtime/cuda/matmul_form.h"
 
@@ -40,15 +40,15 @@ Status checkActivation(Activation activation) {
 //===-- batches -----------------------------------------------------------===//
 
 struct Axis {
-  int64_t size = 1, source = 0, weights = 0, result = 0; // and strides
+  int64_t size = 1, source = 0, weights = 0, result = 0; // size, strides
 };
 
-/// A stride of 0 where one matrix serves all.
+/// The stride of a batch dimension; 0 if one matrix serves all.
 int64_t batchStride(const StridedTensor &tensor, size_t axis) {
   return tensor.dims[axis] == 1 ? 0 : tensor.strides[axis];
 }
 
-/// Whether `outer` and `inner` are one axis with the strides of `inner`.
+/// Whether `outer` and `inner` merge to one axis with the strides of `inner`.
 bool joins(const Axis &outer, const Axis &inner) {
   return outer.source == inner.source * inner.size &&
          outer.weights == inner.weights * inner.size &&
@@ -77,7 +77,7 @@ StatusOr<Axis> batchOf(const StridedTensor &source,
 
 //===-- matrices ----------------------------------------------------------===//
 
-/// A matrix of a tensor: its last two axes, or those turned around.
+/// A matrix of a tensor: its last two axes, or their transpose.
 struct View {
   DType dtype;
   int64_t rows, columns, rowStride, columnStride, batchStride;
@@ -97,14 +97,14 @@ View viewOf(const StridedTensor &tensor, int64_t batchStride) {
           batchStride};
 }
 
-/// Whether the elements of a column lie together, and columns apart. A stride
-/// of an axis of one element says nothing.
+/// Whether columns are contiguous and do not overlap. The stride of an axis
+/// with one element does not matter.
 bool hasColumns(const View &view) {
   return (view.rowStride == 1 || view.rows == 1) &&
          (view.columnStride >= view.rows || view.columns == 1);
 }
 
-/// One that is stored by columns.
+/// Describes a column-major matrix.
 StoredMatrix stored(const View &view) {
   StoredMatrix matrix;
   matrix.dtype = view.dtype;
@@ -128,8 +128,8 @@ StatusOr<StoredMatrix> operand(const View &view, const char *what) {
   return matrix;
 }
 
-/// One matrix of weights and rows that go on from batch to batch are one
-/// product of more rows.
+/// Merges the batch into the rows if there is one matrix of weights and the
+/// rows continue from batch to batch.
 void joinRows(Axis &batch, View &source, View &result) {
   if (batch.size == 1 || batch.weights != 0 ||
       batch.source != source.rows * source.rowStride ||
@@ -142,7 +142,7 @@ void joinRows(Axis &batch, View &source, View &result) {
 
 //===-- epilogues ---------------------------------------------------------===//
 
-/// Along the columns of `d`, as cuBLASLt adds it.
+/// Checks a bias along the columns of `d`, as cuBLASLt adds it.
 Status checkBias(const StridedTensor &bias, const MatmulForm &form) {
   if (bias.dtype != form.d.dtype)
     return invalid("cuBLASLt adds no bias of ", nameOf(bias.dtype), " to ",
@@ -160,9 +160,9 @@ Status checkBias(const StridedTensor &bias, const MatmulForm &form) {
   return Status();
 }
 
-/// An element for each row or column of the result, one beside the other and of
-/// its type, and sums of vectors that lie in one piece each: cuBLASLt has
-/// BGRADA for an a as it is, and BGRADB for a transposed b.
+/// Checks sums: one contiguous element of the result's type for each row or
+/// column of the result, summed from contiguous vectors: cuBLASLt has BGRADA
+/// for a plain a, and BGRADB for a transposed b.
 StatusOr<Summed> summedBy(const StridedTensor &sums, const MatmulForm &form) {
   bool isOfWeights = sums.dims.end()[-2] == 1;
   size_t axis = sums.rank() - (isOfWeights ? 1 : 2);
@@ -184,7 +184,8 @@ StatusOr<Summed> summedBy(const StridedTensor &sums, const MatmulForm &form) {
   return isOfA ? Summed::a : Summed::b;
 }
 
-/// A matrix that lies as the result does, in columns of 8 elements or more.
+/// Checks a matrix with the layout of the result and columns of 8 elements or
+/// more.
 Status checkGeluInput(const StridedTensor &input, const StridedTensor &result,
                       const MatmulForm &form) {
   constexpr int64_t step = 8;
@@ -199,7 +200,7 @@ Status checkGeluInput(const StridedTensor &input, const StridedTensor &result,
   return Status();
 }
 
-/// What the command has beside operands and result, which are described.
+/// Adds the rest of the command; operands and result are described already.
 Status addEpilogue(const artifact::LibraryCommand &command, MatmulForm &form) {
   const auto &inputs = *command.inputs(), &outputs = *command.outputs();
   GRADUS_TRY(checkActivation(command.activation()));

@@ -1,8 +1,8 @@
-// A matmul command as cuBLASLt multiplies: matrices of columns, one batch.
+// A matmul command in cuBLASLt's form: column-major matrices, one batch axis.
 //
-// cuBLASLt's matrices have their columns one after the other, and ours their
-// rows: the transposed product, D' = B' A', is the same elements in the same
-// places. A result whose columns lie together is multiplied as it is.
+// cuBLASLt's matrices are column-major, ours row-major: the transposed matmul,
+// D' = B' A', has the same elements in memory. A result that is column-major
+// already is not swapped.
 #pragma once
 
 #include "runtime/artifact.h"
@@ -10,7 +10,7 @@
 
 namespace gradus::runtime::cuda {
 
-/// As it is stored, column by column, `lead` elements from one to the next.
+/// A column-major matrix with `lead` elements from one column to the next.
 struct StoredMatrix {
   artifact::DType dtype = artifact::DType::f32;
   bool isTransposed = false; // when multiplied
@@ -18,23 +18,24 @@ struct StoredMatrix {
   int64_t batchStride = 0;
 };
 
-/// Which operand is summed along what is multiplied, beside the product.
+/// The operand that is summed along the contracted dimension besides the
+/// matmul.
 enum class Summed { none, a, b };
 
 /// d = activation(a b + bias), `batches` times.
 struct MatmulForm {
   StoredMatrix a, b, d;
   int64_t batches = 1;
-  bool isSwapped = false; // a are the weights, and b the source
+  bool isSwapped = false; // a is the weights, b the source
   bool hasBias = false;   // along the columns of d
   Summed summed = Summed::none;
   artifact::Activation activation = artifact::Activation::none;
-  /// A matrix like d holds what gelu is of: gelu_tanh writes it, and
+  /// Whether a matrix like d has the input of gelu: gelu_tanh writes it, and
   /// gelu_tanh_gradient reads it.
   bool hasGeluInput = false;
 };
 
-/// Says what cuBLASLt has no way to express.
+/// Converts a command; the error says what cuBLASLt cannot express.
 StatusOr<MatmulForm> matmulFormOf(const artifact::LibraryCommand &command);
 
 } // namespace gradus::runtime::cuda

@@ -1,5 +1,5 @@
-// Goes through the nodes in order, and keeps for each stretch of bytes who
-// wrote it last and who has read it since.
+// Visits the nodes in order, and keeps the last writer of each range of bytes
+// and its readers since then.
 
 #include "runtime/cuda/node_order.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kNobody = UINT32_MAX;
 
-/// Who touched a stretch of bytes.
+/// The accesses to a range of bytes.
 struct Stretch {
   uint64_t end;
   uint32_t writer = kNobody;
@@ -22,7 +22,7 @@ struct Stretch {
 
 class Bytes {
 public:
-  /// Adds to `before` whom an access of `node` waits for.
+  /// Adds the nodes that an access of `node` depends on to `before`.
   void touch(uint32_t node, const Access &access, std::set<uint32_t> &before) {
     if (access.bytes == 0)
       return;
@@ -50,7 +50,7 @@ private:
     stretch.writer = node;
   }
 
-  /// Has no stretch go over `address`.
+  /// Splits a range at `address`.
   void cutAt(uint64_t address) {
     auto after = stretches_.upper_bound(address);
     if (after == stretches_.begin())
@@ -79,10 +79,10 @@ private:
     }
   }
 
-  std::map<uint64_t, Stretch> stretches_; // by where they start
+  std::map<uint64_t, Stretch> stretches_; // by start
 };
 
-/// Which nodes come before each, by any path.
+/// The nodes before each node, by any path.
 class Ancestors {
 public:
   explicit Ancestors(size_t nodes) : sets_(nodes, Set((nodes + 63) / 64)) {}
@@ -116,12 +116,12 @@ Edges orderByBytes(std::span<const std::vector<Access>> accesses) {
   Bytes bytes;
   for (uint32_t node = 0; node < accesses.size(); ++node) {
     std::set<uint32_t> before;
-    // What it reads first: an access that writes forgets who read before it.
+    // Reads come first, since a write clears the list of readers.
     for (bool writes : {false, true})
       for (const Access &access : accesses[node])
         if (access.writes == writes)
           bytes.touch(node, access, before);
-    // The latest first: who comes before one of those needs no edge.
+    // Latest first: nodes before one of those need no edge.
     for (auto each = before.rbegin(); each != before.rend(); ++each) {
       if (ancestors.has(node, *each))
         continue;

@@ -1,5 +1,5 @@
-// What must come before what among the nodes of a graph: only where bytes say
-// so, or one after the other.
+// The order of the nodes of a graph: one after another, or only where accesses
+// to bytes conflict.
 #pragma once
 
 #include "runtime/cuda/driver.h"
@@ -9,15 +9,15 @@
 
 namespace gradus::runtime::cuda {
 
-/// Of each node the earlier ones that it waits for, in rising order.
+/// The earlier nodes that each node depends on, in rising order.
 using Edges = std::vector<std::vector<uint32_t>>;
 
-/// Each node waits for the one before it.
+/// Makes each node depend on the one before it.
 Edges chainOf(size_t nodes);
 
-/// Nodes wait where they touch the same bytes and one of both writes them: the
-/// fewest edges with a path between any two such nodes. `accesses` in the order
-/// of a correct run.
+/// Orders nodes that access the same bytes if one of them writes: with the
+/// fewest edges that give a path between any two such nodes. `accesses` is in
+/// the order of a correct run.
 Edges orderByBytes(std::span<const std::vector<Access>> accesses);
 
 } // namespace gradus::runtime::cuda

@@ -1,5 +1,5 @@
-// A handle of the driver that is given back when its owner goes. The context
-// that it was made in must be the thread's current one then.
+// A handle of the driver that its owner releases. The context in which it was
+// created must then be the thread's current one.
 #pragma once
 
 #include "runtime/cuda/driver.h"
@@ -23,7 +23,7 @@ public:
     return *this;
   }
   ~Owned() {
-    // What a lost card says to this is known already.
+    // A failure on a lost GPU was reported before.
     if (handle_)
       release_(handle_);
   }

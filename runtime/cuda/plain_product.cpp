@@ -1,4 +1,4 @@
-// The command is changed as a table, and packed again.
+// Changes a copy of the command's table, and packs it again.
 
 #include "runtime/cuda/plain_product.h"
 
@@ -18,7 +18,7 @@ flatbuffers::DetachedBuffer packed(const LibraryCommandT &table) {
   return builder.Release();
 }
 
-/// The sum of one operand: the other is a row or a column of ones.
+/// The sum of one operand as a matmul: the other operand is ones.
 LibraryCommandT sumOf(const LibraryCommandT &command) {
   LibraryCommandT sum = command;
   sum.outputs.erase(sum.outputs.begin());
@@ -31,7 +31,7 @@ LibraryCommandT sumOf(const LibraryCommandT &command) {
   return sum;
 }
 
-/// Leaves the product that an epilogue reads.
+/// Reduces a command to the matmul that an epilogue reads.
 void makePlain(LibraryCommandT &command) {
   LibraryTensorT &result = *command.outputs[0];
   if (result.dtype != artifact::DType::f32)

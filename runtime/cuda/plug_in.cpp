@@ -32,7 +32,7 @@ static StatusOr<std::unique_ptr<cuda::CudaDevice>> open(const char *name) {
   return cuda::CudaDevice::openCard(index);
 }
 
-/// Why a runtime of another version is not served; empty: it is this one.
+/// The reason why a runtime of another version is refused; empty: it is not.
 static std::string refusalOf(const char *version) {
   if (std::strcmp(version, GRADUS_VERSION) == 0)
     return "";

@@ -1,4 +1,4 @@
-// What libgradus_cuda.so gives to a runtime that opens it
+// The interface of libgradus_cuda.so to a runtime that opens it
 // (runtime/devices.cpp).
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace gradus::runtime {
 
-/// The device of a name, "cuda:0" or "emulated"; null with words in `error`.
-/// `version` is the runtime's, which must be the plug-in's own: the two share
-/// classes.
+/// Returns the device of a name, "cuda:0" or "emulated"; null with words in
+/// `error`. `version` is the runtime's, which must be that of the plug-in,
+/// since the two share classes.
 using OpenDevice = Device *(const char *version, const char *name,
                             std::string *error);
 constexpr const char *kOpenDevice = "gradus_open_device";
 
-/// Adds to `facts` what this machine has for GPUs.
+/// Adds the facts about this machine's GPUs to `facts`.
 using TellGpuFacts = void(const char *version, GpuFacts *facts);
 constexpr const char *kTellGpuFacts = "gradus_tell_gpu_facts";
 

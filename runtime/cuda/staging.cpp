@@ -1,5 +1,5 @@
-// Two events order it all: `uploaded` of each slot, before the step and before
-// the host fills the slot again; `taken`, before the next upload.
+// Two events order everything: `uploaded` of each slot, before the step and
+// before the host refills the slot; `taken`, before the next upload.
 
 #include "runtime/cuda/staging.h"
 

@@ -1,10 +1,10 @@
-// Inputs on their way to the card, while the step before still runs.
+// Uploads inputs to the GPU while the previous step still runs.
 //
-// The host fills one of two pinned slots; an upload moves it into one block of
-// the card's memory, on a stream of its own. A step begins by taking the inputs
-// from there, and records `taken` when it has: from then on the next upload may
-// run, beside the rest of the step. So steps are one graph whose addresses
-// never change. One thread at a time.
+// The host fills one of two pinned slots; an upload copies it to one block of
+// GPU memory, on a stream of its own. A step first copies its inputs from
+// there, then records `taken`: from then on the next upload may run, parallel
+// to the rest of the step. So a step is one graph whose addresses never change.
+// One thread at a time.
 #pragma once
 
 #include "runtime/cuda/card.h"
@@ -13,28 +13,27 @@ namespace gradus::runtime::cuda {
 
 class Staging {
 public:
-  /// For inputs of so many bytes in all.
+  /// Creates staging for inputs of so many bytes in total.
   static StatusOr<Staging> create(const Card &card, size_t bytes);
 
-  /// Where the next inputs go, until `upload`. Waits for the upload before
-  /// last, which came from there.
+  /// The memory for the next inputs, until `upload`. Waits for the upload
+  /// before last, which used the same slot.
   StatusOr<uint8_t *> slot();
-  /// The same place, without a wait.
+  /// The same memory, without a wait.
   uint8_t *lastSlot() const {
     return static_cast<uint8_t *>(slots_[uploads_ % 2].memory.get());
   }
-  /// Begins to move the slot to the card, as soon as the steps begun so far
-  /// have taken what lies there; has what `steps` does from here on wait for
-  /// it.
+  /// Starts the upload of the slot once the steps so far have copied their
+  /// inputs from the block; later work on `steps` waits for it.
   Status upload(Stream steps);
 
-  /// Waits for what was begun to move: where the rest of an upload failed, no
-  /// step does.
+  /// Waits for started uploads; needed if the rest of an upload failed, since
+  /// no step then waits for it.
   Status wait() const;
 
-  /// The block, from which a step takes its inputs.
+  /// The block from which a step copies its inputs.
   DevicePointer onCard() const { return onCard_.get(); }
-  /// A step records it, behind all that reads the block.
+  /// The event that a step records after all reads of the block.
   Event taken() const { return taken_.get(); }
   size_t bytes() const { return bytes_; }
 

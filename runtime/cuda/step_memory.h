@@ -1,4 +1,4 @@
-// Where a plan lies on a card.
+// The memory of a plan on a GPU.
 #pragma once
 
 #include "runtime/artifact.h"
@@ -6,15 +6,15 @@
 
 namespace gradus::runtime::cuda {
 
-/// Room for so many bytes, where several things lie in one block: each begins
-/// at a multiple of 256, as the driver's own allocations do.
+/// Rounds up to a multiple of 256, the alignment of allocations that share a
+/// block, like that of the driver's own.
 constexpr uint64_t aligned(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 struct StepMemory {
   DevicePointer state = 0, arena = 0, constants = 0;
-  DevicePointer scratch = 0;           // of kernels, which share it
+  DevicePointer scratch = 0;           // shared by kernels
   DevicePointer tables = 0;            // of flat kernels
-  DevicePointer libraryScratch = 0;    // of library commands, which share it
+  DevicePointer libraryScratch = 0;    // shared by library commands
   DevicePointer ones = 0, product = 0; // of plain_product.h
 
   DevicePointer addressOf(const artifact::Buffer &buffer) const {

@@ -1,5 +1,5 @@
-// What a launch touches: of each segment as many bytes of its buffers as the
-// kernel's signature says for so many items.
+// A launch accesses, in each buffer of a segment, the bytes that the kernel's
+// signature gives for the number of items.
 
 #include "runtime/cuda/step_nodes.h"
 
@@ -21,7 +21,7 @@ uint64_t scratchOf(const KernelFacts &facts) {
   return bytes;
 }
 
-/// Columns of a row: first piece, items, the addresses.
+/// The bytes of a row: first piece, items, the addresses.
 uint64_t rowBytes(const artifact::Segment &segment) {
   return 8 * (2 + countOf(segment.buffers()));
 }
@@ -69,9 +69,9 @@ Access StepNodes::accessTo(uint32_t buffer, bool writes) const {
 
 //===-- kernels -----------------------------------------------------------===//
 
-/// As many as the card has at once, and no more than there is work for: blocks
-/// share the work evenly, so that one which begins when others have ended keeps
-/// the card waiting.
+/// As many blocks as are resident at once, but no more than there is work for:
+/// blocks share the work evenly, so a block that started after others have
+/// ended would keep the GPU waiting.
 static uint32_t blocksFor(const KernelFacts &facts, uint64_t most) {
   return uint32_t(std::clamp<uint64_t>(most, 1, facts.residentBlocks));
 }
@@ -133,7 +133,7 @@ Node StepNodes::epilogueNode(const EpilogueLaunch &launch) const {
   return node;
 }
 
-/// A row for each segment that has items.
+/// Adds a row for each segment that has items.
 void StepNodes::addRows(const artifact::KernelCommand &command,
                         KernelNode &node) {
   const KernelFacts &facts = kernels_[command.kernel()];

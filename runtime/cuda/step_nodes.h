@@ -1,64 +1,64 @@
-// The commands of a plan as nodes of a graph: which kernel on which addresses,
-// with how many blocks, and the tables that flat kernels read.
+// The commands of a plan as nodes of a graph: kernels with their addresses and
+// blocks, and the tables of flat kernels.
 #pragma once
 
 #include "runtime/cuda/library_nodes.h"
 
 namespace gradus::runtime::cuda {
 
-/// How a kernel is launched, as its emitter says (codegen/gpu_emitter.h).
+/// The launch data of a kernel (codegen/gpu_emitter.h).
 struct KernelFacts {
   Function function = nullptr;
   uint32_t threads = 0;    // of a block
-  uint64_t mostBlocks = 0; // 0: flat, as many as there are pieces
+  uint64_t mostBlocks = 0; // 0: flat, one for each piece
   uint64_t piece = 0;      // items of one, if flat
-  /// Bytes of the arguments behind the buffers, all blocks together.
+  /// The bytes of the arguments after the buffers, for all blocks together.
   std::vector<uint64_t> scratch;
-  uint32_t residentBlocks = 1; // that the card has at once
+  uint32_t residentBlocks = 1; // number that the GPU runs at once
 };
 
-/// What is taken beyond what the plan says.
+/// Memory in addition to the plan's.
 struct StepExtras {
   uint64_t scratchBytes = 0;
   uint64_t tableBytes = 0;
   uint64_t libraryBytes = 0; // scratch of library commands
-  uint64_t onesBytes = 0;    // that library commands multiply by
-  uint64_t productBytes = 0; // that kernels behind library commands read
+  uint64_t onesBytes = 0;    // the ones of plain_product.h
+  uint64_t productBytes = 0; // matmuls that our kernels read
 };
 
 class StepNodes {
 public:
-  /// `kernels` as the plan numbers them. All arguments outlive this. `library`
-  /// serves library commands; null where there are none.
+  /// `kernels` are numbered as in the plan. All arguments must outlive this.
+  /// `library` serves library commands; null if there are none.
   StepNodes(const Card &card, const artifact::Plan &plan,
             const artifact::CodeHeader &header,
             std::span<const KernelFacts> kernels, LibraryServer *library)
       : card_(card), plan_(plan), header_(header), kernels_(kernels),
         library_(plan, header, library) {}
 
-  /// Makes library commands ready; before all else.
+  /// Prepares library commands; must be called first.
   Status prepare() { return library_.prepare(); }
   StepExtras extras() const;
-  /// Which library commands there are, once they are ready.
+  /// Describes the library commands, once they are prepared.
   std::vector<std::string> librariesInWords() const {
     return library_.inWordsFor(card_.name());
   }
-  /// Before nodes are asked for.
+  /// Must be called before nodesOf.
   void place(const StepMemory &memory) { memory_ = memory; }
-  /// What must run once before nodes are asked for. It may write to all memory
-  /// of the plan.
+  /// Runs work that must precede nodesOf. It may write to all memory of the
+  /// plan.
   Status warmUp(Stream stream) {
     return library_.warmUp(card_.driver(), stream, memory_);
   }
 
-  /// Of command i of a graph; none where it has nothing to do.
+  /// The nodes of command i of a graph; empty if it has nothing to do.
   StatusOr<std::vector<Node>> nodesOf(const artifact::GraphPlan &graph,
                                       size_t command);
-  /// What lies at `tables`, once all nodes were asked for.
+  /// The contents for `tables`, once all nodes were created.
   const std::vector<int64_t> &tables() const { return tables_; }
 
   DevicePointer addressOf(uint32_t buffer) const;
-  /// As many bytes of a buffer as its type has.
+  /// An access to all bytes of a buffer's type.
   Access accessTo(uint32_t buffer, bool writes) const;
 
 private:

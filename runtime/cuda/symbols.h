@@ -1,4 +1,4 @@
-// The functions of a library that is open, by the names that it exports.
+// Loads the functions of an open library by their exported names.
 #pragma once
 
 #include "runtime/shared_library.h"
@@ -15,7 +15,7 @@ public:
     if (!function && !missing_)
       missing_ = symbol;
   }
-  /// The first that it does not have; null: it has all that were asked for.
+  /// The first missing function; null if all were found.
   const char *missing() const { return missing_; }
 
 private:

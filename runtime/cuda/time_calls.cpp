@@ -1,5 +1,5 @@
-// A trial is a graph of a call, repeated between two events until it is long
-// enough to be measured: what the host does counts nowhere.
+// A trial is a graph that repeats a call between two events, often enough to be
+// measured: the host's time does not count.
 
 #include "runtime/cuda/time_calls.h"
 
@@ -17,7 +17,7 @@ namespace {
 constexpr double kLongEnough = 200; // microseconds
 constexpr double kMostRepeats = 50;
 
-/// Numbers in [-1, 1] that have no pattern, or small integers.
+/// Pseudorandom numbers in [-1, 1], or small integers.
 std::vector<uint8_t> numbersOf(artifact::DType dtype, size_t count) {
   uint32_t random = 1;
   auto next = [&] { return (random = random * 1664525 + 1013904223) >> 8; };
@@ -34,22 +34,22 @@ std::vector<uint8_t> numbersOf(artifact::DType dtype, size_t count) {
   return bytes;
 }
 
-/// Memory of one command's tensors, and a stream that runs calls on it.
+/// The memory of one command's tensors, and a stream that runs calls on it.
 class Timer {
 public:
   explicit Timer(const Card &card) : card_(card) {}
   Timer(const Timer &) = delete;
   ~Timer() {
-    if (stream_) // what still runs uses the memory
+    if (stream_) // running work uses the memory
       (void)wait("ending");
   }
 
   Status prepare(const artifact::LibraryCommand &command,
                  uint64_t scratchBytes);
-  /// Runs a call once, so that its library has loaded what it needs, and
-  /// records it.
+  /// Runs a call once, so that its library has loaded its kernels, and captures
+  /// it.
   StatusOr<StepGraph> repeat(LibraryCall &call, int times);
-  /// Microseconds of a graph.
+  /// Measures a graph in microseconds.
   StatusOr<double> time(const StepGraph &graph);
 
 private:
@@ -80,7 +80,7 @@ StatusOr<DevicePointer> Timer::allocate(const char *what, uint64_t bytes) {
   return memory_.back().get();
 }
 
-/// The same million numbers again and again.
+/// Fills a tensor by repeating the same million numbers.
 Status Timer::fill(const StridedTensor &tensor, DevicePointer to) {
   size_t size = bytesOf(tensor.dtype), bytes = tensor.bytes();
   auto some = numbersOf(tensor.dtype, std::min<size_t>(bytes / size, 1000003));
@@ -154,7 +154,7 @@ StatusOr<double> Timer::time(const StepGraph &graph) {
   return double(milliseconds) * 1e3;
 }
 
-/// So that a trial of the first call is long enough.
+/// The repetitions that make a trial of the first call long enough.
 StatusOr<int> repeatsFor(Timer &timer, LibraryCall &first) {
   GRADUS_ASSIGN(StepGraph once, timer.repeat(first, 1));
   GRADUS_TRY(timer.time(once).status());
@@ -184,7 +184,7 @@ StatusOr<std::vector<Times>> timeCalls(const Card &card,
       return graph.status();
   }
   std::vector<Times> times(calls.size());
-  for (int trial = -1; trial < trials; ++trial) // the first is to warm up
+  for (int trial = -1; trial < trials; ++trial) // the first one warms up
     for (size_t i = 0; i < calls.size(); ++i)
       if (graphs[i]) {
         GRADUS_ASSIGN(double microseconds, timer.time(*graphs[i]));

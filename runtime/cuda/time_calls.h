@@ -1,4 +1,4 @@
-// How long calls take that compute the same by other algorithms.
+// Measures calls that compute the same by different algorithms.
 #pragma once
 
 #include "runtime/cuda/card.h"
@@ -6,13 +6,12 @@
 
 namespace gradus::runtime::cuda {
 
-/// Of a call, microseconds of each trial; none where it failed.
+/// The microseconds of each trial of a call; empty if it failed.
 using Times = std::vector<double>;
 
-/// Runs calls that are ready for a command in turns, `trials` times each, on
-/// memory of their own: inputs are numbers in [-1, 1], as a card takes less
-/// time where it multiplies zeros. What calls share is warm in caches. The
-/// first call must serve.
+/// Runs calls that are prepared for a command in turns, `trials` times each, on
+/// memory of their own: inputs are numbers in [-1, 1], since a GPU is faster on
+/// zeros. Data that calls share is in caches. The first call must work.
 StatusOr<std::vector<Times>> timeCalls(const Card &card,
                                        const artifact::LibraryCommand &command,
                                        const std::vector<LibraryCall *> &calls,

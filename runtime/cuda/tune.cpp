@@ -1,5 +1,5 @@
-// Each call that commands ask for is measured once, with the least scratch that
-// any of them has: so its algorithm serves all of them.
+// Each distinct call is measured once, with the least scratch among its
+// commands, so that its algorithm works for all of them.
 
 #include "runtime/cuda/tune.h"
 
@@ -16,8 +16,7 @@ namespace {
 
 using artifact::LibraryCommand;
 
-/// A call, and the first command that asks for it, without what was measured
-/// before.
+/// A call, and its first command without earlier choices.
 struct Asked {
   std::string text, where;
   flatbuffers::DetachedBuffer bytes;
@@ -55,7 +54,7 @@ std::vector<Asked> callsOf(const artifact::Plan &plan) {
   return calls;
 }
 
-/// The library's own choice, then others that serve with the plan's scratch.
+/// The library's own choice, then others that work with the plan's scratch.
 StatusOr<std::vector<std::unique_ptr<LibraryCall>>>
 candidatesFor(LibraryServer &server, const Asked &asked,
               const Algorithms &list) {
@@ -130,7 +129,7 @@ StatusOr<std::vector<TunedCall>> tuneCalls(const Card &card,
       auto lack = server.lackOf(asked.command());
       GRADUS_TRY(at(lack.status(), asked.where));
       if (!lack->empty())
-        continue; // Plain calls take its place when the plan is loaded.
+        continue; // it becomes plain calls at load
     }
     auto measured = tuneCall(card, server, asked, options);
     GRADUS_TRY(at(measured.status(), asked.where));

@@ -1,4 +1,4 @@
-// By which algorithms libraries compute the calls of a plan fastest.
+// Finds the fastest algorithms of libraries for the calls of a plan.
 #pragma once
 
 #include "runtime/cuda/card.h"
@@ -8,14 +8,14 @@
 
 namespace gradus::runtime::cuda {
 
-/// What lies in the middle; of no times infinity.
+/// The median; infinity if there are no times.
 double median(Times times);
 
-/// Which has the least median; 0, which is the default, where no other takes
-/// less than 1 - margin of its time.
+/// The index of the least median; 0, the default, if no other takes less than 1
+/// - margin of its time.
 size_t fastest(const std::vector<Times> &times, double margin);
 
-/// Device::tune, by a server.
+/// Implements Device::tune by a server.
 StatusOr<std::vector<TunedCall>> tuneCalls(const Card &card,
                                            LibraryServer &server,
                                            const artifact::Plan &plan,

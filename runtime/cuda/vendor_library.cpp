@@ -1,4 +1,4 @@
-// Opens the first one that serves, and says what is missing without one.
+// Opens the first library that works, and says what is missing otherwise.
 
 #include "runtime/cuda/vendor_library.h"
 

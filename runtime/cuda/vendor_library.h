@@ -1,7 +1,6 @@
-// Libraries of the card's vendor, found and opened when a plan asks for them.
+// Finds and opens libraries of the GPU's vendor when a plan needs them.
 //
-// Nothing links them. They are looked for in the places of
-// runtime/library_places.h.
+// They are not linked, but searched in the folders of runtime/library_places.h.
 #pragma once
 
 #include "runtime/cuda/symbols.h"
@@ -17,13 +16,14 @@ namespace gradus::runtime::cuda {
 struct VendorLibrary {
   const char *name;                // "cuBLASLt"
   const char *key;                 // "cublaslt", in artifacts
-  const char *least;               // "12.0", of the version needed
-  size_t leastNumber;              // 120000, as the library says it
+  const char *least;               // minimum version: "12.0"
+  size_t leastNumber;              // as the library reports it: 120000
   const char *variable;            // "GRADUS_CUBLASLT_LIBRARY"
-  std::vector<const char *> files; // what it may be called, the newest first
+  std::vector<const char *> files; // possible names, the newest first
 };
 
-/// "9.19.0" for 91900, as these libraries say it; 8907 was cuDNN 8.9.7.
+/// Formats a version number of these libraries: 91900 as "9.19.0"; 8907 was
+/// cuDNN 8.9.7.
 std::string versionText(size_t version);
 
 /// Whether a library is what is needed, or what it lacks: "has no
@@ -38,9 +38,9 @@ StatusOr<SharedLibrary> openLibrary(const VendorLibrary &wanted,
 
 //===-- as tables ---------------------------------------------------------===//
 
-/// A library as a table of functions: `wanted()` says which library, `take`
-/// fills the table, and `version` is one of them. Further it must start, where
-/// it is asked to: the newest file may want a newer driver than there is.
+/// Loads a library as a table of functions: `wanted()` names the library,
+/// `take` fills the table, and `version` is one of its functions. `starts` also
+/// tries to start it: the newest file may need a newer driver.
 template <typename Library>
 StatusOr<Library>
 loadLibrary(const std::function<Status(const Library &)> &starts = {}) {
@@ -59,9 +59,8 @@ loadLibrary(const std::function<Status(const Library &)> &starts = {}) {
   return library;
 }
 
-/// A library and a handle of it for the card that was current, which is the
-/// current one again when the session goes. Without a handle it describes and
-/// runs nothing.
+/// A library with a handle for the GPU that was current, which must be current
+/// again when the session ends. Without a handle it can only describe.
 template <typename Table, typename TableHandle> struct VendorSession {
   using Library = Table;
   using Handle = TableHandle;
@@ -72,12 +71,12 @@ template <typename Table, typename TableHandle> struct VendorSession {
   explicit VendorSession(const Library &library) : library(library) {}
   VendorSession(const VendorSession &) = delete;
   ~VendorSession() {
-    // What a lost card says to this is known already.
+    // A failure on a lost GPU was reported before.
     if (handle)
       library.destroy(handle);
   }
 
-  /// "cublaslt 130100": what choices in artifacts are for.
+  /// The library and version that choices in artifacts name: "cublaslt 130100".
   std::string name() const {
     return inWords(Library::wanted().key, " ", library.version());
   }
