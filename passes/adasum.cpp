@@ -1,7 +1,7 @@
-// Says that a single process has no gradients to merge by AdaSum.
+// Reports that a single process has no gradients to merge by AdaSum.
 //
-// AutoBoost's level O2 asks for it wherever it is used; with one process the
-// sum is the gradient itself.
+// AutoBoost's level O2 requests it in general; with one process the sum is the
+// gradient itself.
 
 #include "passes/passes.h"
 
@@ -14,7 +14,7 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// Whether AutoBoost's document asks for it; its level alone is text.
+/// Whether AutoBoost's document requests AdaSum; its level alone is only text.
 bool isAsked(ProgramOp program) {
   DictionaryAttr recipe = program.getRecipeAttr();
   auto document = recipe ? recipe.getAs<DictionaryAttr>("boost") : nullptr;

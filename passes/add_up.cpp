@@ -1,4 +1,4 @@
-// Sums of gradients; see add_up.h.
+// Sums gradients; see add_up.h.
 
 #include "passes/add_up.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 //===-- parts of a tensor -------------------------------------------------===//
 
-/// A contribution that is zero but for a range along one axis.
+/// A contribution that is zero except in a range along one axis.
 struct Part {
   Value value;
   int64_t start, size;
@@ -21,7 +21,7 @@ bool allZero(ArrayRef<int64_t> numbers) {
   return llvm::all_of(numbers, [](int64_t n) { return n == 0; });
 }
 
-/// The axis along which zeros were put around a value, or -1.
+/// The axis along which a value was padded with zeros, or -1.
 int64_t paddedAxis(PadOp pad) {
   if (!pad || !allZero(pad.getInterior()) || !pad.getValue().isZero())
     return -1;
@@ -43,7 +43,7 @@ bool overlap(ArrayRef<Part> sorted) {
   return false;
 }
 
-/// The parts one behind the other, with zeros where there is none.
+/// Concatenates the parts, with zeros in the gaps.
 Value joined(OpBuilder &builder, Location loc, RankedTensorType type,
              int64_t axis, ArrayRef<Part> sorted) {
   SmallVector<Value> pieces;
@@ -64,8 +64,8 @@ Value joined(OpBuilder &builder, Location loc, RankedTensorType type,
   return builder.createOrFold<ConcatenateOp>(loc, type, pieces, axis);
 }
 
-/// Joins the contributions that are parts along `axis`; the result stands where
-/// the first of them stood.
+/// Joins the contributions that are parts along `axis`; the result is at the
+/// position of the first of them.
 void joinParts(OpBuilder &builder, Location loc, int64_t axis,
                SmallVector<Value> &contributions) {
   auto isPart = [&](Value value) {
@@ -91,7 +91,7 @@ void joinParts(OpBuilder &builder, Location loc, int64_t axis,
 
 //===-- products ----------------------------------------------------------===//
 
-/// A' B of two matrices: a sum over rows.
+/// The matmul A' B of two matrices, which is a sum over rows.
 MatmulOp productOfRows(Value value) {
   auto product = value.getDefiningOp<MatmulOp>();
   bool fits = product && product.getTransposeA() && !product.getTransposeB() &&
@@ -108,7 +108,7 @@ Value stacked(OpBuilder &builder, Location loc, ArrayRef<Value> parts) {
       loc, tensorType(parts[0]).clone(shape), parts, 0);
 }
 
-/// A sum of many products of rows is the product of all their rows.
+/// Joins a sum of many such matmuls to one matmul with all their rows.
 void joinProducts(OpBuilder &builder, Location loc,
                   SmallVector<Value> &contributions) {
   constexpr size_t few = 3;
@@ -137,7 +137,7 @@ Value addUp(OpBuilder &builder, Location loc, ArrayRef<Value> given) {
   if (contributions.size() == 1)
     return contributions.front();
   Type element = tensorType(given[0]).getElementType();
-  for (Value &value : contributions) // sums of 16 bits are rounded once
+  for (Value &value : contributions) // a sum in 16 bits is rounded once
     value = unrounded(builder, loc, value, computeType(element));
   joinProducts(builder, loc, contributions);
   Value sum = contributions.front();

@@ -1,14 +1,14 @@
-// The gradient of a value that is used more than once: the sum of what its uses
-// give, written so that many uses cost little.
+// Sums the gradients that the uses of a value contribute, such that many uses
+// are cheap.
 #pragma once
 
 #include "ir/gradus.h"
 
 namespace gradus {
 
-/// The sum of one or more contributions. Slices of a tensor give gradients of
-/// its parts: those become one tensor, without a sum. Many products of rows
-/// with rows (a weight used in each step of a recurrence) become one product.
+/// The sum of one or more contributions. Gradients of slices of a tensor become
+/// one tensor, without a sum. Many matmuls over rows (a weight used in each
+/// step of a recurrence) become one matmul.
 mlir::Value addUp(mlir::OpBuilder &builder, mlir::Location loc,
                   llvm::ArrayRef<mlir::Value> contributions);
 

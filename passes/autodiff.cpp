@@ -1,7 +1,7 @@
-// Gives every trained parameter the gradient of the loss.
+// Computes the gradient of the loss for every trained parameter.
 //
-// Reverse mode over the ops of @train, which stand in order of computation.
-// Where it ends, in one gradus.update per parameter, gradient methods begin.
+// Reverse mode over the ops of @train, which are in order of computation. The
+// results are one gradus.update per parameter, on which gradient methods build.
 
 #include "ir/build.h"
 #include "ir/gradient_ops.h"
@@ -25,7 +25,7 @@ bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-/// Ends a graph in the gradients of its trained parameters.
+/// Adds the gradients of a graph's trained parameters.
 class Differentiation {
 public:
   Differentiation(GraphOp graph, ArrayRef<StateOp> trained)
@@ -38,14 +38,14 @@ public:
   void markActive();
 
   /// Walks the ops backwards from the loss, whose gradient is the seed, and
-  /// adds up the gradients. Says of all ops at once which have no rule.
+  /// sums the gradients. Reports all ops without a gradient rule at once.
   LogicalResult run(Value loss, ProgramOp program);
 
   /// The op nearest to the loss that depends on the parameter and passes it no
-  /// gradient, such as one that rounds; null where there is none.
+  /// gradient, such as one that rounds; null if there is none.
   Operation *whereItStops(Value loss, StringRef parameter);
 
-  /// The gradient of each parameter, null where it does not reach the loss.
+  /// The gradient of each parameter, null if it does not reach the loss.
   llvm::MapVector<StringRef, Value> parameters;
 
 private:
@@ -60,12 +60,11 @@ private:
   DenseSet<Value> active;
   /// The gradients that the uses of a value give it.
   DenseMap<Value, SmallVector<Value, 1>> gradients;
-  /// Ops that gradients reach and that have no rule, the nearest to the loss
-  /// first.
+  /// Ops without a rule that gradients reach, the nearest to the loss first.
   SmallVector<Operation *> withoutRule;
 };
 
-/// The operands whose changes an op's results follow, as far as gradients mind.
+/// The operands to which an op may pass gradients.
 OperandRange followed(Operation &op) {
   if (auto stop = dyn_cast<StopGradientOp>(op))
     return stop.getODSOperands(1); // its substitute, if it has one
@@ -105,8 +104,8 @@ bool Differentiation::hasGradient(Operation *op) {
                       [&](Value result) { return gradients.contains(result); });
 }
 
-/// Gives the gradients of an op's results to its operands; of a read, to its
-/// parameter.
+/// Passes the gradients of an op's results to its operands, or to the parameter
+/// that it reads.
 void Differentiation::passBack(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op)) {
     Value &sum = parameters[read.getState()];
@@ -128,7 +127,7 @@ void Differentiation::passBack(Operation *op) {
       gradients[operand].push_back(gradient);
 }
 
-/// Behind an op without a rule, zeros find the others.
+/// Continues past an op without a rule with zeros, to find all such ops.
 void Differentiation::passPast(Operation *op) {
   withoutRule.push_back(op);
   for (Value operand : op->getOperands())
@@ -136,7 +135,7 @@ void Differentiation::passPast(Operation *op) {
       gradients[operand].push_back(splatLike(builder, operand, 0));
 }
 
-/// A value used twice has the sum of both uses' gradients; null for none.
+/// The sum of the gradients from all uses of a value; null if there are none.
 Value Differentiation::gradientOf(Value value) {
   auto found = gradients.find(value);
   return found == gradients.end()
@@ -144,7 +143,7 @@ Value Differentiation::gradientOf(Value value) {
              : addUp(builder, value.getLoc(), found->second);
 }
 
-/// `op` and what it is computed from, users before what they use.
+/// `op` and the ops on which it depends, in reverse order.
 SmallVector<Operation *> computationOf(Operation *op) {
   DenseSet<Operation *> behind{op};
   SmallVector<Operation *> ops;
@@ -159,7 +158,7 @@ SmallVector<Operation *> computationOf(Operation *op) {
   return ops;
 }
 
-/// The trained parameters that `op` is computed from, in order of computation.
+/// The trained parameters on which `op` depends, in order of computation.
 SmallVector<StringRef>
 parametersBehind(Operation *op,
                  const llvm::MapVector<StringRef, Value> &trained) {
@@ -172,7 +171,7 @@ parametersBehind(Operation *op,
   return names;
 }
 
-/// The ops of a graph that are computed from a state.
+/// The ops of a graph that depend on a state.
 DenseSet<Operation *> computedFrom(StringRef state, GraphOp graph) {
   DenseSet<Operation *> ops;
   for (Operation &op : graph.getBody().front()) {
@@ -218,7 +217,7 @@ LogicalResult Differentiation::reportMissingRules() {
   return success(withoutRule.empty());
 }
 
-/// Whether a gradient pass has been here before.
+/// Whether the gradients were already computed.
 bool hasUpdates(GraphOp graph, ProgramOp program) {
   return llvm::any_of(graph.getBody().front(), [&](Operation &op) {
     if (auto write = dyn_cast<WriteOp>(op))
@@ -287,11 +286,11 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
     return success();
   }
 
-  /// Parameters by what stops their gradient; by null, those from which no way
-  /// leads to the loss, such as a second head's.
+  /// The parameters by the op that stops their gradient; by null those without
+  /// a path to the loss, such as a second head's.
   using Stops = llvm::MapVector<Operation *, SmallVector<StringRef>>;
 
-  /// No parameter would change.
+  /// Reports that no parameter would change.
   static LogicalResult reportUntrained(GraphOp train, const Stops &stops) {
     for (auto &[stop, names] : stops)
       if (stop)

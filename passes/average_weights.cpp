@@ -1,8 +1,9 @@
-// Keeps a moving average of the parameters, and a graph that evaluates it.
+// Keeps a moving average of the parameters, and adds a graph that evaluates it.
 //
-// Runs after the optimizer: what is averaged are the parameters at the step's
-// exit. With several batches to an update only updates count. Averages follow
-// each of them, also of parameters that gradient freezing lets rest in it.
+// Runs after the optimizer and averages the parameters at the end of a step.
+// With several batches per update only updates count. All parameters are
+// averaged at each update, including those that gradient freezing leaves
+// unchanged.
 
 #include "passes/average_weights.h"
 
@@ -52,7 +53,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
         [](StateOp state) { return state.getSymName().starts_with(kAverage); });
   }
 
-  /// The parameters that some step writes.
+  /// Collects the parameters that some step writes.
   void findAveraged() {
     averaged.clear();
     States states(getOperation());
@@ -80,7 +81,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     for (StringAttr name : averaged) {
       std::string average = averageOf(name);
       Value parameter = written.lookup(name);
-      if (!parameter) // rests
+      if (!parameter) // it is frozen
         parameter =
             readState(builder, train.getLoc(), name,
                       cast<RankedTensorType>(states.find(name).getType()));
@@ -106,7 +107,8 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     return spreadLike(math, share, like);
   }
 
-  /// `decay * average + (1 - decay) * parameter`; the parameter at first.
+  /// Writes `decay * average + (1 - decay) * parameter`, or first the
+  /// parameter.
   static void append(OpBuilder &builder, StringRef state, Value parameter,
                      Value first, Value update, Value decay, bool warmup) {
     Location loc = parameter.getLoc();
@@ -120,10 +122,10 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
                math.select(begins, parameter, math.add(old, change)));
   }
 
-  /// True after the first update; before it there is no average.
+  /// True after the first update; before, there is no average.
   Value hasBegun(OpBuilder &builder, Location loc) {
     FailureOr<Clock> clock = readClock(builder, loc, getOperation());
-    if (failed(clock)) // has been said for @train
+    if (failed(clock)) // was reported for @train
       return {};
     Arithmetic math(builder, loc);
     return math.less(math.number(0.5, clock->step), clock->step);
@@ -158,7 +160,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
         << " parameters";
   }
 
-  llvm::SetVector<StringAttr> averaged; // names
+  llvm::SetVector<StringAttr> averaged; // their names
 };
 
 recipe::Field averageKey() {

@@ -1,6 +1,5 @@
-// Refuses methods of the recipe that exclude each other, and passes that cannot
-// be added, before any of them has changed the program. The table is in
-// pipeline.cpp.
+// Refuses incompatible methods of the recipe, and passes that cannot be added,
+// before any pass has changed the program. The table is in pipeline.cpp.
 
 #include "passes/added_passes.h"
 #include "passes/passes.h"
@@ -13,7 +12,7 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// Whether a key is there and is neither false nor what means nothing.
+/// Whether a key is present and has an effect.
 bool isAsked(ProgramOp program, StringRef key) {
   DictionaryAttr recipe = program.getRecipeAttr();
   Attribute value = recipe ? recipe.get(key) : Attribute();

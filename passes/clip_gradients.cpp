@@ -1,4 +1,4 @@
-// Bounds the gradients as the recipe's `clip` says.
+// Clips the gradients as the recipe's `clip` says.
 //
 // Runs on final gradients: summed over machines and batches, before weight
 // decay and the optimizer.
@@ -20,7 +20,7 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// A scalar in every element of a tensor like `like`, times `like`.
+/// Multiplies a tensor by a scalar.
 Value scale(const Arithmetic &math, Value scalar, Value like) {
   RankedTensorType type = tensorType(like);
   Value factor = convert(math.builder, math.loc, scalar, type.getElementType());
@@ -36,7 +36,7 @@ Value divide(const Arithmetic &math, Value value, Value scalar) {
       value, broadcastScalar(math.builder, math.loc, divisor, type.getShape()));
 }
 
-/// Norms along each output of a weight, [outputs]; of a vector, one for all.
+/// The norm of each output of a weight, [outputs]; of a vector one norm.
 Value unitNorms(const Arithmetic &math, Value value) {
   int64_t rank = tensorType(value).getRank();
   Value numbers = wide(math, value);

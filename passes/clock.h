@@ -1,7 +1,8 @@
-// Where a step stands in training: counters, and what schedules count.
+// Counters of training steps and updates, from which schedules are computed.
 //
-// `@step` counts the steps that ran. Where steps may be skipped, because a
-// gradient overflowed, `@accepted_steps` counts those that were not; with
+// `@step` counts the steps that ran. If steps may be skipped, because a
+// gradient overflowed, `@accepted_steps` counts the others; with accumulation,
+// several of them make one update.
 // accumulation, several of them make one update.
 #pragma once
 
@@ -10,33 +11,33 @@
 
 namespace gradus {
 
-/// Batches whose gradients make one update: the recipe's `accumulation`.
+/// The number of batches per update: the recipe's `accumulation`.
 int64_t stepsPerUpdate(ProgramOp program);
-/// Whether a step with a gradient that is no number changes nothing.
+/// Whether a step with a NaN or infinite gradient is skipped.
 bool skipsSteps(ProgramOp program);
-/// The state by which updates are counted: "step" or "accepted_steps".
+/// The state that counts updates: "step" or "accepted_steps".
 llvm::StringRef countingState(ProgramOp program);
 
 /// The keys `accumulation` and `on_nonfinite`.
 const recipe::Field &accumulationKey();
 const recipe::Field &nonfiniteKey();
 
-/// Scalars of f64.
+/// The counters as f64 scalars.
 struct Clock {
   mlir::Value step;   // updates before this one
   mlir::Value number; // 1 at the first update
 };
 
-/// Reads the counters at the builder's place; makes their states if they are
-/// not there. Fails where the model has their names.
+/// Reads the counters at the insertion point, and adds their states if they are
+/// missing. Fails if the model has states of these names.
 mlir::FailureOr<Clock> readClock(mlir::OpBuilder &builder, mlir::Location loc,
                                  ProgramOp program);
 
-/// Whether the next update is still to be begun: the first of its batches.
+/// Whether this step starts an update: has the first of its batches.
 mlir::Value isFirstOfUpdate(mlir::OpBuilder &builder, mlir::Location loc,
                             ProgramOp program);
 
-/// Counts this step.
+/// Increments the counters at the end of a step.
 void advanceClock(mlir::OpBuilder &builder, mlir::Location loc,
                   ProgramOp program);
 

@@ -1,7 +1,7 @@
-// Writes composite ops as smaller ones, which then fuse.
+// Replaces composite ops by smaller ones, which then fuse.
 //
-// Runs after the optimizer, when no pass needs to see a loss as one op any
-// more, and before the clean-up that removes what two decompositions share.
+// Runs after the optimizer, when no pass needs a loss as one op any more, and
+// before the clean-up that removes common parts of decompositions.
 
 #include "passes/passes.h"
 
@@ -18,7 +18,7 @@ struct DecomposePass : impl::DecomposeBase<DecomposePass> {
   using Base::Base;
 
   void runOnOperation() override {
-    // What an op decomposes into may be composite again.
+    // The ops of a decomposition may be composite again.
     SmallVector<Decomposable> work = compositeOps(getOperation());
     while (!work.empty()) {
       for (Decomposable op : work)

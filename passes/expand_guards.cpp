@@ -1,7 +1,7 @@
-// Turns gradus.guard into selections between a state's new and old value.
+// Lowers gradus.guard to selections between a state's new and old value.
 //
-// Runs when every update is a write, so that parameters and slots are held
-// back alike; the selections then fuse with what computes the new values.
+// Runs when every update is a write, so that parameters and slots are guarded
+// alike; the selections then fuse with the computation of the new values.
 
 #include "ir/arithmetic.h"
 #include "passes/passes.h"
@@ -21,7 +21,7 @@ struct ExpandGuardsPass : impl::ExpandGuardsBase<ExpandGuardsPass> {
     for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
       Block &block = graph.getBody().front();
       for (auto guard : llvm::make_early_inc_range(block.getOps<GuardOp>())) {
-        // Holding a write moves it, so all of them are listed first.
+        // Guarding a write moves it, so all of them are listed first.
         for (WriteOp write : llvm::to_vector(block.getOps<WriteOp>()))
           if (!guard.exempts(write.getStateAttr()))
             hold(guard, write);

@@ -1,4 +1,4 @@
-// Numbers in formulas, as passes that recognize them see them.
+// Matches constant factors in formulas, for passes that recognize them.
 #pragma once
 
 #include "ir/gradus.h"
@@ -9,7 +9,7 @@
 
 namespace gradus {
 
-/// The one number that a value is everywhere.
+/// The value of a splat float constant.
 inline std::optional<double> numberOf(mlir::Value value) {
   mlir::DenseElementsAttr elements;
   if (!mlir::matchPattern(value, mlir::m_Constant(&elements)) ||
@@ -19,7 +19,8 @@ inline std::optional<double> numberOf(mlir::Value value) {
   return elements.getSplatValue<llvm::APFloat>().convertToDouble();
 }
 
-/// Takes a factor or divisor that is one number off a value.
+/// Strips constant factors and divisors off a value, collecting them in
+/// `scale`.
 inline mlir::Value withoutFactors(mlir::Value value, double &scale) {
   for (;;) {
     auto product = value.getDefiningOp<mlir::arith::MulFOp>();

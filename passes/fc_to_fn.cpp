@@ -1,8 +1,8 @@
-// Normalizes the inputs and the weights of the dense layer that gives the
-// model's output: a head of full normalization.
+// Normalizes the inputs and the weights of the model's last dense layer: a
+// fully normalized head.
 //
-// Runs on @predict before other graphs are made of it. There is one such layer,
-// which is looked for from the output that the loss takes.
+// Runs on @predict before other graphs are derived from it. The layer is found
+// from the output that the loss uses.
 
 #include "passes/fc_to_fn.h"
 
@@ -22,7 +22,7 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// The layer that gives an output: a product with a parameter, and its bias.
+/// The layer of an output: a matmul with a parameter, and its bias.
 struct Head {
   MatmulOp product;
   arith::AddFOp biased; // null: no bias
@@ -31,7 +31,7 @@ struct Head {
   Value end() { return biased ? biased.getResult() : product.getResult(); }
 };
 
-/// The read that a value is, but for casts and moves of elements.
+/// The read of a state, looking through casts and moves of elements.
 ReadOp readOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto read = dyn_cast<ReadOp>(op))
@@ -43,7 +43,7 @@ ReadOp readOf(Value value) {
   return {};
 }
 
-/// The dense layer that gives `value`.
+/// The dense layer that computes `value`.
 Head layerAt(Value value) {
   Head head;
   if (auto sum = value.getDefiningOp<arith::AddFOp>())
@@ -61,8 +61,8 @@ Head layerAt(Value value) {
   return head;
 }
 
-/// Whether an op on the way from the layer to the output has one image, of
-/// which it changes elements alone or their order.
+/// Whether an op between the layer and the output has a single input and only
+/// maps or moves its elements.
 bool leadsOn(Operation *op) {
   if (op->hasTrait<KeepsAllElements>() || isa<SoftmaxOp>(op))
     return true;
@@ -157,14 +157,14 @@ private:
     return success();
   }
 
-  /// For the export of a checkpoint: what is not in its layers' states.
+  /// Records, for the export of a checkpoint, what the layer's states do not
+  /// tell.
   LogicalResult leaveRecord(StringRef name, double value) {
     auto type = RankedTensorType::get({}, Builder(&getContext()).getF32Type());
     return ensureState(getOperation(), name, type, Role::buffer, value);
   }
 
-  /// Gives other users of the matmul, without the bias, a copy that stays as it
-  /// is.
+  /// Gives other users of the matmul without its bias an unchanged copy.
   static void leaveToOthers(Head head) {
     if (!head.biased || head.product->hasOneUse())
       return;
@@ -175,7 +175,7 @@ private:
         });
   }
 
-  /// Rows of the input and of the weight become 1 long.
+  /// Normalizes the rows of the input and of the weight to length 1.
   static void normalizeOperands(MatmulOp product, double epsilon) {
     OpBuilder builder(product);
     int64_t a = tensorType(product.getA()).getRank(),
@@ -187,7 +187,7 @@ private:
     replace(product.getBMutable(), product.getTransposeB() ? b - 1 : b - 2);
   }
 
-  /// value / sqrt(max(sum value^2, epsilon))
+  /// value / sqrt(max(sum value^2, epsilon)).
   static Value normalized(OpBuilder &builder, Value value, int64_t axis,
                           double epsilon) {
     Location loc = value.getLoc();
@@ -239,7 +239,7 @@ private:
   }
 
   static constexpr StringLiteral kDone = "gradus.full_normalization";
-  static constexpr double kUsual = 1e-4; // as rewritten_layers.cpp has it
+  static constexpr double kUsual = 1e-4; // the same as in rewritten_layers.cpp
 };
 
 recipe::Field fcToFnKey() {

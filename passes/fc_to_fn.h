@@ -6,8 +6,8 @@
 namespace gradus {
 
 struct FcToFnSettings {
-  double epsilon = 0; // the least square of a norm that is divided by
-  bool bias = false;  // whether the layer keeps its own
+  double epsilon = 0; // the minimum square of a norm, as a divisor
+  bool bias = false;  // whether the layer keeps its bias
 };
 
 const recipe::Method<FcToFnSettings> &fcToFn();

@@ -1,4 +1,4 @@
-// Freezing as a recipe writes it by hand; see freeze_by_hand.h.
+// Freezes parameters as a recipe says by hand; see freeze_by_hand.h.
 
 #include "passes/freeze_by_hand.h"
 
@@ -10,14 +10,14 @@ using namespace gradus;
 
 namespace {
 
-/// Parameters that rest before a step, or from it on.
+/// Parameters that are frozen before a step, or from it on.
 struct Rest {
   std::set<std::string> parameters;
   int64_t step;
   bool isBefore;
 };
 
-/// `"conv1*": 1000` of `from` or `until`.
+/// Finds the parameters of an entry of `from` or `until`: `"conv1*": 1000`.
 LogicalResult findNamed(ProgramOp program, StringRef pattern,
                         ArrayRef<FrozenParameter> parameters, Rest &rest) {
   SmallVector<StringRef> names;
@@ -53,7 +53,7 @@ FailureOr<std::vector<Rest>> findRests(ProgramOp program,
   return rests;
 }
 
-/// All before the last `count` layers.
+/// The parameters before the last `count` layers.
 std::set<std::string> beforeLast(ProgramOp program, int64_t count,
                                  ArrayRef<FrozenParameter> parameters) {
   std::vector<int64_t> layers = freezeCuts(parameters, parameters.size());

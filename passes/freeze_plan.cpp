@@ -1,4 +1,4 @@
-// Gradient freezing as pure functions; see freeze_plan.h.
+// Implements gradient freezing as pure functions; see freeze_plan.h.
 
 #include "passes/freeze_plan.h"
 
@@ -23,7 +23,7 @@ gradus::freezeCuts(llvm::ArrayRef<FrozenParameter> parameters, int64_t count) {
   return cuts;
 }
 
-/// Where MindSpore's chunks of three parameters or more begin.
+/// The starts of MindSpore's chunks, which have at least three parameters.
 static std::vector<int64_t>
 chunksOf(llvm::ArrayRef<FrozenParameter> parameters) {
   std::vector<int64_t> chunks;
@@ -49,10 +49,10 @@ gradus::freezeCutsOfMindSpore(llvm::ArrayRef<FrozenParameter> parameters,
 
 namespace {
 
-/// Steps that train everything, then one of each other group.
+/// Alternates: some steps that train everything, then one for each other group.
 std::vector<int64_t> inTurn(const FreezeSchedule &s, int64_t length) {
   double dividend = s.p * (s.groups - 1), divisor = 1 - s.p;
-  // Python's floor division of floats looks at the remainder.
+  // Python computes the floor division of floats from the remainder.
   double floored =
       std::floor((dividend - std::fmod(dividend, divisor)) / divisor + 0.5);
   auto whole =
@@ -66,8 +66,8 @@ std::vector<int64_t> inTurn(const FreezeSchedule &s, int64_t length) {
   return steps;
 }
 
-/// The group that a number in [0, 1) means: n - 1 with probability 1 / S, then
-/// n - 2 with 2 / S, and so on to 1, for S = n (n - 1) / 2.
+/// The group for a number in [0, 1): n - 1 with probability 1 / S, then n - 2
+/// with 2 / S, and so on to 1, for S = n (n - 1) / 2.
 int64_t drawn(double number, int64_t groups) {
   double all = groups * (groups - 1) / 2.0, sum = 0;
   for (int64_t group = groups - 1; group > 1; --group) {
@@ -78,7 +78,7 @@ int64_t drawn(double number, int64_t groups) {
   return 1;
 }
 
-/// A frozen step wherever there were too few so far.
+/// Adds a frozen step whenever there were too few so far.
 std::vector<int64_t> byDraw(const FreezeSchedule &s, int64_t length,
                             llvm::function_ref<double()> draw) {
   std::vector<int64_t> steps = {0};

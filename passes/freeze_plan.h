@@ -1,5 +1,5 @@
-// Which parameters a frozen step trains, and which step is frozen how far:
-// gradient freezing as pure functions of names and numbers.
+// Gradient freezing as pure functions of names and numbers: which parameters
+// each group trains, and which group each step trains.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -11,35 +11,35 @@
 
 namespace gradus {
 
-/// A trained parameter, in the order of the forward pass.
+/// A trained parameter; lists are in the order of the forward pass.
 struct FrozenParameter {
   std::string name;
   bool isWeight; // of rank 2 or more
 };
 
-/// Where each of `count` groups begins in the list of parameters; a group is
-/// all from there on, the first one is everything. A weight and the vectors
-/// behind it stay together; layers are shared out evenly. Fewer than `count`
-/// where there are fewer layers.
+/// The starts of `count` groups in the list of parameters. A group is all
+/// parameters from its start on; the first is all of them. A weight stays with
+/// the vectors after it; layers are divided evenly. If there are fewer layers,
+/// there are fewer groups.
 std::vector<int64_t> freezeCuts(llvm::ArrayRef<FrozenParameter> parameters,
                                 int64_t count);
 
-/// The same as MindSpore has it: by names that contain "bn" or "bias", with
-/// what does not divide left in all groups.
+/// The starts by MindSpore's rules: by names that contain "bn" or "bias", with
+/// the remainder of the division in all groups.
 std::vector<int64_t>
 freezeCutsOfMindSpore(llvm::ArrayRef<FrozenParameter> parameters,
                       int64_t count);
 
 struct FreezeSchedule {
   int64_t groups = 0;
-  int64_t type = 0;       // 0: cuts in turn; 1: drawn
-  double p = 0;           // part of the steps that train everything
-  int64_t totalSteps = 0; // until it begins again
+  int64_t type = 0;       // 0: groups in turn; 1: drawn at random
+  double p = 0;           // fraction of steps that train everything
+  int64_t totalSteps = 0; // after which it starts again
   bool asMindSpore = false;
 };
 
-/// The group of each step; what follows the last one begins again. `draw` gives
-/// the numbers in [0, 1) by which drawn cuts are chosen, in order.
+/// The group of each step; after the last one the sequence starts again. `draw`
+/// returns numbers in [0, 1), from which random groups are chosen in order.
 std::vector<int64_t> freezeSequence(const FreezeSchedule &schedule,
                                     llvm::function_ref<double()> draw);
 

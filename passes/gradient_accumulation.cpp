@@ -1,9 +1,8 @@
 // Sums the gradients of several batches before an update.
 //
-// The step, and each that gradient freezing made of it, gets a second variant
-// that only adds up; a schedule runs the whole one at the last batch of each
-// update. Runs after loss_scale, so that what is added up has no scale, and
-// before what looks at final gradients.
+// Each training graph gets a second variant that only accumulates; a schedule
+// runs the full one at the last batch of each update. Runs after loss_scale, so
+// that the sums are unscaled, and before passes that need final gradients.
 
 #include "ir/arithmetic.h"
 #include "passes/clock.h"
@@ -21,7 +20,7 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// @train_accumulate_cut1 of @train_cut1.
+/// The name of the variant: @train_accumulate_cut1 for @train_cut1.
 std::string accumulating(StringRef train) {
   return (kAccumulating + suffixOf(train)).str();
 }
@@ -67,7 +66,8 @@ struct GradientAccumulationPass
     return success();
   }
 
-  /// The mean over the batches so far, over the number of all of them.
+  /// Adds the gradients of the batches so far, each divided by the number of
+  /// batches.
   static LogicalResult addUp(ParameterUpdate update, Value first,
                              int64_t batches, States &states) {
     OpBuilder builder(update);
@@ -85,7 +85,7 @@ struct GradientAccumulationPass
     return success();
   }
 
-  /// The same step, which writes the sums and updates nothing.
+  /// Adds a copy of the step that writes the sums and updates nothing.
   void addVariant(GraphOp train) {
     OpBuilder builder(train);
     builder.setInsertionPointAfter(train);
@@ -117,8 +117,8 @@ struct GradientAccumulationPass
     addCase(builder, train.getLoc(), train.getSymName(), batches, batches - 1);
   }
 
-  /// Gradient freezing counts so: first the cuts, and then once more those for
-  /// the last batch of an update.
+  /// Extends the schedule of gradient freezing, whose state counts first the
+  /// accumulating variants, then the full ones for the last batch of an update.
   void extend(ScheduleOp schedule) {
     OpBuilder builder = OpBuilder::atBlockBegin(&schedule.getBody().front());
     auto range = schedule.getBody().getOps<VariantOp>();

@@ -1,8 +1,8 @@
-// Gives the gradients of weights zero mean for each output.
+// Makes the mean of a weight's gradient zero for each output.
 //
-// Which axes one output's weights lie along is read off the model: dense
-// weights are stored either way round. Runs before or after weight-decay, as
-// the recipe says; the optimizer does not know of it.
+// The model tells which axes belong to one output: dense weights may be
+// transposed. Runs before or after weight-decay, as the recipe says; the
+// optimizer need not know.
 
 #include "passes/gradient_centralization.h"
 
@@ -20,10 +20,10 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// Marks updates that have been looked at: a mean is taken off once.
+/// Marks updates that were processed, so that no mean is subtracted twice.
 constexpr StringLiteral kCentered = "gradus.centered";
 
-/// Weights that make up one output.
+/// The number of weights of one output.
 int64_t weightsOfAnOutput(const WeightAxes &axes, RankedTensorType type) {
   int64_t count = 1;
   for (int64_t axis : axes.inputs)
@@ -31,7 +31,7 @@ int64_t weightsOfAnOutput(const WeightAxes &axes, RankedTensorType type) {
   return axes.split ? count / axes.groups : count;
 }
 
-/// The reason to leave a gradient as it is; empty where there is none.
+/// The reason to leave a gradient unchanged; empty if there is none.
 std::string reasonToKeep(const CentralizationSettings &settings,
                          const WeightAxes &axes, RankedTensorType type) {
   if (!llvm::is_contained(settings.kinds, axes.kind))
@@ -99,7 +99,7 @@ struct GradientCentralizationPass
           visit(update, model ? model : train, *settings);
   }
 
-  /// The pipeline has the pass twice.
+  /// Whether this instance of the pass should run: the pipeline has two.
   bool isItsTurn(CentralizationSettings::Placement wanted) {
     bool isAfter =
         wanted == CentralizationSettings::Placement::afterWeightDecay;
@@ -134,7 +134,8 @@ struct GradientCentralizationPass
                .str();
   }
 
-  /// Inputs of a transposed convolution in groups lie in their group alone.
+  /// Subtracts the mean of each output, which in a transposed convolution with
+  /// groups has only inputs of its group.
   static Value centered(OpBuilder &builder, Location loc, Value gradient,
                         const WeightAxes &axes) {
     ArrayRef<int64_t> shape = tensorType(gradient).getShape();

@@ -1,4 +1,4 @@
-// Gradients with zero mean: the recipe's `gradient_centralization`.
+// Settings of gradients with zero mean: the recipe's `gradient_centralization`.
 #pragma once
 
 #include "passes/weight_axes.h"
@@ -12,7 +12,7 @@ struct CentralizationSettings {
   Placement placement = {};
   std::vector<WeightKind> kinds; // of layers whose weights are centered
   bool grouped = false;          // also those of convolutions in groups
-  int64_t multiple = 1;          // of which a weight's second axis must be one
+  int64_t multiple = 1;          // the second axis must be a multiple of it
 };
 
 const recipe::Method<CentralizationSettings> &gradientCentralization();

@@ -1,10 +1,11 @@
-// Lets a part of the steps train a part of the parameters alone: the last
-// layers, drawn or in turn, or what the recipe names by hand.
+// Trains only some of the parameters in some of the steps: the last layers,
+// drawn or in turn, or those that the recipe names by hand.
 //
-// The first pass on gradients: a step that trains less is a variant of @train
-// without some of its updates, of which dead code elimination takes the
-// backward pass away. All later passes treat each variant as they do @train.
-// Which one runs next is a state that each step writes, from a table or by
+// The first pass on gradients: a step that trains fewer parameters is a variant
+// of @train without some updates, from which dead code elimination removes
+// parts of the backward pass. All later passes treat each variant like @train.
+// A state that each step writes selects the next variant, from a table or by
+// the step's number.
 // comparing its number.
 
 #include "passes/gradient_freeze.h"
@@ -81,7 +82,7 @@ private:
 
   //===-- groups ----------------------------------------------------------===//
 
-  /// Whether an op only brings a weight into the form that it is used in.
+  /// Whether an op only converts a weight to the form in which it is used.
   static bool prepares(Operation *op) {
     return movesOneOperand(op) || changesWidth(op);
   }
@@ -111,7 +112,8 @@ private:
     return uses;
   }
 
-  /// Parameters by the op that computes with them first, equal ones in order.
+  /// Parameters by the first op that computes with them; equal ones stay in
+  /// order.
   using Placed = std::multimap<int64_t, FrozenParameter>;
 
   static std::vector<FrozenParameter> inOrder(const Placed &placed) {
@@ -141,8 +143,8 @@ private:
     return variant;
   }
 
-  /// Says of each update how many steps it rested before the phase, which are
-  /// none of those that its optimizer counts.
+  /// Records in each update the steps for which its parameter was frozen before
+  /// the phase; its optimizer must not count them.
   static void countRests(GraphOp graph, ArrayRef<FreezePhase> phases,
                          size_t at) {
     Builder builder(graph.getContext());
@@ -156,7 +158,7 @@ private:
     }
   }
 
-  /// Takes the updates of some parameters out of a graph.
+  /// Removes the updates of some parameters from a graph.
   static void freezeIn(GraphOp graph, const std::set<std::string> &frozen) {
     for (auto update : llvm::make_early_inc_range(
              graph.getBody().front().getOps<ParameterUpdate>()))
@@ -173,7 +175,7 @@ private:
         << words;
   }
 
-  /// The same step without the updates before the cut.
+  /// Adds a copy of the step without the updates before the cut.
   void addVariant(GraphOp train, int64_t group,
                   ArrayRef<FrozenParameter> parameters, int64_t cut) {
     GraphOp variant = clone(train, group);
@@ -191,7 +193,7 @@ private:
 
   //===-- the schedule ----------------------------------------------------===//
 
-  /// The recipe's own list, or what its numbers give.
+  /// The recipe's own list, or the one computed from its numbers.
   FailureOr<std::vector<int64_t>> sequenceOf(const FreezeSettings &settings,
                                              const FreezeSchedule &schedule) {
     constexpr StringLiteral kStrategy = "gradient_freeze.strategy";
@@ -212,9 +214,9 @@ private:
 
   using Choice = function_ref<Value(OpBuilder &, Value)>;
 
-  /// Each step writes which one of `count` is next, that of the update after it
-  /// as `choose` tells by its number; a step that is skipped runs again. Of the
-  /// batches of an update the last one has `count` added.
+  /// Writes in each step the number of the next variant, out of `count`, which
+  /// `choose` computes from the number of the next update; a skipped step runs
+  /// again. At the last batch of an update `count` is added.
   LogicalResult chooseNext(GraphOp train, int64_t count, int64_t first,
                            Choice choose) {
     OpBuilder builder(train.getBody().front().getTerminator());
@@ -242,7 +244,7 @@ private:
     return success();
   }
 
-  /// `count` at the last of so many batches, else 0.
+  /// `count` at the last of `batches` batches, else 0.
   static Value ifLast(OpBuilder &builder, Value batch, int64_t batches,
                       int64_t count) {
     Value isLast =
@@ -253,8 +255,8 @@ private:
                                    splatLike(builder, batch, 0));
   }
 
-  /// The entry of a table that begins again behind its end. A long one is
-  /// kept narrow, so that the artifact stays small.
+  /// The entry of a table, which starts again after its end. A long table is
+  /// stored narrow, to keep the artifact small.
   static Value lookUp(OpBuilder &builder, Location loc, Value step,
                       ArrayRef<int64_t> sequence) {
     Value length = splatLike(builder, step, sequence.size());
@@ -294,7 +296,7 @@ private:
 
   //===-- by hand ---------------------------------------------------------===//
 
-  /// The parameters that could be updated, also where they rest already.
+  /// The parameters that could be updated, including frozen ones.
   std::vector<FrozenParameter> trainedInOrder(GraphOp train) {
     Placed placed;
     llvm::StringMap<int64_t> uses = firstUses(train);
@@ -332,7 +334,7 @@ private:
     return success();
   }
 
-  /// The last phase that has begun.
+  /// The number of the last phase that has started.
   static Value phaseOf(OpBuilder &builder, Location loc, Value step,
                        ArrayRef<FreezePhase> phases) {
     Value chosen = splatLike(builder, step, 0);
@@ -349,7 +351,7 @@ private:
   SmallVector<ParameterUpdate> updates;
 };
 
-/// Keys of groups that are drawn or come in turn.
+/// The keys for groups that are drawn or in turn.
 recipe::Keys<FreezeSettings> groupKeys() {
   using enum recipe::Kind;
   using recipe::Field, recipe::Keys;
@@ -389,7 +391,7 @@ recipe::Keys<FreezeSettings> groupKeys() {
               .into(&Freeze::strategy)};
 }
 
-/// Keys that say by hand what rests.
+/// The keys for freezing by hand.
 recipe::Keys<FreezeSettings> handKeys() {
   using enum recipe::Kind;
   using recipe::Field, recipe::Keys;

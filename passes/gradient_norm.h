@@ -1,11 +1,11 @@
-// The length of gradients, as clipping and the metric `gradient_norm` take it.
+// Norms of gradients, for clipping and the metric `gradient_norm`.
 #pragma once
 
 #include "ir/arithmetic.h"
 
 namespace gradus {
 
-/// Gradients may be narrow; norms are not.
+/// Widens a value, since gradients may be narrow but norms are not.
 inline mlir::Value wide(const Arithmetic &math, mlir::Value value) {
   return convert(math.builder, math.loc, value,
                  computeType(tensorType(value).getElementType()));
@@ -17,7 +17,7 @@ inline mlir::Value sumOfSquares(const Arithmetic &math, mlir::Value value) {
              allAxes(tensorType(value).getRank()));
 }
 
-/// Both in the wider type of the two: f32 and f64 together are f64.
+/// Converts both to the wider of the two types: f32 and f64 give f64.
 inline std::pair<mlir::Value, mlir::Value> alike(const Arithmetic &math,
                                                  mlir::Value a, mlir::Value b) {
   mlir::Type left = tensorType(a).getElementType(),
@@ -29,9 +29,9 @@ inline std::pair<mlir::Value, mlir::Value> alike(const Arithmetic &math,
           convert(math.builder, math.loc, b, wider)};
 }
 
-/// The sum of the squares of all elements of all `gradients`, which are not
-/// none. Each part is computed where its gradient is made, which is in cache
-/// there, and at its place in the model.
+/// The sum of the squares of all elements of all `gradients`, of which there is
+/// at least one. Each part is computed right after its gradient, which is still
+/// in cache, and with its location in the model.
 inline mlir::Value sumOfAllSquares(
     mlir::OpBuilder &builder,
     llvm::ArrayRef<std::pair<mlir::Location, mlir::Value>> gradients) {

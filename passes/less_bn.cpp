@@ -1,8 +1,8 @@
-// Takes batch normalizations out of blocks that have several.
+// Removes redundant batch normalizations from blocks that have several.
 //
-// Runs on @predict before @train and @evaluate are made of it, and before
-// precision puts casts between the layers. Which ones go is decided in
-// normalized_blocks.cpp.
+// Runs on @predict before @train and @evaluate are derived from it, and before
+// casts for mixed precision are added. normalized_blocks.cpp decides which ones
+// are redundant.
 
 #include "passes/less_bn.h"
 
@@ -21,8 +21,8 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// The model's name of a batch normalization: its scale's name without the last
-/// part. Empty where the scale is no state.
+/// The model's name of a batch normalization: the name of its scale without the
+/// last part. Empty if the scale is not a state.
 StringRef nameOf(BatchNormOp norm) {
   auto scale = norm.getScale().getDefiningOp<ReadOp>();
   return scale ? scale.getState().rsplit('.').first : StringRef();
@@ -37,7 +37,7 @@ bool isNamed(BatchNormOp norm, const NamePatterns &patterns) {
   return !nameOf(norm).empty() && patterns.match(nameOf(norm));
 }
 
-/// A pattern of `keep` that matches nothing is a slip of the pen.
+/// Warns of patterns in `keep` that match nothing, which are probably misspelt.
 void warnOfUnmatched(const NamePatterns &keep, GraphOp predict) {
   auto program = predict->getParentOfType<ProgramOp>();
   for (const std::string &text : keep.texts()) {
@@ -111,7 +111,7 @@ private:
       dropIfUnused(getOperation(), state);
   }
 
-  /// Checkpoints then tell that the model is another one.
+  /// Adds a state by which checkpoints show that the model was changed.
   LogicalResult leaveRecord(int64_t removed) {
     OpBuilder builder(&getContext());
     return ensureState(getOperation(), kRecord,

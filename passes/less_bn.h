@@ -1,4 +1,4 @@
-// The batch normalizations that are taken out: the recipe's `less_bn`.
+// Settings of removing batch normalizations: the recipe's `less_bn`.
 #pragma once
 
 #include "recipe/settings.h"

@@ -1,9 +1,9 @@
-// Takes the loss scale off the gradients, looks whether they are finite, and
-// lets a step with others change nothing.
+// Divides the gradients by the loss scale, checks whether they are finite, and
+// skips the step if not.
 //
 // Autodiff starts from the scaled loss (seedOfLoss). This pass runs right after
-// it, so that all other methods see true gradients, and sums over batches may
-// have had different scales.
+// it, so that all other methods see unscaled gradients, and batches of a sum
+// may have different scales.
 
 #include "passes/loss_scale.h"
 #include "ir/arithmetic.h"
@@ -37,7 +37,7 @@ bool isDynamic(const Settings &settings) {
   return settings.type == Settings::Type::dynamic;
 }
 
-/// The scale as a scalar of f32; null where a state of it cannot be made.
+/// The scale as an f32 scalar; null if its state cannot be added.
 Value readScale(OpBuilder &builder, Location loc, ProgramOp program) {
   Settings scale = *lossScale().of(program);
   auto type = scalarOf(builder.getF32Type());
@@ -76,7 +76,7 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
       if (!scale)
         return failure();
     }
-    for (ParameterUpdate update : updates) // what follows is before them
+    for (ParameterUpdate update : updates) // later ops go before them
       update->moveBefore(train.getBody().front().getTerminator());
     builder.setInsertionPoint(updates.front());
     Value finite = areFinite(builder, updates);
@@ -113,8 +113,8 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
     return convert(builder, loc, part, builder.getF32Type());
   }
 
-  /// True where all gradients are finite: x * 0 is 0 for finite x and NaN for
-  /// others. Each gradient is read where it is made, while it is in the cache.
+  /// True if all gradients are finite: x * 0 is 0 for finite x, else NaN. Each
+  /// gradient is checked where it is computed, while it is in the cache.
   static Value areFinite(OpBuilder &builder,
                          ArrayRef<ParameterUpdate> updates) {
     Value total;
@@ -156,7 +156,8 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
     return success();
   }
 
-  /// Smaller after an overflow; larger after `growth_interval` steps without.
+  /// Shrinks the scale after an overflow, and grows it after `growth_interval`
+  /// steps without one.
   LogicalResult adapt(OpBuilder &builder, Location loc,
                       const Settings &settings, Value scale, Value finite,
                       SmallVectorImpl<Attribute> &always) {
@@ -182,7 +183,7 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
     return success();
   }
 
-  /// Stays where it would no longer be a number, unless it may.
+  /// The grown scale; unchanged if it would overflow, unless that is allowed.
   static Value grown(const Arithmetic &math, const Settings &settings,
                      Value scale) {
     Value more = math.multiply(scale, math.number(settings.factor, scale));

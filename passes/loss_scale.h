@@ -1,5 +1,5 @@
-// The loss scale: what gradients are multiplied by on their way, so that small
-// ones do not vanish in f16.
+// Settings of the loss scale: the factor of gradients in the backward pass,
+// which keeps small ones from vanishing in f16.
 #pragma once
 
 #include "recipe/settings.h"
@@ -11,8 +11,8 @@ struct LossScaleSettings {
 
   Type type = {};
   double initial = 0;
-  // A dynamic scale has these, too:
-  double factor = 0;          // by which it grows, and shrinks
+  // Only for a dynamic scale:
+  double factor = 0;          // of growth and shrinking
   int64_t growthInterval = 0; // steps without overflow until it grows
   double minimum = 0;
   bool growsToInfinity = false;
@@ -20,9 +20,9 @@ struct LossScaleSettings {
 
 const recipe::Method<LossScaleSettings> &lossScale();
 
-/// The gradient that the loss starts with: the scale where the recipe has a
-/// `loss_scale`, else 1. Makes the states of a dynamic scale. Null where the
-/// model has a state under their names.
+/// The gradient of the loss itself: the scale if the recipe has a `loss_scale`,
+/// else 1. Adds the states of a dynamic scale. Null if the model has a state of
+/// their names.
 mlir::Value seedOfLoss(mlir::OpBuilder &builder, mlir::Location loc,
                        ProgramOp program, mlir::RankedTensorType type);
 

@@ -1,10 +1,11 @@
-// Lets a model compute in 16 bits what loses little by it, as the recipe's
-// `precision` asks. Parameters, optimizer, losses and statistics stay f32.
+// Computes in 16 bits those parts of a model that lose little by it, as the
+// recipe's `precision` requests. Parameters, optimizer, losses and statistics
+// stay f32.
 //
-// Runs on @predict, before @train is made of it, so that gradients follow by
-// the rules of the ops. The classes of ops are those of PyTorch's autocast,
-// but arithmetic between them is f32: it happens in registers, and only what
-// is stored is rounded.
+// Runs on @predict, before @train is derived from it, so that gradients follow
+// by the rules of the ops. The classes of ops are those of PyTorch's autocast,
+// but arithmetic between them is in f32: it happens in registers, and only
+// stored values are rounded.
 
 #include "passes/mixed_precision.h"
 
@@ -29,8 +30,8 @@ bool isF32(Value value) {
   return tensor && tensor.getElementType().isF32();
 }
 
-/// Products: 16-bit operands, sums in f32. An outer product sums nothing: it is
-/// arithmetic, on positions mostly.
+/// Matmul and convolutions: 16-bit operands, sums in f32. An outer product sums
+/// nothing: it counts as arithmetic, mostly on positions.
 bool isProduct(Operation *op) {
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
     ArrayRef<int64_t> a = tensorType(matmul.getA()).getShape();
@@ -54,8 +55,8 @@ bool isArithmetic(Operation *op) {
          op->hasTrait<ComputesOfFewElements>();
 }
 
-/// Rewrites one graph. A value is narrow if it comes of products and nothing
-/// wider was added to it: it may be stored in 16 bits.
+/// Rewrites one graph. A value is narrow if it derives from matmul or
+/// convolutions without anything wider added: it may be stored in 16 bits.
 class Narrowing {
 public:
   Narrowing(GraphOp graph, FloatType element)
@@ -95,8 +96,8 @@ private:
       narrow_.insert(op->getResult(0));
   }
 
-  /// Whether an operand is made of integers, as angles are of positions: those
-  /// beyond 256 are no numbers of bf16.
+  /// Whether an operand derives from integers, such as angles from positions:
+  /// integers beyond 256 are not exact in bf16.
   bool isOfPositions(Operation *op) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
       Operation *maker = operand.getDefiningOp();
@@ -124,8 +125,8 @@ private:
       rounded(result);
   }
 
-  /// A product of matrices and the bias that is added to its rows: rounded as
-  /// the weights are, and both together once.
+  /// The sum of a matmul and the bias of its rows. Rounds the bias like the
+  /// weights; the sum is rounded only once.
   Value withBias(Operation *op) {
     auto matmul = dyn_cast<MatmulOp>(op);
     if (!matmul || !matmul->hasOneUse())
@@ -147,8 +148,8 @@ private:
     return add;
   }
 
-  /// Whether a product's result goes to the loss, but for a bias and moves: it
-  /// is read as it is summed.
+  /// Whether the result goes to the loss, apart from a bias and moves: then it
+  /// is kept in f32.
   bool isLast(Value value) {
     return llvm::all_of(value.getUsers(), [&](Operation *user) {
       if (isa<ReturnOp>(user))
@@ -161,7 +162,7 @@ private:
     });
   }
 
-  /// Operands that hold images, all or the first.
+  /// The operands that are activations: all or the first.
   static MutableArrayRef<OpOperand> images(Operation *op) {
     auto operands = op->getOpOperands();
     return isa<ConcatenateOp>(op) ? operands : operands.take_front(1);
@@ -186,8 +187,8 @@ private:
     activations_.insert(wide);
   }
 
-  /// Whether an arithmetic op has a narrow operand and no wide one. What is
-  /// made of parameters counts for neither.
+  /// Whether an arithmetic op has a narrow operand and no wide one. Operands
+  /// that depend only on parameters do not count.
   bool isNarrowArithmetic(Operation *op) {
     auto images = llvm::make_filter_range(op->getOperands(), [&](Value value) {
       return isF32(value) && activations_.contains(value);
@@ -197,7 +198,7 @@ private:
                         [&](Value value) { return narrow_.contains(value); });
   }
 
-  /// `value` in 16 bits, once for all that read it so.
+  /// `value` in 16 bits, rounded once for all users.
   Value rounded(Value value) {
     Value &found = rounded_[value];
     if (!found) {
@@ -210,7 +211,7 @@ private:
     return found;
   }
 
-  /// A narrow value that is stored in 16 bits is stored in no other form.
+  /// Makes all users of a narrow value use its 16-bit form, if it has one.
   void storeOnce() {
     for (auto [value, stored] : rounded_) {
       auto round = stored.getDefiningOp<arith::TruncFOp>();

@@ -8,10 +8,10 @@ namespace gradus {
 enum class Precision { f32, bf16, f16 };
 
 const recipe::Field &precisionKey();
-/// "bf16".
+/// The name of a precision: "bf16".
 llvm::StringRef nameOf(Precision precision);
 Precision precisionOf(ProgramOp program);
-/// The type of 16 bits that is meant; null for f32.
+/// The 16-bit type of a precision; null for f32.
 mlir::FloatType narrowType(Precision precision, mlir::MLIRContext *context);
 
 } // namespace gradus

@@ -1,6 +1,6 @@
-// Finds the batch normalizations that blocks can do without; see
-// normalized_blocks.h. The patterns are those of MindSpore's LessBN, of which
-// docs/methods/less_bn.md has the table, for operands in any order.
+// Finds redundant batch normalizations; see normalized_blocks.h. The patterns
+// are those of MindSpore's LessBN (table in docs/methods/less_bn.md), for
+// operands in any order.
 
 #include "passes/normalized_blocks.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 //===-- values ------------------------------------------------------------===//
 
-/// The value before casts, dropout and a concatenation of one.
+/// The value before casts, dropout and concatenations of one operand.
 Value plain(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     bool passes = changesWidth(op) || isa<DropoutOp>(op) ||
@@ -26,14 +26,14 @@ Value plain(Value value) {
   return value;
 }
 
-/// The op at `value` if it is of that kind.
+/// The op that defines `value`, if it has this type.
 template <typename Op> Op at(Value value) {
   return plain(value).getDefiningOp<Op>();
 }
 
 //===-- units -------------------------------------------------------------===//
 
-/// A convolution and the batch normalization behind it.
+/// A convolution and the batch normalization after it.
 struct Unit {
   BatchNormOp norm;
   ConvolutionOp convolution;
@@ -42,13 +42,13 @@ struct Unit {
   Value input() { return plain(convolution.getInput()); }
 };
 
-/// What stands at a value of one graph.
+/// Matches the ops that define values of one graph.
 class Reader {
 public:
   explicit Reader(GraphOp graph);
 
 protected:
-  /// Whether a value is made of parameters and constants alone, as a bias is.
+  /// Whether a value depends only on parameters and constants, like a bias.
   bool isOfParameters(Value value) const {
     return ofParameters.contains(value.getDefiningOp());
   }
@@ -72,7 +72,7 @@ Reader::Reader(GraphOp graph) {
       ofParameters.insert(&op);
 }
 
-/// The convolution that gives a value, before its bias.
+/// The convolution that computes a value, before its bias.
 ConvolutionOp Reader::convolutionAt(Value value) const {
   if (auto sum = at<arith::AddFOp>(value))
     for (auto [image, bias] : {std::pair(sum.getLhs(), sum.getRhs()),
@@ -87,7 +87,7 @@ bool isDepthwise(ConvolutionOp op) {
          int64_t(op.getGroups()) == tensorType(op.getInput()).getDimSize(1);
 }
 
-/// Two images that come together.
+/// The sum of two images.
 arith::AddFOp Reader::joinAt(Value value) const {
   auto sum = at<arith::AddFOp>(value);
   bool joins = sum && tensorType(sum.getResult()).getRank() >= 3 &&
@@ -106,7 +106,7 @@ Operation *poolAt(Value value) {
   return isa_and_present<MaxPoolOp, AveragePoolOp>(op) ? op : nullptr;
 }
 
-/// x of x * sigmoid(x).
+/// The value x in x * sigmoid(x).
 Value gatedInput(arith::MulFOp product) {
   for (auto [x, gate] : {std::pair(product.getLhs(), product.getRhs()),
                          std::pair(product.getRhs(), product.getLhs())})
@@ -116,7 +116,7 @@ Value gatedInput(arith::MulFOp product) {
   return {};
 }
 
-/// What an activation is of; null where there is none.
+/// The input of an activation; null for other values.
 Value activated(Value value) {
   Operation *op = plain(value).getDefiningOp();
   if (!op)
@@ -140,13 +140,14 @@ Unit Reader::unitAt(Value value) const {
   return {norm, norm ? convolutionAt(norm.getInput()) : ConvolutionOp()};
 }
 
-/// Whether nothing has bent the value since the last sum or normalization.
+/// Whether no activation was applied to the value since the last sum or
+/// normalization.
 bool Reader::isLinear(Value value) const {
   return joinAt(value) || at<BatchNormOp>(value);
 }
 
-/// The units between `source` and the join at `end`, the last one first; none
-/// if the way does not lead there.
+/// The units between `source` and the sum at `end`, the last one first; empty
+/// if there is no such path.
 SmallVector<Unit> Reader::branch(Value end, Value source) const {
   SmallVector<Unit> units;
   for (Value value = end; Unit unit = unitAt(value);) {
@@ -160,7 +161,7 @@ SmallVector<Unit> Reader::branch(Value end, Value source) const {
   return {};
 }
 
-/// The value before pools, as a projection may have them.
+/// The value before pooling, which may precede a projection.
 Value beforePools(Value value) {
   value = plain(value);
   while (Operation *pool = poolAt(value))
@@ -188,13 +189,13 @@ private:
 
   BatchNormOp normBehind(ConvolutionOp convolution);
 
-  /// Takes one out because another stays; null: for a reason of its own.
+  /// Marks one as redundant because `other` stays; `other` may be null.
   void takeOut(BatchNormOp norm, BatchNormOp other, StringRef reason);
   void keep(BatchNormOp norm, StringRef reason);
 
   GraphOp graph;
   llvm::MapVector<Operation *, NormVerdict> verdicts;
-  DenseSet<Operation *> reliedOn; // by verdicts on others: these stay
+  DenseSet<Operation *> reliedOn; // by verdicts on others, so they must stay
 };
 
 llvm::MapVector<Operation *, NormVerdict> Judge::run() {
@@ -220,8 +221,7 @@ void Judge::visit(Operation &op) {
     visitTransition(&op);
 }
 
-/// Whether the result goes to one place, or to x and sigmoid(x) of x *
-/// sigmoid(x).
+/// Whether the result has one user, or only x and sigmoid(x) of x * sigmoid(x).
 bool servesOneOp(BatchNormOp norm) {
   return norm.getResult().hasOneUse() ||
          (norm.getResult().hasNUses(2) &&
@@ -261,14 +261,14 @@ void Judge::visitJoin(arith::AddFOp join) {
     visitBranches(other, one);
 }
 
-/// The values that a projection may come from: its input, and that before
-/// pools.
+/// The values that a projection may start from: its input, and that before
+/// pooling.
 SmallVector<Value> sources(Unit projection) {
   return {projection.input(), beforePools(projection.input())};
 }
 
-/// Both operands come of one value: by the units of the main branch, and
-/// straight or by a projection.
+/// Whether both operands derive from one value: one by the units of the main
+/// branch, the other directly or by a projection.
 bool Judge::visitBranches(Value main, Value shortcut) {
   SmallVector<Unit> units = branch(main, shortcut);
   Unit projection = units.empty() ? unitAt(shortcut) : Unit();
@@ -285,7 +285,7 @@ bool Judge::visitBranches(Value main, Value shortcut) {
 void Judge::visitBranch(MutableArrayRef<Unit> units, Unit projection) {
   if (llvm::any_of(units, [](Unit unit) {
         return isDepthwise(unit.convolution);
-      })) { // visitDepthwise() sees these.
+      })) { // See visitDepthwise().
     for (Unit unit : units)
       keep(unit.norm, "it is behind the depthwise convolution or the "
                       "projection of its block");
@@ -302,7 +302,7 @@ void Judge::visitBranch(MutableArrayRef<Unit> units, Unit projection) {
 
 //===-- depthwise blocks --------------------------------------------------===//
 
-/// The expansion of a block that begins without an activation.
+/// The expansion of a block that starts without an activation.
 void Judge::visitDepthwise(ConvolutionOp convolution) {
   Value before = activated(convolution.getInput());
   Unit expansion = before ? unitAt(before) : Unit();
@@ -317,7 +317,7 @@ void Judge::visitDepthwise(ConvolutionOp convolution) {
           "the depthwise convolution of its block has one");
 }
 
-/// That of the convolution, or of its sum with a bias.
+/// The normalization of the convolution, or of its sum with a bias.
 BatchNormOp Judge::normBehind(ConvolutionOp convolution) {
   SmallVector<Operation *> users(convolution->getUsers());
   for (Operation *user : convolution->getUsers())
@@ -329,7 +329,7 @@ BatchNormOp Judge::normBehind(ConvolutionOp convolution) {
   return {};
 }
 
-/// What is left of an image before a head: its mean at each channel.
+/// The image before the mean of each channel in a head.
 Value beforeMean(Value value) {
   for (Operation *op = plain(value).getDefiningOp(); op;
        op = plain(value).getDefiningOp()) {
@@ -344,8 +344,8 @@ Value beforeMean(Value value) {
   return {};
 }
 
-/// The last convolution before a dense layer on means, to which alone its image
-/// goes: the means of squeeze-and-excitation come back to their image.
+/// The last convolution before a dense layer on means, if its image has no
+/// other use: in squeeze-and-excitation the means are applied to the image.
 void Judge::visitHead(MatmulOp product) {
   Value image = beforeMean(product.getA());
   Value before = image ? activated(image) : Value();
@@ -356,7 +356,7 @@ void Judge::visitHead(MatmulOp product) {
 
 //===-- dense blocks ------------------------------------------------------===//
 
-/// One layer of a dense block: convolution(activation(norm(input))).
+/// A layer of a dense block: convolution(activation(norm(input))).
 Unit Reader::preActivated(Value value) const {
   ConvolutionOp convolution = convolutionAt(value);
   Value before = convolution ? activated(convolution.getInput()) : Value();

@@ -1,5 +1,5 @@
-// Blocks of convolutions whose batch normalizations are more than they need:
-// residual, depthwise and dense ones, as LessBN knows them.
+// Finds batch normalizations that residual, depthwise and dense blocks of
+// convolutions do not need, by the rules of LessBN.
 #pragma once
 
 #include "ir/gradus.h"
@@ -10,13 +10,13 @@
 
 namespace gradus {
 
-/// What was found of one batch normalization, in words.
+/// The verdict on one batch normalization, with its reason in words.
 struct NormVerdict {
   bool redundant = false;
   std::string reason;
 };
 
-/// A verdict for each batch normalization of the graph, in its order.
+/// Returns a verdict for each batch normalization of the graph, in its order.
 llvm::MapVector<mlir::Operation *, NormVerdict> judgeNorms(GraphOp graph);
 
 } // namespace gradus

@@ -1,4 +1,4 @@
-// Parameters by group; see parameter_lists.h.
+// Lists parameters by group; see parameter_lists.h.
 
 #include "passes/parameter_lists.h"
 

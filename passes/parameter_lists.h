@@ -1,5 +1,5 @@
-// Parameters by group, for people and for what works on several at once: those
-// of the recipe's `groups`, and those whose gradients become final together.
+// Parameters by group, for reports and for methods on several at once: the
+// recipe's `groups`, and groups whose gradients become final together.
 #pragma once
 
 #include "recipe/settings.h"
@@ -20,9 +20,9 @@ struct ParameterList {
   std::vector<StateOp> parameters;
 };
 
-/// The trained parameters of each group of the recipe, the rest, and, where the
-/// recipe has split points, of each group of gradients. A group that matches
-/// none is left out. Empty where the recipe has no groups at all.
+/// The trained parameters of each group of the recipe, the rest, and, if the
+/// recipe has split points, those of each group of gradients. Groups without
+/// parameters are left out. Empty if the recipe has no groups.
 std::vector<ParameterList> parameterLists(ProgramOp program);
 
 } // namespace gradus

@@ -1,4 +1,4 @@
-// What all passes have in common.
+// The common base of all passes.
 
 #ifndef GRADUS_PASS_BASE_TD
 #define GRADUS_PASS_BASE_TD

@@ -1,5 +1,5 @@
-// Takes plug-ins in. A library is asked in plain types which Gradus and LLVM it
-// is made for before anything of it runs that could be laid out otherwise.
+// Loads plug-ins. Before any code runs whose data may have another layout,
+// plain types tell which versions of Gradus and LLVM a library was built for.
 
 #include "passes/pass_plugin.h"
 
@@ -41,7 +41,7 @@ Function *find(llvm::sys::DynamicLibrary &library, const char *name) {
 using Describe = const PassPluginInfo *();
 using DescribeToMlir = PassPluginLibraryInfo();
 
-/// What this Gradus is, or what a plug-in is made for.
+/// Describes this Gradus, or the one that a plug-in was built for.
 std::string madeFor(const PassPluginInfo &info) {
   return (Twine("Gradus ") + info.version + " (headers " + info.headers +
           ") and LLVM " + info.llvm)
@@ -57,7 +57,7 @@ llvm::Error checkVersions(StringRef path, const PassPluginInfo &info) {
                            "Gradus");
 }
 
-/// MLIR would end the program where two passes have one name.
+/// Refuses duplicate names, at which MLIR would abort.
 llvm::Error checkNames(StringRef path, ArrayRef<StringRef> names) {
   llvm::StringSet<> own;
   for (StringRef name : names)

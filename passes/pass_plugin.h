@@ -1,5 +1,5 @@
-// Passes that live outside of Gradus, as a shared library: how a plug-in says
-// what it has, and how a tool takes it in.
+// Passes outside of Gradus, in a shared library: how a plug-in declares its
+// passes, and how a tool loads it.
 //
 // A plug-in links Gradus::compiler of find_package(Gradus), and its source ends
 // in GRADUS_PASS_PLUGIN(MyPass); docs/add_a_pass.md writes one. A pass that has
@@ -55,7 +55,7 @@ struct PluginKey {
 llvm::Error loadPassPlugin(llvm::StringRef path,
                            llvm::ArrayRef<llvm::StringRef> taken = {});
 
-/// The names of the passes of all plug-ins that are loaded.
+/// The names of the passes of all loaded plug-ins.
 std::vector<std::string> pluginPasses();
 
 /// The keys of all plug-ins that are loaded.
@@ -103,8 +103,8 @@ template <typename... Passes> void registerPluginPasses() {
 
 } // namespace gradus
 
-/// Makes a shared library a plug-in with these passes. Each is made without
-/// arguments and has a name, its `getArgument`.
+/// Makes a shared library a plug-in with these passes. Each is constructed
+/// without arguments and has a name, its `getArgument`.
 #define GRADUS_PASS_PLUGIN(...)                                                \
   extern "C" __attribute__((visibility("default")))                            \
   const ::gradus::PassPluginInfo *                                             \

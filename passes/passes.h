@@ -19,24 +19,24 @@ struct TrainingOptions {
   std::string stopAfter;
 };
 
-/// The stages of the pipeline in their order: "model", "gradients", ...
+/// The stages of the pipeline in order: "model", "gradients", ...
 llvm::ArrayRef<llvm::StringRef> trainingStages();
 
 /// The names of the passes in the pipeline.
 std::vector<std::string> pipelinePasses();
 
-/// Two keys of the recipe that cannot both be asked for, and why.
+/// Two keys of the recipe that exclude each other, and the reason.
 struct Exclusion {
   llvm::StringRef method, other, reason;
 };
 llvm::ArrayRef<Exclusion> exclusions();
 
-/// Called when the passes of a stage stand at the end of `program`.
+/// Called after the passes of a stage were added to `program`.
 using StageAdded =
     std::function<void(llvm::StringRef stage, mlir::OpPassManager &program)>;
 
-/// Fills `manager`, which runs on modules, with the stages of a training step
-/// up to `options.stopAfter`. passes/pipeline.cpp says what each is for.
+/// Adds the stages of a training step up to `options.stopAfter` to `manager`,
+/// which runs on modules. passes/pipeline.cpp gives the reason for each pass.
 /// `added` may be empty.
 void buildTrainingPipeline(mlir::OpPassManager &manager,
                            const TrainingOptions &options = {},

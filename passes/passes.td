@@ -1,6 +1,6 @@
-// What each pass does, with a program before and after it: a file for each stage
-// of pipeline.cpp, which has their order. The page docs/reference/passes.md is
-// made of these files.
+// The passes, with a program before and after each, in a file for each stage of
+// pipeline.cpp, which has their order. docs/reference/passes.md is generated
+// from these files.
 
 include "passes/stage_model.td"
 include "passes/stage_gradients.td"

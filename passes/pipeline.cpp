@@ -15,7 +15,7 @@ struct Stage {
   void (*addPasses)(OpPassManager &program);
 };
 
-/// What cannot be asked for together. All other methods compose, and
+/// Methods that exclude each other. All others can be combined, and
 /// tests/end_to_end/combinations_test.cpp has a case for each pair.
 const Exclusion excluded[] = {
     {"less_bn", "freeze_batch_norm",
@@ -27,82 +27,82 @@ const Exclusion excluded[] = {
 const Stage stages[] = {
     {"model",
      [](OpPassManager &program) {
-       // Before anything changes: what is asked for must go together.
+       // Check first, before anything changes.
        program.addPass(createCheckCombinations());
        // Fold the shape arithmetic that exporters leave behind.
        program.addPass(createCanonicalizerPass());
-       // On the model's whole layers, so that all graphs made of it agree.
+       // Change whole layers of the model before other graphs are derived.
        program.addPass(createLessBn());
        program.addPass(createFcToFn());
-       // Before gradients, which then need no probabilities of the forward.
+       // Before autodiff: the gradient then needs no stored probabilities.
        program.addPass(createRecognizeAttention());
-       // One op is kept by its input alone, which may be narrow.
+       // One op stores only its input, which may be narrow.
        program.addPass(createRecognizeGelu());
-       // Transposes that undo each other go.
+       // Remove transposes that cancel each other.
        program.addPass(createCanonicalizerPass());
-       // Whole ops tell best what may be rounded; gradients follow the types.
+       // Whole ops tell what may be rounded; gradients follow the types.
        program.addPass(createMixedPrecision());
      }},
     {"gradients",
      [](OpPassManager &program) {
-       // The model becomes a step to train and one to evaluate.
+       // Derive a graph to train and one to evaluate from the model.
        program.addPass(createTrainingStep());
-       // Batch statistics are part of the function that is differentiated.
+       // Differentiation must include the batch statistics.
        program.addPass(createTrainBatchNorm());
-       // What is dropped is a constant to the gradients.
+       // The dropout mask is a constant to the gradients.
        program.addPass(createTrainDropout());
-       // From here on every trained parameter has a gradient.
+       // Every trained parameter has a gradient from here on.
        program.addPass(createAutodiff());
      }},
     // Methods on one machine's gradients: freezing, loss scale, accumulation.
     {"local",
      [](OpPassManager &program) {
-       // Variants that update less, before anything asks for all gradients.
+       // Add variants with fewer updates before passes on all gradients.
        program.addPass(createGradientFreeze());
-       // True gradients from here on; an overflow will hold the step back.
+       // Unscale gradients for all later passes; an overflow skips the step.
        program.addPass(createLossScale());
-       // Sums over batches before anything costs time once per update.
+       // Accumulate before passes that should run once per update.
        program.addPass(createGradientAccumulation());
      }},
-    // Gradients become the mean over all machines.
+    // Make gradients the mean over all machines.
     {"distribution",
      [](OpPassManager &program) {
-       // There is one process: its gradients are the mean.
+       // The gradients of a single process are the mean.
        program.addPass(createAdasum());
      }},
     // Methods on final gradients: clipping, weight decay, centralization.
     {"methods",
      [](OpPassManager &program) {
-       // Reports gradients as they come out of the loss, unbounded.
+       // Report gradients of the loss before clipping.
        program.addPass(createStepMetrics());
-       // Bounds on what the loss says, before decay says something else.
+       // Clip gradients of the loss, before weight decay adds to them.
        program.addPass(createClipGradients());
-       // What the loss says of each output, without its mean.
+       // Center gradients of the loss.
        program.addPass(createGradientCentralization({"before_weight_decay"}));
-       // Gradients with decay are what optimizers like sgd take.
+       // Add decay to gradients for optimizers like sgd.
        program.addPass(createWeightDecay());
-       // The same with the decay in it, where the recipe wants that.
+       // Or center gradients with decay, if the recipe says so.
        program.addPass(createGradientCentralization({"after_weight_decay"}));
      }},
     {"update",
      [](OpPassManager &program) {
-       // No update is left after this: only arithmetic and writes.
+       // Turn all updates into arithmetic and writes.
        program.addPass(createExpandOptimizer());
-       // Averages what the optimizer has just written.
+       // Average the parameters that the optimizer has written.
        program.addPass(createAverageWeights());
-       // Every write is there now, so a guard can hold them all back.
+       // All writes exist now, so a guard can cover them all.
        program.addPass(createExpandGuards());
-       // What weights become is known: round it once, for all that read it.
+       // The new weights are known: round each once, for all its users.
        program.addPass(createStoreRoundedWeights());
      }},
     {"optimize",
      [](OpPassManager &program) {
-       // No pass needs to see a loss as one op any more.
+       // No later pass needs a loss as one op.
        program.addPass(createDecompose());
-       // Remove what the passes left behind; fusion wants one op per value.
+       // Remove redundant ops; fusion needs one op per value.
        program.addPass(createCanonicalizerPass());
        program.addPass(createCSEPass());
-       // Equal values, now one, fold further; dead reads vanish.
+       // Merged values fold further; dead reads vanish.
        program.addPass(createCanonicalizerPass());
      }},
 };
@@ -142,7 +142,7 @@ void gradus::buildTrainingPipeline(OpPassManager &manager,
   OpPassManager &program = manager.nest<ProgramOp>();
   for (const Stage &stage : stages) {
     stage.addPasses(program);
-    // What the recipe adds sees all that the stage has made.
+    // Passes that the recipe adds see all changes of the stage.
     program.addPass(createAddedPasses({stage.name.str()}));
     if (added)
       added(stage.name, program);

@@ -1,7 +1,7 @@
-// Finds attention in the products and the softmax that exporters write for it.
+// Recognizes attention in the matmuls and the softmax that exporters write.
 //
-// Runs on the model, before autodiff: the gradient of the one op needs no
-// probabilities of the forward pass, so nothing keeps them.
+// Runs on the model, before autodiff: the gradient of the single op needs no
+// stored probabilities of the forward pass.
 
 #include "ir/build.h"
 #include "mlir/IR/Remarks.h"
@@ -15,14 +15,14 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// Less than any score: what is added to hide a key where -inf is not, and what
-/// stands in the place of its score.
+/// Numbers below any score: a mask that is added hides keys at the first or
+/// below, and a score that is replaced at the second or below.
 constexpr double kHides = -1e30, kStandsForNone = -1e9;
 
 //===-- constants ---------------------------------------------------------===//
 
-/// Whether element e of a constant mask leaves a key as it is, or hides it;
-/// neither for other numbers.
+/// Whether element e of a constant mask keeps a key or hides it; nothing for
+/// other numbers.
 std::optional<bool> leaves(DenseElementsAttr mask, int64_t element) {
   if (mask.getElementType().isInteger(1))
     return mask.getValues<bool>()[element];
@@ -32,8 +32,8 @@ std::optional<bool> leaves(DenseElementsAttr mask, int64_t element) {
   return number <= kHides ? std::optional(false) : std::nullopt;
 }
 
-/// Whether a mask hides from each query the keys behind it and nothing else.
-/// One that `hides` is true where others are false.
+/// Whether a mask hides exactly the keys after each query. `hides`: the mask is
+/// true at hidden keys.
 bool isCausal(Value mask, bool hides) {
   DenseElementsAttr elements;
   ArrayRef<int64_t> shape = tensorType(mask).getShape();
@@ -46,7 +46,7 @@ bool isCausal(Value mask, bool hides) {
   return true;
 }
 
-/// Whether a mask of truth values is known to leave each query a key.
+/// Whether a boolean mask is known to leave each query at least one key.
 bool leavesAll(Value mask, bool hides) {
   auto repeated = mask.getDefiningOp<BroadcastOp>();
   int64_t last = tensorType(mask).getRank() - 1;
@@ -71,8 +71,8 @@ bool leavesAll(Value mask, bool hides) {
 
 //===-- the pattern -------------------------------------------------------===//
 
-/// What stands behind the product of probabilities and values, step by step
-/// backwards.
+/// Matches the ops before the matmul of probabilities and values, backwards
+/// step by step.
 class Pattern {
 public:
   explicit Pattern(MatmulOp last) : last_(last) {}
@@ -94,7 +94,7 @@ public:
   void replace();
 
 private:
-  /// Takes what drops probabilities in training off them.
+  /// Strips dropout off the probabilities.
   Value withoutDropout(Value probabilities) {
     auto dropout = probabilities.getDefiningOp<DropoutOp>();
     if (!dropout || !probabilities.hasOneUse())
@@ -103,7 +103,8 @@ private:
     return dropout.getInput();
   }
 
-  /// What the probabilities are the softmax of; null if others need them.
+  /// The input of the softmax that computes the probabilities; null if these
+  /// have other users.
   static Value scoresOf(Value probabilities) {
     if (!probabilities.hasOneUse())
       return {};
@@ -122,7 +123,7 @@ private:
     return softmax.getInput();
   }
 
-  /// x of `select(isnan x, 0, x)`.
+  /// The value x in `select(isnan x, 0, x)`.
   static Value withoutGuard(Value value) {
     auto select = value.getDefiningOp<arith::SelectOp>();
     auto test = select ? select.getCondition().getDefiningOp<math::IsNaNOp>()
@@ -134,8 +135,8 @@ private:
     return select.getFalseValue();
   }
 
-  /// Takes what is added, or a choice between a score and what stands for none,
-  /// off the scores.
+  /// Strips a mask off the scores: an addition, or a selection between a score
+  /// and a very low number.
   void takeMask(Value &scores) {
     if (auto add = scores.getDefiningOp<arith::AddFOp>()) {
       bool isLeft = isProduct(add.getLhs());
@@ -146,7 +147,8 @@ private:
       auto fill =
           numberOf(hides_ ? select.getTrueValue() : select.getFalseValue());
       bool isNone = fill == -std::numeric_limits<double>::infinity();
-      // A query all of whose scores are one number has the mean of all values.
+      // A query whose scores are all the same number gets the mean of all
+      // values.
       bool isAsGood = fill && *fill <= kStandsForNone &&
                       leavesAll(select.getCondition(), hides_);
       if (!isNone && !isAsGood)
@@ -169,7 +171,7 @@ private:
     return isa<FloatType>(element) || element.isInteger(1);
   }
 
-  /// A shape with heads, and with a batch, of extent 1 where there is none.
+  /// A shape with dimensions for the batch and heads, of extent 1 if missing.
   static SmallVector<int64_t> withHeads(ArrayRef<int64_t> shape) {
     SmallVector<int64_t> full(shape);
     while (full.size() < 4)
@@ -186,7 +188,7 @@ private:
 
   MatmulOp last_, first_;
   Value mask_;
-  bool hides_ = false; // where the mask is true
+  bool hides_ = false; // whether the mask is true at hidden keys
   FloatAttr dropout_;
   double scale_ = 1;
 };
@@ -202,8 +204,8 @@ Value lastExchanged(OpBuilder &builder, Value value) {
                    exchangeLast(tensorType(value).getRank()));
 }
 
-/// The input of a transpose of the last two dimensions, seen through a reshape
-/// of those before them.
+/// The input of a transpose of the last two dimensions, looking through a
+/// reshape of the other dimensions.
 Value beforeTranspose(Value value) {
   auto view = value.getDefiningOp<ReshapeOp>();
   if (view && tensorType(view.getInput()).getRank() > 2 &&
@@ -217,7 +219,7 @@ Value beforeTranspose(Value value) {
   return turned.getInput();
 }
 
-/// [batch, heads, keys, width], whichever way round the product has them.
+/// The keys as [batch, heads, keys, width], from either form of the matmul.
 Value Pattern::keys(OpBuilder &builder) {
   Value key = withoutFactors(first_.getB(), scale_);
   if (first_.getTransposeB())
@@ -229,7 +231,7 @@ Value Pattern::keys(OpBuilder &builder) {
   return withHeads(builder, lastExchanged(builder, key));
 }
 
-/// The mask, where it is a broadcast before that.
+/// The mask, before broadcasting if possible.
 Value Pattern::mask(OpBuilder &builder) {
   SmallVector<int64_t> shape(tensorType(mask_).getShape());
   if (auto repeated = mask_.getDefiningOp<BroadcastOp>();

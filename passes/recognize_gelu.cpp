@@ -1,8 +1,8 @@
-// Finds gelu in the products that exporters write for it.
+// Recognizes gelu in the products that exporters write.
 //
-// Runs on the model, before precision is chosen and before autodiff: one op
-// keeps its input alone, in 16 bits if that is narrow, and is part of the
-// product's call where the library has it.
+// Runs on the model, before mixed precision and autodiff: the single op stores
+// only its input, in 16 bits if that is narrow, and can be fused into a
+// library's matmul.
 
 #include "passes/factors.h"
 #include "passes/passes.h"
@@ -16,13 +16,13 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// Whether two numbers are the same but for their digits in a file.
+/// Whether two numbers are equal up to the precision of a file.
 bool isNear(double found, double expected) {
   return std::abs(found - expected) <= 1e-4 * std::abs(expected);
 }
 
-/// How often `x` is a factor of a value, and the number before it; -1 where
-/// there is anything else in it.
+/// The power of `x` in a value, whose other factors are constants, collected in
+/// `scale`; -1 for other values.
 int64_t powerOf(Value value, Value x, double &scale) {
   if (value == x)
     return 1;
@@ -43,7 +43,7 @@ int64_t powerOf(Value value, Value x, double &scale) {
   return left < 0 || right < 0 ? -1 : left + right;
 }
 
-/// x of `sqrt(2 / pi) (x + 0.044715 x^3)`.
+/// The value x in `sqrt(2 / pi) (x + 0.044715 x^3)`.
 Value inputOfTanh(Value argument) {
   double outer = 1;
   auto sum = withoutFactors(argument, outer).getDefiningOp<arith::AddFOp>();
@@ -58,24 +58,24 @@ Value inputOfTanh(Value argument) {
   return {};
 }
 
-/// x of `x / sqrt(2)`.
+/// The value x in `x / sqrt(2)`.
 Value inputOfErf(Value argument) {
   double scale = 1;
   Value x = withoutFactors(argument, scale);
   return isNear(scale, 0.7071067811865476) ? x : Value();
 }
 
-/// The only user of a value, if it is of this kind.
+/// The only user of a value, if it is an op of this type.
 template <typename Op> Op onlyUser(Value value) {
   return value.hasOneUse() ? dyn_cast<Op>(*value.user_begin()) : Op();
 }
 
-/// The other operand of an op of two.
+/// The other operand of a binary op.
 Value other(Operation *op, Value one) {
   return op->getOperand(op->getOperand(0) == one ? 1 : 0);
 }
 
-/// `0.5 x (1 + spread)`, whichever way its products are written.
+/// The product `0.5 x (1 + spread)`, in any order of factors.
 arith::MulFOp productOf(Value spread, Value x) {
   auto sum = onlyUser<arith::AddFOp>(spread);
   if (!sum || numberOf(other(sum, spread)) != 1)

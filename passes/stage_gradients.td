@@ -1,4 +1,4 @@
-// Passes that make a step of the model and give its parameters gradients.
+// Passes that derive training graphs from the model and add gradients.
 
 include "passes/pass_base.td"
 

@@ -1,4 +1,4 @@
-// Passes on one machine's gradients, and on which of them there are.
+// Passes on one machine's gradients.
 
 include "passes/pass_base.td"
 

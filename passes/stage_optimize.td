@@ -1,4 +1,4 @@
-// Passes that leave the graph to codegen.
+// Passes that prepare the graph for codegen.
 
 include "passes/pass_base.td"
 

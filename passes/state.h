@@ -7,12 +7,12 @@
 
 namespace gradus {
 
-/// The states of a program by their names. While it lives, it alone adds some.
+/// The states of a program by name. No other object may add states meanwhile.
 class States {
 public:
   explicit States(ProgramOp program);
 
-  /// Null where there is none.
+  /// Returns null if there is none.
   StateOp find(llvm::StringRef name) const { return byName_.lookup(name); }
 
   /// Whether numbers of the recipe are states (passes/numbers.h).
@@ -31,13 +31,13 @@ private:
   bool isSettable_;
 };
 
-/// The same for a single state.
+/// Adds a single state in the same way.
 mlir::LogicalResult ensureState(ProgramOp program, llvm::StringRef name,
                                 mlir::RankedTensorType type, Role role,
                                 double initial = 0);
 
-/// Takes a state out of the program if no graph reads or writes it. The program
-/// keeps the names of parameters that went so.
+/// Removes a state from the program if no graph reads or writes it. The program
+/// remembers the names of removed parameters.
 void dropIfUnused(ProgramOp program, llvm::StringRef name);
 llvm::SmallVector<llvm::StringRef> takenOut(ProgramOp program);
 

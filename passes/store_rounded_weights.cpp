@@ -1,9 +1,11 @@
-// Keeps the 16-bit copies of weights that a step computes with as states, which
-// the optimizer writes beside the weights, so that no step rounds them anew.
+// Stores the 16-bit copies of weights that a step computes with as states,
+// which the optimizer writes together with the weights, so that no step rounds
+// them again.
 //
-// Runs when every write of a weight is there, guards and all: a copy is the
-// rounding of what is written, so it is right where a step is skipped, too. The
-// runtime makes copies of weights that came from outside by @round_weights.
+// Runs when all writes of weights exist, including guards: a copy is the
+// rounding of the written value, so it is right even if a step is skipped. The
+// runtime refreshes copies by @round_weights after weights were set from
+// outside.
 
 #include "ir/build.h"
 #include "passes/passes.h"
@@ -23,7 +25,7 @@ using namespace mlir;
 /// As the runtime knows it: runtime/session.cpp.
 constexpr StringLiteral kRefresh(well_known::kRoundWeights);
 
-/// The read whose elements a value has, in whatever places.
+/// The read whose elements a value consists of, in any order.
 ReadOp readBehind(Value value) {
   Operation *maker = value.getDefiningOp();
   while (maker && movesOneOperand(maker))
@@ -59,7 +61,7 @@ struct StoreRoundedWeightsPass
     report(train);
   }
 
-  /// A copy of the weight that `round` rounds, if it is one.
+  /// Adds a copy for `round` if it rounds a weight.
   LogicalResult collect(arith::TruncFOp round) {
     ReadOp read = readBehind(round.getIn());
     if (!read || !copyOf(read.getState()).empty())
@@ -103,7 +105,7 @@ struct StoreRoundedWeightsPass
     }
   }
 
-  /// `value`, which is moved from a weight, moved from its copy.
+  /// Rebuilds `value`, a moved weight, from the weight's copy.
   Value narrow(OpBuilder &builder, Value value, StringRef copy) {
     Operation *maker = value.getDefiningOp();
     auto type = tensorType(value).clone(typeOf(copy).getElementType());
@@ -132,7 +134,7 @@ struct StoreRoundedWeightsPass
                arith::TruncFOp::create(builder, loc, typeOf(copy), weight));
   }
 
-  /// A graph that makes all copies of their weights.
+  /// Adds a graph that computes all copies from their weights.
   void addRefresh(GraphOp train) {
     OpBuilder builder(&getContext());
     builder.setInsertionPointToEnd(train->getBlock());
@@ -158,7 +160,7 @@ struct StoreRoundedWeightsPass
   }
 
   std::optional<States> states;
-  llvm::MapVector<StringAttr, std::string> copies; // of weights, by name
+  llvm::MapVector<StringAttr, std::string> copies; // by names of weights
 };
 
 } // namespace

@@ -1,5 +1,5 @@
-// A label is among the k best where fewer than k classes come before its own:
-// no sorting.
+// Counts the classes with larger logits than a label's: the label is among the
+// k best if these are fewer than k. No sorting is needed.
 
 #include "passes/top_classes.h"
 
@@ -13,7 +13,7 @@ static Value compare(OpBuilder &builder, Location loc, arith::CmpFPredicate how,
   return arith::CmpFOp::create(builder, loc, how, a, b);
 }
 
-/// How many classes come before each label's, as a float.
+/// The number of classes that rank before each label's, as a float.
 static Value classesBefore(OpBuilder &builder, Location loc, Value logits,
                            Value labels, int64_t axis) {
   Arithmetic math(builder, loc);

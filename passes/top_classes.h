@@ -5,10 +5,10 @@
 
 namespace gradus {
 
-/// The fraction of labels whose class is among the `most` with the largest
-/// logits, of equal ones the first; over labels other than `ignoreIndex`. A
-/// NaN is larger than any number. Logits have classes along `axis`; the result
-/// is a scalar of f32.
+/// The fraction of labels whose class is among the `most` largest logits, the
+/// first of equal ones; labels equal to `ignoreIndex` do not count. A NaN is
+/// larger than any number. Logits have classes along `axis`; the result is an
+/// f32 scalar.
 mlir::Value buildTopClasses(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value logits, mlir::Value labels,
                             int64_t axis, int64_t ignoreIndex, int64_t most);

@@ -1,9 +1,9 @@
-// Lets batch normalizations of @train use the statistics of the batch, and
-// keeps their running statistics.
+// Makes batch normalizations of @train use the statistics of the batch, and
+// updates their running statistics.
 //
-// Runs between training_step, which makes @train of the model, and autodiff,
-// which differentiates through the statistics. @evaluate and @predict stay with
-// the running ones.
+// Runs between training_step, which derives @train from the model, and
+// autodiff, which differentiates through the statistics. @evaluate and @predict
+// use the running ones.
 
 #include "passes/train_batch_norm.h"
 
@@ -71,8 +71,8 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
     return success();
   }
 
-  /// The new value `momentum * old + share * batch`; a state that several ops
-  /// keep goes through them in order.
+  /// Sets the new value `momentum * old + share * batch`; if several ops update
+  /// a state, each continues from the one before.
   void keep(OpBuilder &builder, ReadOp read, Value batch, double momentum,
             double share) {
     Value &value = running[read.getState()];

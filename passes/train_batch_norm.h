@@ -9,8 +9,8 @@ namespace gradus {
 struct BatchNormSettings {
   enum class Variance { pytorch, onnx };
 
-  bool isFrozen = false;  // running statistics are used and left alone
-  Variance variance = {}; // the running one: divided by N - 1, or by N
+  bool isFrozen = false;  // use running statistics, don't update them
+  Variance variance = {}; // of running statistics: over N - 1, or N
 };
 
 const recipe::Keys<BatchNormSettings> &batchNormKeys();

@@ -1,7 +1,7 @@
-// Lets dropouts of @train drop.
+// Expands dropouts of @train.
 //
-// Runs between training_step, which makes @train of the model, and autodiff,
-// for which a dropped element is a constant. @evaluate and @predict keep the
+// Runs between training_step, which derives @train from the model, and
+// autodiff, for which the mask is a constant. @evaluate and @predict keep the
 // op, which is the identity there.
 
 #include "passes/train_dropout.h"
@@ -46,8 +46,8 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     }
   }
 
-  /// The part that an op drops; none if it is no op that drops, or
-  /// one that knows already.
+  /// The ratio of a dropout; nothing for other ops, and for attention that was
+  /// expanded before.
   static std::optional<double> ratioOf(Operation *op) {
     if (auto dropout = dyn_cast<DropoutOp>(op))
       return dropout.getRatio().convertToDouble();
@@ -57,9 +57,9 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     return std::nullopt;
   }
 
-  /// Whether this makes a coin of a known chance, 1 or 0: a dropout of ones
-  /// that is compared with them. What the model multiplies the coin by goes
-  /// with its own chance.
+  /// Whether this is a Bernoulli mask of known probability, 1 or 0: a dropout
+  /// of ones that is compared with 1. The model scales by that probability
+  /// itself, so the mask must keep its ratio.
   static bool isCoin(Operation *op) {
     auto dropout = dyn_cast<DropoutOp>(op);
     if (!dropout || !matchPattern(dropout.getInput(), m_OneFloat()))
@@ -88,8 +88,8 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
              "0 stops it";
   }
 
-  /// Whether something drops, or has been told to by this pass before. A model
-  /// that only draws numbers of its own does not.
+  /// Whether the graph has dropout, maybe expanded by this pass before. Other
+  /// random numbers of the model do not count.
   static bool mayDrop(GraphOp train) {
     return llvm::any_of(train.getBody().front(), [](Operation &op) {
       if (auto bits = dyn_cast<RandomBitsOp>(op))
@@ -114,7 +114,7 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     return success();
   }
 
-  /// Attention drops probabilities where its kernel makes them.
+  /// Sets up attention to apply dropout in its kernel.
   void tell(AttentionOp op, Value step, Dropping dropping, int64_t stream) {
     op.getStepMutable().assign(step);
     op.setDropout(APFloat(dropping.ratio));
@@ -122,7 +122,7 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     op.setSeed(seed);
   }
 
-  /// Puts the elements that stay, made larger, and zeros in the op's place.
+  /// Replaces the op by a selection between the scaled elements and zeros.
   void expand(DropoutOp op, Value step, Dropping dropping, int64_t stream) {
     OpBuilder builder(op);
     Location loc = op.getLoc();

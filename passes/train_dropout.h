@@ -6,7 +6,7 @@
 namespace gradus {
 
 struct DropoutSettings {
-  /// Part of its elements that every dropout drops; none: as the model says.
+  /// The ratio of every dropout; none: as the model says.
   std::optional<double> ratio;
 };
 

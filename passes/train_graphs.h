@@ -1,5 +1,5 @@
-// The graphs that one step of training runs one of: @train, and what gradient
-// freezing made of it.
+// The training graphs, of which each step runs one: @train, and the variants
+// that gradient freezing derives from it.
 #pragma once
 
 #include "ir/gradus.h"
@@ -12,16 +12,17 @@ constexpr llvm::StringLiteral kCutPrefix = "train_cut";
 /// The graphs that only add gradients up: @train_accumulate and
 /// @train_accumulate_cut1.
 constexpr llvm::StringLiteral kAccumulating = "train_accumulate";
-/// On an update: the steps before in which its parameter rested.
+/// An attribute of updates: the earlier steps in which the parameter was
+/// frozen.
 constexpr llvm::StringLiteral kRested = "gradus.rested";
 
-/// `_cut1` of @train_cut1, nothing of @train.
+/// The suffix of a training graph: `_cut1` of @train_cut1, empty for @train.
 inline llvm::StringRef suffixOf(llvm::StringRef train) {
   return train.drop_front(kTrain.size());
 }
 
-/// @train and @train_cut1, ...; none if the program is not trained. A pass on
-/// gradients does to each what it does to @train.
+/// @train and @train_cut1, ...; empty if the program is not trained. A pass on
+/// gradients must treat each like @train.
 inline llvm::SmallVector<GraphOp> trainGraphs(ProgramOp program) {
   llvm::SmallVector<GraphOp> graphs;
   for (auto graph : program.getBody().getOps<GraphOp>())

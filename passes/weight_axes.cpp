@@ -1,4 +1,4 @@
-// Finds out what a parameter is to the model; see weight_axes.h.
+// Finds how the model uses a parameter; see weight_axes.h.
 
 #include "passes/weight_axes.h"
 
@@ -27,7 +27,7 @@ Found ofConvolution(Operation *op, Value weight, unsigned operand) {
   if (forward)
     return WeightAxes{WeightKind::convolution, allBut(weight, 0),
                       int64_t(forward.getGroups())};
-  // What is the input of a convolution is the output here.
+  // The weight's axis for inputs of a convolution is for outputs here.
   WeightAxes axes{WeightKind::convolution, allBut(weight, 1),
                   int64_t(transposed.getGroups())};
   if (axes.groups > 1)
@@ -35,7 +35,7 @@ Found ofConvolution(Operation *op, Value weight, unsigned operand) {
   return axes;
 }
 
-/// The axis that a product sums over.
+/// The axis that a matmul contracts.
 Found ofProduct(Operation *op, Value weight, unsigned operand) {
   auto product = dyn_cast<MatmulOp>(op);
   if (!product)
@@ -46,7 +46,7 @@ Found ofProduct(Operation *op, Value weight, unsigned operand) {
   return WeightAxes{WeightKind::dense, {isLast ? rank - 1 : rank - 2}};
 }
 
-/// A row of a table is one output.
+/// The axes of an embedding table, of which a row is one output.
 Found ofLookUp(Operation *op, Value weight, unsigned operand) {
   auto gather = dyn_cast<GatherOp>(op);
   if (!gather || operand != 0 || gather.getBatchDims() != 0)
@@ -56,8 +56,8 @@ Found ofLookUp(Operation *op, Value weight, unsigned operand) {
 
 //===-- ops on the way ----------------------------------------------------===//
 
-/// Axes of a view's result as those of its input; nothing where more changes
-/// than axes of size 1.
+/// Maps axes of a reshape's result to those of its input; nothing if the
+/// reshape does more than add or drop axes of size 1.
 std::optional<Axes> beforeView(ReshapeOp view, const Axes &axes) {
   ArrayRef<int64_t> from = tensorType(view.getInput()).getShape(),
                     to = view.getType().getShape();
@@ -86,7 +86,7 @@ std::optional<Axes> beforeSlice(SliceOp slice, const Axes &axes) {
   return axes;
 }
 
-/// Axes of an op's result as those of its operand.
+/// Maps axes of an op's result to those of its operand.
 std::optional<Axes> before(Operation *op, const Axes &axes) {
   if (isa<arith::TruncFOp, arith::ExtFOp>(op))
     return axes;
@@ -104,7 +104,7 @@ std::optional<Axes> before(Operation *op, const Axes &axes) {
   return result;
 }
 
-/// The same for all that is known of a weight.
+/// Maps all facts about a weight.
 Found before(Operation *op, WeightAxes weight) {
   std::optional<Axes> inputs = before(op, weight.inputs);
   if (!inputs)
@@ -129,8 +129,8 @@ Found ofUse(OpOperand &use) {
   return found ? before(op, *found) : Found();
 }
 
-/// What all uses have in common. A table that is a dense layer's weight, too,
-/// is that.
+/// The common result for all uses. An embedding table that is also a dense
+/// layer's weight counts as the latter.
 Found ofUses(Value value) {
   Found common;
   for (OpOperand &use : value.getUses()) {

@@ -1,5 +1,5 @@
-// What a parameter is to the model: the weight of a convolution, of a dense
-// layer, or an embedding, and which of its axes are inputs of one output.
+// The role of a parameter in the model: the weight of a convolution, of a dense
+// layer, or an embedding; and which of its axes belong to one output.
 #pragma once
 
 #include "ir/gradus.h"
@@ -12,11 +12,11 @@ enum class WeightKind { convolution, dense, embedding };
 
 struct WeightAxes {
   WeightKind kind;
-  /// Over which one output's elements lie, ascending.
+  /// The axes of the inputs of one output, ascending.
   llvm::SmallVector<int64_t> inputs;
-  int64_t groups = 1; // of a convolution
-  /// Which of the inputs lie in groups, one behind the other, of which an
-  /// output has its own alone: that of a transposed convolution in groups.
+  int64_t groups = 1; // for a convolution
+  /// The input axis that consists of groups, one after another, of which an
+  /// output uses only one: in a transposed convolution with groups.
   std::optional<int64_t> split = {};
 
   bool operator==(const WeightAxes &other) const {
@@ -27,9 +27,9 @@ struct WeightAxes {
 
 llvm::StringRef nameOf(WeightKind kind);
 
-/// The parameter as `graph` uses it, seen through casts, transposes, slices and
-/// views that add or drop axes of size 1. Nothing where it is used as something
-/// else too, or in ways that have no such axes in common.
+/// The role of a parameter in `graph`, looking through casts, transposes,
+/// slices and reshapes that add or drop axes of size 1. Nothing if it is also
+/// used in another way, or if the axes of its uses differ.
 std::optional<WeightAxes> weightAxes(GraphOp graph, llvm::StringRef parameter);
 
 } // namespace gradus
