@@ -1,4 +1,4 @@
-// What a recipe's `loss` says of a model, checked: types, outputs, labels and
+// Reads and checks a recipe's `loss` for a model: types, outputs, labels and
 // the numbers of classes; see losses.h.
 
 #include "passes/losses.h"
@@ -81,14 +81,14 @@ LogicalResult readOutput(GraphOp model, Loss &loss) {
          << "has type " << type << ", expected a tensor of floats";
 }
 
-/// Whether classes lie along an axis of the output, also where the labels are
-/// their probabilities.
+/// Whether an axis of the output has the classes, also if the labels are their
+/// probabilities.
 bool hasClassAxis(const Loss &loss) {
   return loss.labels() == Labels::classes || loss.formula.hasSoftLabels;
 }
 
-/// Whether classes may lie along an axis: there are several, as many as they
-/// have weights, and labels among the model's inputs have the shape.
+/// Whether an axis may have the classes: there are several, as many as weights,
+/// and labels among the model's inputs have a matching shape.
 bool mayHoldClasses(GraphOp model, Loss loss, int64_t axis) {
   loss.classAxis = axis;
   int64_t weights = loss.settings.classWeights.size();
@@ -101,9 +101,9 @@ bool mayHoldClasses(GraphOp model, Loss loss, int64_t axis) {
   return true;
 }
 
-/// The class axis where the recipe does not say it: 1, as in PyTorch. Of three
-/// axes the last is as common, for tokens, so there one must be out of the
-/// question.
+/// The class axis if the recipe does not give it: 1, as in PyTorch. With three
+/// axes the last one is common too, for tokens, so one of the two must be
+/// impossible.
 FailureOr<int64_t> findClassAxis(GraphOp model, const Loss &loss) {
   ArrayRef<int64_t> shape = loss.outputType.getShape();
   if (shape.size() != 3 || !mayHoldClasses(model, loss, 2))
@@ -119,7 +119,7 @@ FailureOr<int64_t> findClassAxis(GraphOp model, const Loss &loss) {
   return failure();
 }
 
-/// Checks the class axis against the output and makes it count from the front.
+/// Checks the class axis against the output and counts it from the front.
 LogicalResult readClassAxis(GraphOp model, Loss &loss) {
   int64_t rank = loss.outputType.getRank();
   FailureOr<int64_t> read = loss.settings.classAxis
@@ -151,8 +151,8 @@ LogicalResult readClasses(GraphOp model, Loss &loss) {
          << loss.classAxis;
 }
 
-/// One weight for all elements, or one for each of the last axis, as PyTorch
-/// broadcasts them.
+/// Checks that there is one weight for all elements, or one for each index of
+/// the last axis, as PyTorch broadcasts them.
 LogicalResult checkPositiveWeights(const Loss &loss) {
   int64_t found = loss.formula.positiveWeights.size();
   int64_t expected =
@@ -182,7 +182,8 @@ FailureOr<Loss> readLoss(ProgramOp program, GraphOp model,
   return loss;
 }
 
-/// An input of the model may be the labels, if the recipe says so and it fits.
+/// Checks labels that are an input of the model: the recipe must name it, and
+/// its type must fit.
 LogicalResult checkAgainstInputs(GraphOp model, const Loss &loss) {
   if (loss.labels() == Labels::none)
     return success();
@@ -202,7 +203,8 @@ LogicalResult checkAgainstInputs(GraphOp model, const Loss &loss) {
   return success();
 }
 
-/// Losses may share their labels, as several heads do.
+/// Checks that losses with the same labels, such as several heads, agree on
+/// their type.
 LogicalResult checkAgainstEachOther(ArrayRef<Loss> losses) {
   for (size_t i = 1; i < losses.size(); ++i)
     for (const Loss &other : losses.take_front(i))
@@ -284,7 +286,8 @@ int64_t gradus::labelClasses(ProgramOp program) {
   GraphOp model = program.getGraph(well_known::kPredict);
   if (!model || !hasLoss(program))
     return 0;
-  // What @train was made of has been checked; one written by hand may not fit.
+  // The recipe was checked for a derived @train; one written by hand may not
+  // fit.
   ScopedDiagnosticHandler quiet(program.getContext(),
                                 [](Diagnostic &) { return success(); });
   FailureOr<std::vector<Loss>> losses = readLosses(program, model);
