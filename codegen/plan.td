@@ -15,7 +15,7 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 def Plan_Dialect : Dialect {
   let name = "plan";
   let cppNamespace = "::gradus::plan";
-  let summary = "Loop nests, kernels and commands: a step as it will run";
+  let summary = "Loop nests, kernels and commands: the form in which a step runs";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -33,22 +33,22 @@ def NestOp : PlanOp<"nest", [AttrSizedOperandSegments, IsolatedFromAbove,
     The domain has the dimensions `parallel` (d0 .. dp-1) followed by `reduced`
     (dp ..). For every parallel point,
 
-    1. for every reduced point the `map` region takes one element of each of
-       `map_inputs` (read at `map_input_maps`, over all dimensions) and yields
-       values, which are combined over the reduced points as `combine` says
-       (sum, max, min; one entry a value; from the identity of the combination);
-    2. the `then` region takes the combined values followed by one element of
-       each of `then_inputs` (read at `then_input_maps`, over the parallel
-       dimensions) and yields what is stored to each output (at `output_maps`,
-       over the parallel dimensions).
+    1. for every reduced point the arguments of the `map` region are one element
+       of each of `map_inputs` (read at `map_input_maps`, over all dimensions);
+       it yields values, which are combined over the reduced points by `combine`
+       (sum, max, min; one entry per value; starting from the identity);
+    2. the arguments of the `then` region are the combined values followed by
+       one element of each of `then_inputs` (read at `then_input_maps`, over the
+       parallel dimensions); it yields the values for the outputs (at
+       `output_maps`, over the parallel dimensions).
 
     Without reduced dimensions there is no `map` region and all inputs are
-    `then_inputs`: an elementwise nest. `guards` (one entry an input, map inputs
-    first; an integer set over the same dimensions, or unit) say where an input
-    is read: elsewhere its element is 0. A guard is how padding is written.
-    Every output element is written exactly once, but for those at the end of
-    rows that `pad-rows` made longer, which nobody reads. On tensors the outputs are
-    results; inside a kernel they are the buffers `outs`.
+    `then_inputs`: an elementwise nest. `guards` (one entry per input, map inputs
+    first; an integer set over the same dimensions, or unit) give the points at
+    which an input is read: elsewhere its element is 0. Guards express padding.
+    Every output element is written exactly once, except in the padding of rows
+    by `pad-rows`, which is never read. On tensors the outputs are results;
+    inside a kernel they are the buffers `outs`.
 
     Scalars inside the regions are `arith` and `math` ops and `plan.index`; the
     regions see no value from outside. A nest on tensors has no side effect.
@@ -137,7 +137,7 @@ def TakeOp : IndexedOp<"take"> {
   let summary = "A gather, on tensors or buffers";
   let description = [{
     `gradus.gather` as a command: in a kernel over rows, item r is the r-th
-    slice of the result, with the dimensions after the indices' in it.
+    slice of the result, which has the dimensions after the indices'.
 
     Example:
 
@@ -151,7 +151,7 @@ def AddAtOp : IndexedOp<"add_at"> {
   let summary = "A scatter_add, on tensors or buffers";
   let description = [{
     `gradus.scatter_add` as a command: in a kernel over rows, item r is the r-th
-    slice of the result, so each of its elements is summed up by one thread, in order.
+    slice of the result, so each element is summed by one thread, in order.
 
     Example:
 
@@ -167,20 +167,20 @@ def KernelOp : PlanOp<"kernel", [Symbol, IsolatedFromAbove, FunctionOpInterface]
   let summary = "Nests over buffers, run in order: one entry point of machine code";
   let description = [{
     Arguments are memrefs: `inputs` of them are read, the others are written
-    (an output may be the same memory as an input where `plan.launch` says so).
-    The body holds `plan.scratch`, `plan.nest`, `plan.loop`, `plan.take` and
+    (an output may share the memory of an input if `plan.launch` allows it).
+    The body contains `plan.scratch`, `plan.nest`, `plan.loop`, `plan.take` and
     `plan.add_at` ops. An entry point is
     `void k(void **buffers, int64 begin, int64 end)` over work items:
 
     - `serial`: one item, all nests over their whole domain.
     - `rows`: item i is index i of dimension d0 of every nest, whose extent is
       `items`; for each item all nests run in order. Nests see the same
-      d0-slices, so no item touches what another one writes.
+      d0-slices, so no item accesses what another one writes.
     - `flat`: every nest is elementwise over one dimension of dynamic extent
       (kDynamic) and items are elements; all maps are identities (or constant
       maps, for rank-0 buffers); the code serves any size.
 
-    The same kernel is emitted once however often it is launched.
+    A kernel is emitted once, however often it is launched.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
@@ -205,19 +205,17 @@ def ScratchOp : PlanOp<"scratch"> {
 }
 
 def LoopOp : PlanOp<"loop", [SingleBlock, NoTerminator]> {
-  let summary = "Runs the nests in it once for each of some positions of a dimension"
-                " of theirs";
+  let summary = "Runs its nests once for each position in a range of a dimension";
   let description = [{
-    Stands in a kernel over `rows`, whose items it runs one at a time, or in
-    another loop. The nests inside n loops have the item as dimension 0 and the
-    positions of the loops, from the outermost on, as dimensions 1 to n.
+    Its parent is a kernel over `rows`, whose items then run one at a time, or
+    another loop. For nests inside n loops dimension 0 is the item, and
+    dimensions 1 to n are the positions of the loops, from the outermost on.
 
-    `first` and `end` are maps of the item and the positions of the loops around:
-    positions run from the largest result of `first` up to, but without, the
-    smallest of `end`. So a block under a causal mask meets no keys that it does
-    not see.
+    `first` and `end` are maps of the item and the positions of outer loops:
+    positions run from the largest result of `first` up to, but excluding, the
+    smallest of `end`. So a block with a causal mask can skip masked keys.
 
-    Example (in a kernel of 4 items, twice its 10 numbers):
+    Example (in a kernel with 4 items of 10 numbers, which it doubles):
 
     ```mlir
     plan.loop from affine_map<(item) -> (0)> to affine_map<(item) -> (2, item)> {
@@ -271,10 +269,10 @@ def LaunchOp : PlanOp<"launch", [Pure,
     DeclareOpInterfaceMethods<CommandInterface, ["getInplaceOperand"]>]> {
   let summary = "Runs a kernel on values";
   let description = [{
-    One or more segments: segment s takes the operands and results
-    `s * (kernel inputs) ..` and `s * (kernel outputs) ..` and has `items[s]`
-    work items. `inplace[r]` is the operand (index into the operands) whose
-    memory result r may take over, or -1; memory planning decides.
+    One or more segments: segment s has the operands and results
+    `s * (kernel inputs) ..` and `s * (kernel outputs) ..` and `items[s]` work
+    items. `inplace[r]` is the operand (index into the operands) whose memory
+    result r may reuse, or -1; memory planning decides.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$operands,
                        DenseI64ArrayAttr:$items, I64Attr:$grain,
@@ -291,13 +289,13 @@ def LibraryOp : PlanOp<"library", [Pure,
   let description = [{
     `call` is `matmul`, `convolution`, `convolution_backward_data`,
     `convolution_backward_weights` or `reorder`. `layouts` gives each operand
-    and then each result as the library sees it: `{dims, strides,
-    padded_dims, inner_blocks, inner_axes}` (i64 arrays), `config` the rest
+    and then each result a layout: `{dims, strides, padded_dims, inner_blocks,
+    inner_axes}` (i64 arrays), `config` the rest
     (strides, dilations, pads_begin, pads_end, activation). `scratch` bytes are
-    needed while it runs. On cards `matmul` may have a second result and be
-    multiplied by gelu's slopes, as `LibraryCommand` of runtime/artifact.fbs has
-    it, and `epilogue` may name the kernel that computes what stands behind the
-    product where the card's library has no algorithm for both at once.
+    needed while it runs. On GPUs `matmul` may have a second result and be
+    multiplied by gelu's derivative (see `LibraryCommand` of
+    runtime/artifact.fbs), and `epilogue` may name the kernel that computes the
+    epilogue if the GPU's library has no algorithm for both at once.
   }];
   let arguments = (ins StrAttr:$call, Variadic<AnyRankedTensor>:$operands,
                        DictionaryAttr:$config, DictArrayAttr:$layouts,

@@ -6,19 +6,21 @@
 include "mlir/Pass/PassBase.td"
 
 def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
-  let summary = "Joins nests, so that values stay in registers";
+  let summary = "Fuses nests, so that values stay in registers";
   let description = [{
-    * What only moves elements is read through: transposes, broadcasts, indices.
-    * Elementwise work goes behind the nest that computes its operands (bias,
-      activation and residual behind a contraction); results that others need
+    * Nests that only move elements are inlined: transposes, broadcasts,
+      indices.
+    * Elementwise nests are fused into the producer of their operands (bias,
+      activation and residual after a contraction); results with other users
       stay, so that a nest may have several.
-    * Elementwise work goes before a reduction that is its only reader; more
-      readers compute it again only if it is cheap.
-    * Nests over the same elements become one.
-    * Equal nests become one, nests without readers go.
+    * Elementwise nests are inlined into a reduction that is their only user;
+      several users each repeat them only if they are cheap.
+    * Nests over the same elements are merged.
+    * Equal nests are merged, unused nests erased.
 
-    Updates of states stay apart from their gradients, for one launch of all.
-    Long chains become several nests, of `most-work` and `most-reads` each.
+    Updates of states are not fused with their gradients, so that one launch can
+    run all of them. Long chains become several nests, each limited by
+    `most-work` and `most-reads`.
 
     Before:
 
@@ -73,23 +75,23 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
   }];
   let options = [
     Option<"mostWork", "most-work", "int64_t", /*default=*/"512",
-           "Nests that together do more for a point (in adds, about) stay apart">,
+           "Nests whose work for one point would exceed this together (in adds) are not fused">,
     Option<"mostReads", "most-reads", "int64_t", /*default=*/"64",
-           "Nests that together read more tensors stay apart">,
+           "Nests that would read more tensors together are not fused">,
     Option<"workTwice", "work-twice", "int64_t", /*default=*/"0",
-           "Up to so much work for a point is done twice rather than stored, of no more bytes than it would store; little work is in any case">,
+           "Work for one point up to which a nest is computed twice rather than stored, if it reads no more bytes than it would store; cheap nests always are">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
 def NarrowResults : Pass<"narrow-results", "::gradus::ProgramOp"> {
-  let summary = "Stores numbers of 16 bits before they are widened";
+  let summary = "Stores 16-bit numbers before they are widened";
   let description = [{
-    A nest whose result is numbers of 16 bits, widened, gives them as they were,
-    and the nests that read them widen them: the numbers are the same, and half
-    as many bytes or fewer go through memory. Where the nest gives the narrow
-    numbers, too, the wide ones go. What a product of our own reads, or a
-    library, an output or a state, stays as it is.
+    If a nest's result is widened 16-bit numbers, it stores the narrow ones, and
+    the nests that use them widen them: the numbers are the same, with at most
+    half the memory traffic. If the nest also has the narrow numbers as a
+    result, the wide ones are dropped. Operands of contractions and library
+    calls, outputs and states stay as they are.
 
     Before:
 
@@ -153,12 +155,12 @@ def NarrowResults : Pass<"narrow-results", "::gradus::ProgramOp"> {
 }
 
 def JoinSums : Pass<"join-sums", "::gradus::ProgramOp"> {
-  let summary = "Reads what two reductions reduce once";
+  let summary = "Merges two reductions of the same elements";
   let description = [{
-    Two nests that reduce the same elements of a tensor become one, also where
-    what follows the second's sums asks for what follows the first's, at the same
-    point: a variance for its mean, the logarithm of a sum of exponentials for
-    the score of a label.
+    Two nests that reduce the same elements of a tensor become one, even if the
+    code after the second's sums uses results of the first, at the same point: a
+    variance and its mean, the logarithm of a sum of exponentials and the score
+    of a label.
 
     Before:
 
@@ -223,14 +225,14 @@ def JoinSums : Pass<"join-sums", "::gradus::ProgramOp"> {
 }
 
 def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
-  let summary = "Cuts long sums over samples into parts for the threads";
+  let summary = "Splits long sums over samples into parts for the threads";
   let description = [{
-    A nest that reduces rows of large inputs to little (the gradient of a
-    convolution's weights) becomes one that reduces 4 rows or more for each of
-    some parts, and one that combines the parts. The cut depends on shapes and
-    options only: the result is the same for any number of threads. With
-    `most-points` all parts together have no more points than that, and rows are
-    cut too where rows alone are too few.
+    A nest that reduces rows of large inputs to a small result (the gradient of
+    a convolution's weights) becomes one nest that reduces at least 4 rows for
+    each of several parts, and one that combines the parts. The split depends
+    only on shapes and options: the result is the same for any number of
+    threads. With `most-points` all parts together have at most that many
+    points, and rows are split as well if there are too few of them.
 
     Before:
 
@@ -287,27 +289,27 @@ def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
   }];
   let options = [
     Option<"mostParts", "most-parts", "int64_t", /*default=*/"16",
-           "The most parts of a sum">,
+           "The maximum number of parts of a sum">,
     Option<"leastWork", "least-work", "int64_t", /*default=*/"100000",
-           "Work (in adds, about) from which on a second launch is worth it">,
+           "The work (in adds) from which on a second launch is worth it">,
     Option<"mostPoints", "most-points", "int64_t", /*default=*/"0",
-           "Points of all parts together, for which rows are cut too; 0: any, of whole rows">,
+           "The maximum points of all parts together, for which rows are split too; 0: no maximum, whole rows">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
 def PadRows : Pass<"pad-rows", "::gradus::ProgramOp"> {
-  let summary = "Gives the rows of what a library multiplies an aligned length";
+  let summary = "Aligns the rows of matrices in library calls";
   let description = [{
-    A tensor that a library's product reads or writes, and besides only nests,
-    gets room for a few numbers more at the end of each row where rows are no
-    multiple of `alignment` bytes: at most a 32nd of a row. Nobody writes or
-    reads them: nests keep their points, and products their sizes. Of rows of
-    50257 numbers in 16 bits each begins at another alignment, and products
-    would have to load number by number.
+    If a tensor is read or written by a library's matmul, and otherwise only by
+    nests, its rows are padded to a multiple of `alignment` bytes, by at most a
+    32nd of a row. The padding is never read or written: nests keep their
+    points, and matmuls their sizes. Without it, rows of 50257 16-bit numbers
+    would have different alignments, and a matmul would have to load each number
+    alone.
 
-    Inputs, outputs and states keep the rows that they have, and so does what a
-    nest takes in a line, without regard to rows.
+    Inputs, outputs and states keep their rows, and so do operands of nests that
+    run through all elements regardless of rows.
 
     Before:
 
@@ -355,7 +357,7 @@ def PadRows : Pass<"pad-rows", "::gradus::ProgramOp"> {
   }];
   let options = [
     Option<"alignment", "alignment", "int64_t", /*default=*/"16",
-           "Bytes that the length of rows is to be a multiple of">,
+           "The bytes of which the length of rows becomes a multiple">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -6,14 +6,14 @@
 include "mlir/Pass/PassBase.td"
 
 def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
-  let summary = "Makes kernels of nests and launches them";
+  let summary = "Turns nests into kernels and launches";
   let description = [{
-    A tiny graph becomes one `serial` kernel with its inner values in scratch.
-    Else small nests share serial kernels, nests over the same rows share kernels
-    split by rows, and elementwise updates of states become `flat` kernels, of
-    which one launch serves all states of the same structure. Equal kernels are
-    kept once in the program. `inplace` of a launch says which operand's memory a
-    result may take.
+    A tiny graph becomes one `serial` kernel with intermediate values in
+    scratch. Otherwise small nests share serial kernels, nests over the same
+    rows share kernels split by rows, and elementwise updates of states become
+    `flat` kernels, one launch of which updates all states of the same
+    structure. Equal kernels are stored once in the program. `inplace` of a
+    launch tells which operand's memory a result may reuse.
 
     Before:
 
@@ -61,40 +61,40 @@ def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
   }];
   let options = [
     Option<"tinyWork", "tiny-work", "int64_t", /*default=*/"2000000",
-           "A graph of less work than this (in adds, about) is one kernel">,
+           "A graph with less work than this (in adds) is one kernel">,
     Option<"smallWork", "small-work", "int64_t", /*default=*/"16000",
-           "A nest of less work than this shares a serial kernel">,
+           "A nest with less work than this shares a serial kernel">,
     Option<"freedBytes", "freed-bytes", "int64_t", /*default=*/"16777216",
-           "A launch that will free this much, gradients say, takes no more in">,
+           "A launch that frees this many bytes, such as gradients, gets no more nests">,
     Option<"scratchBytes", "scratch-bytes", "int64_t", /*default=*/"131072",
-           "The most scratch of a kernel">,
+           "The maximum scratch of a kernel">,
     Option<"blockWork", "block-work", "int64_t", /*default=*/"32768",
-           "Work (in adds, about) for which items of rows are handed out together">,
+           "The work (in adds) of a block of items in kernels over rows">,
     Option<"blockBytes", "block-bytes", "int64_t", /*default=*/"16384",
-           "Bytes of results for which they are, if that is less">,
+           "The bytes that such a block reads and writes, if that gives fewer items">,
     Option<"mostBlocks", "most-blocks", "int64_t", /*default=*/"64",
-           "So many times at most items are handed out">,
+           "The maximum number of blocks">,
     Option<"movedBytes", "moved-bytes", "int64_t", /*default=*/"65536",
-           "Bytes through memory for which items are handed out together that"
-           " little is computed of: flat ones, slices at indices">,
+           "The memory traffic (in bytes) of a block of items with little"
+           " computation: elements of flat kernels, slices at indices">,
     Option<"leastRows", "least-rows", "int64_t", /*default=*/"1",
-           "Fewer rows than this, if they are long, pass nothing on in a kernel:"
-           " each nest has one, which may run all its points at once">,
+           "If there are fewer rows than this, and long ones, nests do not pass"
+           " rows on in a kernel: each has its own, with all points at once">,
     Option<"mostNests", "most-nests", "int64_t", /*default=*/"1000000000",
-           "A kernel has no more nests than this">,
+           "The maximum number of nests in a kernel">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
 def KeepEpilogues : Pass<"keep-epilogues", "::gradus::ProgramOp"> {
-  let summary = "Has a kernel for what stands behind a library's product";
+  let summary = "Adds a kernel for the epilogue of a library's matmul";
   let description = [{
-    A card's library says at load whether it has an algorithm for a product with
-    its bias and activation. For where it has none, each such call names a kernel
-    that computes them of the product in f32: it reads the product, then the
-    call's third operand, and writes the call's results, each rounded once.
-    Products that sum an operand beside themselves need none. Equal kernels are
-    kept once.
+    Only when the artifact is loaded does a GPU's library tell whether it has an
+    algorithm for a matmul with its bias and activation. In case it has none,
+    each such call names a kernel that applies them to the f32 matmul: it reads
+    the matmul, then the call's third operand, and writes the call's results,
+    each rounded once. A matmul that also sums an operand needs no kernel. Equal
+    kernels are stored once.
 
     Before:
 

@@ -47,11 +47,11 @@ def LowerAttention : Pass<"lower-attention", "::gradus::ProgramOp"> {
 }
 
 def LowerToNests : Pass<"lower-to-nests", "::gradus::ProgramOp"> {
-  let summary = "Writes every op of a graph as loop nests";
+  let summary = "Lowers every op of a graph to loop nests";
   let description = [{
-    Each op becomes one `plan.nest` on tensors, a few at most: elementwise ops by
-    their interface, matmul, convolutions (over padded copies, so that the
-    contraction itself needs no guard), pooling, reductions and what moves
+    Each op becomes one `plan.nest` on tensors, sometimes a few: elementwise ops
+    by their interface, matmul, convolutions (over padded copies, so that the
+    contraction itself needs no guard), pooling, reductions and ops that move
     elements. Splat constants become scalars in the nests. `gradus.reshape`
     stays: it is another view of the same memory.
 

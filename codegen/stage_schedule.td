@@ -8,29 +8,30 @@ include "mlir/Pass/PassBase.td"
 def Schedule : Pass<"schedule", "::gradus::GraphOp"> {
   let summary = "Orders the commands of a graph";
   let description = [{
-    Chooses a total order that keeps few bytes alive and lets a state be updated
-    where it lies: whatever reads the old value comes before the command that
-    writes the new one. Of the order found and the order given the one with the
-    smaller peak is kept.
+    Chooses a total order in which few bytes are live at once and states can be
+    updated in place: all readers of the old value come before the command that
+    writes the new one. Keeps either this order or the given one, whichever has
+    the smaller peak.
   }];
 }
 
 def Recompute : Pass<"recompute", "::gradus::GraphOp"> {
-  let summary = "Runs commands a second time instead of keeping what they made";
+  let summary = "Repeats commands instead of keeping their results";
   let description = [{
-    Cuts the commands of `@train` up to where most bytes are alive (the loss, or
-    a little behind it) into `segments` of about as many bytes of results each,
-    where few bytes cross. In the first `recomputed` of them, what the backward
-    pass reads is made again from what crosses the cuts, right before it is
-    first read (Chen et al., "Training Deep Nets with Sublinear Memory Cost",
-    2016). The last segment never is: its gradients come at once. Stands behind
-    `schedule`: the second run launches the same code, so every bit is the same.
-    Codegen asks for it only under a memory limit.
+    Splits the commands of `@train` up to the peak of live bytes (at the loss,
+    or soon after it) into `segments` with about as many bytes of results each,
+    where few bytes cross. For the first `recomputed` of them, the values that
+    the backward pass reads are recomputed from those that cross the splits,
+    right before their first use (Chen et al., "Training Deep Nets with
+    Sublinear Memory Cost", 2016). The last segment is never recomputed, since
+    its gradients come immediately. Runs after `schedule`: the second run
+    launches the same code, so every bit is the same. Codegen runs it only under
+    a memory limit.
   }];
   let options = [
     Option<"segments", "segments", "unsigned", /*default=*/"8", "Parts of the forward pass">,
     Option<"recomputed", "recomputed", "unsigned", /*default=*/"7",
-           "How many of the first parts run again">,
+           "How many of the first parts are recomputed">,
   ];
 }
 

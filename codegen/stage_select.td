@@ -6,19 +6,19 @@
 include "mlir/Pass/PassBase.td"
 
 def Select : Pass<"select", "::gradus::ProgramOp"> {
-  let summary = "Gives large products and convolutions to the vendor's library";
+  let summary = "Gives large matmuls and convolutions to the vendor's library";
   let description = [{
-    Matrix products and convolutions of `f32` and `bf16` become `plan.library` calls where
+    Matmuls and convolutions of `f32` and `bf16` become `plan.library` calls if
     the library (oneDNN on CPU) is faster than our own code: from 50 MFLOP on,
-    with 32 channels or more. On cards (`provider=cuda`: cuBLASLt and cuDNN)
-    those of `f16` do too, from 4 MFLOP on, and attention where the recipe
-    computes in 16 bits, with a mask or without, unless it is learned. A bias and
-    an activation that nobody else reads before become the call's epilogue. On
-    cards a product of matrices may also give what
-    a gelu (tanh) behind it is of, for the gradient, take gelu's gradient in, and
-    give the sum of an operand along what is multiplied: beside the gradient of
-    weights that of their bias. Convolutions run in the layouts that the library
-    asks for, with `reorder` calls around them.
+    with 32 channels or more. On GPUs (`provider=cuda`: cuBLASLt and cuDNN)
+    those of `f16` do too, from 4 MFLOP on, and so does attention if the recipe
+    computes in 16 bits, with or without a mask, unless that is learned. A bias
+    and an activation become the call's epilogue if the values before them have
+    no other use. On GPUs a matmul may also return the input of a gelu (tanh)
+    after it, for the gradient, fuse gelu's gradient, and return the sum of an
+    operand along the contracted dimension: next to the gradient of weights that
+    is the gradient of their bias. Convolutions run in the layouts that the
+    library prefers, with `reorder` calls around them.
 
     Before:
 
@@ -44,26 +44,25 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
   }];
   let options = [
     Option<"library", "library", "std::string", /*default=*/"\"auto\"",
-           "Which products: auto (by size), never, always">,
+           "Which calls: auto (by size), never, always">,
     Option<"narrow", "narrow", "bool", /*default=*/"true",
-           "Products of bf16 too: the target has instructions for them">,
+           "Whether bf16 calls too: the target has instructions for them">,
     Option<"provider", "provider", "std::string", /*default=*/"\"onednn\"",
-           "Whose library: onednn, or cuda's">,
+           "The library: onednn, or cuda (NVIDIA's)">,
     Option<"epilogues", "epilogues", "std::string", /*default=*/"\"all\"",
-           "What goes with products: all that the library takes, bias alone, or none">,
+           "Epilogues of calls: all that the library supports, bias alone, or none">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
 def PropagateLayouts : Pass<"propagate-layouts", "::gradus::ProgramOp"> {
-  let summary = "Lets the work between library calls run on blocked channels";
+  let summary = "Lets ops between library calls run on blocked channels";
   let description = [{
-    The library's convolutions have activations as `[N, C/16, H, W, 16]`, on
-    cards as `[N, 1, H, W, C]`.
-    Elementwise ops between them run in that shape, broadcasts along channels
-    are made in it, and reductions that leave nothing behind the channels read
-    it. A reorder that undoes another goes, and so does what nobody reads.
-    Weights are reordered by the library, as their layouts differ from call to
+    The library's convolutions use activations as `[N, C/16, H, W, 16]`, on GPUs
+    as `[N, 1, H, W, C]`. Elementwise ops between them run in that shape,
+    broadcasts along channels produce it, and reductions that leave nothing
+    after the channels read it. Reorders that cancel each other and unused ops
+    are erased. The library reorders weights, whose layouts differ from call to
     call.
 
     Before (configurations left out):
@@ -100,18 +99,18 @@ def PropagateLayouts : Pass<"propagate-layouts", "::gradus::ProgramOp"> {
   }];
   let options = [
     Option<"provider", "provider", "std::string", /*default=*/"\"onednn\"",
-           "Whose library: onednn, or cuda's, which reorders nothing: reorders become transposes">,
+           "The library: onednn, or cuda, which has no reorder, so that reorders become transposes">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
 def MergeRows : Pass<"merge-rows", "::gradus::ProgramOp"> {
-  let summary = "Keeps the rows of matrices in one dimension between products";
+  let summary = "Keeps the rows of matrices in one dimension between matmuls";
   let description = [{
-    A value that is a view `[N, T, ...]` of a matrix `[N T, ...]` is worked on as
-    the matrix: elementwise ops, broadcasts and reductions of rows or of all of
-    them. Rows are the items of kernels, and where they are in one dimension a
-    layer norm or a softmax with its loss is one kernel on a card.
+    Ops on a view `[N, T, ...]` of a matrix `[N T, ...]` are rewritten to work
+    on the matrix: elementwise ops, broadcasts, and reductions of single rows or
+    over all of them. Rows are the items of kernels, so with rows in one
+    dimension a layer norm, or a softmax with its loss, is one kernel on a GPU.
 
     Before:
 

@@ -13,14 +13,15 @@ include "passes/stage_optimize.td"
 def AddedPasses : GradusPass<"added-passes"> {
   let summary = "Runs the passes that the recipe adds at the end of a stage";
   let description = [{
-    An entry `STAGE:PASS` of the recipe's `passes` names a stage of `pipeline.cpp`
-    and a pass in MLIR's pipeline syntax, such as `methods:gradient-noise` or
-    `methods:gradient-noise{scale=0.1}`: one of a plug-in (docs/add_a_pass.md) or
-    one of Gradus. It runs on the program, or on each graph of it. What it leaves
-    is verified, so that a mistake is told of the pass that made it.
+    An entry `STAGE:PASS` of the recipe's `passes` names a stage of
+    `pipeline.cpp` and a pass in MLIR's pipeline syntax, such as
+    `methods:gradient-noise` or `methods:gradient-noise{scale=0.1}`: one of a
+    plug-in (docs/add_a_pass.md) or one of Gradus. It runs on the program, or on
+    each of its graphs. The result is verified, so that a mistake is reported
+    for the pass that made it.
 
-    The program keeps the stages whose passes ran as `added_passes`; they do not
-    run again.
+    The program stores the stages whose passes ran as `added_passes`; they do
+    not run again.
   }];
   let options = [
     Option<"stage", "stage", "std::string", /*default=*/"",

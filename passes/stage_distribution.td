@@ -3,10 +3,10 @@
 include "passes/pass_base.td"
 
 def Adasum : GradusPass<"adasum"> {
-  let summary = "Says that a single process has no gradients to merge by AdaSum";
+  let summary = "Reports that a single process has no gradients to merge by AdaSum";
   let description = [{
-    AutoBoost's level O2 asks for AdaSum, which merges the gradients of several
-    servers. There is one process now, so the program stays as it is, and a
-    remark says so.
+    AutoBoost's level O2 requests AdaSum, which merges the gradients of several
+    servers. There is only one process now, so the program does not change, and
+    a remark says so.
   }];
 }

@@ -56,14 +56,14 @@ def TrainingStep : GradusPass<"training-step"> {
 }
 
 def TrainBatchNorm : GradusPass<"train-batch-norm"> {
-  let summary = "Lets batch normalizations of @train use the batch and keep running statistics";
+  let summary = "Makes batch normalizations of @train use the batch and update running statistics";
   let description = [{
     Every `gradus.batch_norm` of `@train` that has a `momentum` becomes a
     `gradus.batch_norm_training`, and its running statistics are written:
-    `momentum * old + (1 - momentum) * that of the batch`. The running variance
-    takes the batch's divided by N - 1, as PyTorch does, or by N where the
-    recipe says `batch_norm_variance = "onnx"`. Ops that share their statistics
-    write them once, one after the other.
+    `momentum * old + (1 - momentum) * that of the batch`. The batch's variance
+    is divided by N - 1 for this, as in PyTorch, or by N if the recipe says
+    `batch_norm_variance = "onnx"`. Ops that share their statistics write them
+    once, one after another.
 
     With `freeze_batch_norm` in the recipe nothing changes. Other graphs use the
     running statistics in any case. An op over a single value per channel is an
@@ -115,18 +115,18 @@ def TrainBatchNorm : GradusPass<"train-batch-norm"> {
 }
 
 def TrainDropout : GradusPass<"train-dropout"> {
-  let summary = "Lets dropouts of @train drop";
+  let summary = "Expands dropouts of @train";
   let description = [{
-    Every `gradus.dropout` of `@train` becomes `x / (1 - ratio)`, or 0 where 32
+    Every `gradus.dropout` of `@train` becomes `x / (1 - ratio)`, or 0 if 32
     random bits are less than `ratio * 2^32`. The bits are a function of the
     recipe's `seed`, the state `@step`, the op's number among the dropouts and
-    the element's place, so a run that is resumed, or that takes another number
+    the element's index, so a run that is resumed, or that uses another number
     of threads, drops the same elements. The recipe's `dropout` is a ratio for
-    all of them; 0 drops nothing. A dropout of ones that is compared with them
-    is a coin of the model, which keeps its chance, unless `dropout` is 0.
+    all of them; 0 drops nothing. A dropout of ones that is compared with 1 is a
+    Bernoulli mask of the model, which keeps its ratio, unless `dropout` is 0.
     Other graphs keep the op, which is the identity. A `gradus.attention` with
-    `dropout` is one of the dropouts: it gets `step`, its stream and the seed,
-    and draws by itself.
+    `dropout` counts as a dropout: it gets `step`, its stream and the seed, and
+    drops by itself.
 
     Before:
 
@@ -161,21 +161,21 @@ def TrainDropout : GradusPass<"train-dropout"> {
 }
 
 def Autodiff : GradusPass<"autodiff"> {
-  let summary = "Gives every trained parameter the gradient of the loss";
+  let summary = "Computes the gradient of the loss for every trained parameter";
   let description = [{
     Reverse-mode differentiation of `@train` from its output `loss`, op by op
-    through the interface `Differentiable`. What lies between a trained
-    parameter and the loss is differentiated, and nothing else. A value used
-    several times gets the sum of its uses' gradients; integers carry none.
-    Each parameter ends in one `gradus.update`, where gradient methods and the
-    optimizer take over.
+    through the interface `Differentiable`. Only ops between a trained parameter
+    and the loss are differentiated. A value with several uses gets the sum of
+    their gradients; integers have none. Each parameter ends in one
+    `gradus.update`, on which gradient methods and the optimizer build.
 
-    Trained is a state of role `parameter` whose name matches a pattern of the
-    recipe's `trainable` (default: all) and none of its `fixed`. A parameter
-    that does not reach the loss gets no update. An op without a gradient rule
-    on the way is an error that names the parameters it cuts off.
+    A parameter is trained if it is a state of role `parameter` whose name
+    matches a pattern of the recipe's `trainable` (default: all) and none of its
+    `fixed`. A parameter that does not reach the loss gets no update. An op
+    without a gradient rule on the path is an error that names the parameters it
+    cuts off.
 
-    A `@train` that updates or writes parameters already stays as it is.
+    A `@train` that already updates or writes parameters does not change.
 
     Before:
 

@@ -3,27 +3,28 @@
 include "passes/pass_base.td"
 
 def GradientFreeze : GradusPass<"gradient-freeze"> {
-  let summary = "Lets a part of the steps train the last layers alone";
+  let summary = "Trains only the last layers in a part of the steps";
   let description = [{
     With `gradient_freeze` in the recipe, `@train` gets variants `@train_cut1`,
     `@train_cut2`, ..., one for each of its `groups` but the first: each trains
     the parameters from a later layer on. It is `@train` without the other
-    updates, so that nobody needs the backward pass of the layers before. All
-    variants share the optimizer's states, which those of frozen parameters
-    keep.
+    updates, so the backward pass of earlier layers is not needed. All variants
+    share the optimizer's states; those of frozen parameters do not change.
 
-    Which variant is next each step writes into the state
-    `gradient_freeze/cut`, by a table: with `type` 0 `p (groups - 1) / (1 - p)`
-    steps that train everything and then each variant in turn, with `type` 1
-    frozen steps wherever they are fewer than 1 - p of all, drawn by `seed`, cuts
-    near the beginning more often. `strategy` is a table of one's own.
+    Each step writes the number of the next variant to the state
+    `gradient_freeze/cut`, from a table: with `type` 0
+    `p (groups - 1) / (1 - p)` steps that train everything and then each variant
+    in turn; with `type` 1 a frozen step whenever they are fewer than 1 - p of
+    all, drawn by `seed`, where cuts near the beginning are more frequent.
+    `strategy` gives the table directly.
 
-    `from`, `until` and `last_layers` name by hand what rests, in place of groups:
-    there is a variant for each phase of training, and the state is written by
-    comparing the step's number. An update says for how many steps its parameter
-    rested before (`gradus.rested`), which its optimizer does not count. With
-    `accumulation` all of these numbers are those of updates, and the last batch
-    of one has the number of variants added to its place in the schedule.
+    `from`, `until` and `last_layers` specify by hand what is frozen, instead of
+    groups: there is a variant for each phase of training, and the state is
+    computed by comparing the step's number. An update has the number of earlier
+    steps for which its parameter was frozen (`gradus.rested`), which its
+    optimizer does not count. With `accumulation` all of these numbers count
+    updates, and for the last batch of one the number of variants is added to
+    the state.
 
     Method: GradientFreeze of MindSpore's Boost; docs/methods/gradient_freeze.md.
 
@@ -84,17 +85,17 @@ def GradientFreeze : GradusPass<"gradient-freeze"> {
 }
 
 def LossScale : GradusPass<"loss-scale"> {
-  let summary = "Takes the loss scale off the gradients and guards the step against overflow";
+  let summary = "Divides the gradients by the loss scale and guards the step against overflow";
   let description = [{
-    Where the recipe has a `loss_scale`, autodiff has multiplied every gradient
-    by it; here they are divided by it again. `static` scales stay as they are;
-    a `dynamic` one is the state `@loss_scale`: after a step whose gradients are
-    not finite it is divided by `factor` (but not below `minimum`), after
-    `growth_interval` steps without such it is multiplied by `factor`.
+    If the recipe has a `loss_scale`, autodiff has multiplied every gradient by
+    it; this pass divides them by it. `static` scales are constant; a `dynamic`
+    one is the state `@loss_scale`: after a step whose gradients are not finite
+    it is divided by `factor` (but not below `minimum`), after `growth_interval`
+    steps without such it is multiplied by `factor`.
 
     A `gradus.guard` keeps a step whose gradients are not finite from changing
-    any other state; `@skipped_steps` counts them. The same guard alone stands
-    for `on_nonfinite = "skip"`.
+    any other state; `@skipped_steps` counts them. `on_nonfinite = "skip"` adds
+    only the guard.
 
     Before:
 
@@ -141,15 +142,15 @@ def GradientAccumulation : GradusPass<"gradient-accumulation"> {
   let summary = "Sums the gradients of several batches before an update";
   let description = [{
     With `accumulation = k` in the recipe, `@train` updates with the mean of the
-    gradients of k batches, which is that of one batch k times as large where
-    the loss is a mean and nothing else depends on the batch (batch
+    gradients of k batches. That equals the gradient of one batch k times as
+    large if the loss is a mean and nothing else depends on the batch (batch
     normalization does). The graph gets a variant `@train_accumulate` that only
     adds to the states `accumulation/gradient/<parameter>`, and a schedule that
-    runs the whole one every k-th step. `@step` counts batches; learning rates
+    runs the full one every k-th step. `@step` counts batches; learning rates
     and bias corrections count updates.
 
-    Each variant that gradient freezing made gets one too, such as
-    `@train_accumulate_cut1`, in the schedule that is there.
+    Each variant of gradient freezing gets one too, such as
+    `@train_accumulate_cut1`, in the existing schedule.
 
     Before:
 

@@ -47,16 +47,17 @@ def StepMetrics : GradusPass<"step-metrics"> {
 }
 
 def ClipGradients : GradusPass<"clip-gradients"> {
-  let summary = "Bounds the gradients by norm or by value";
+  let summary = "Clips the gradients by norm or by value";
   let description = [{
-    Does what the recipe's `clip` says to every gradient:
+    Applies the recipe's `clip` to every gradient:
 
-    * `global_norm`: all are scaled alike, so that together they are at most
-      `value` long;
-    * `norm`: each is at most `value` long;
-    * `value`: each element lies in [-value, value];
-    * `adaptive`: the gradient of each output's weights is at most `value` times
-      as long as the weights (Brock et al., https://arxiv.org/abs/2102.06171).
+    * `global_norm`: all are scaled by the same factor, so that their joint norm
+      is at most `value`;
+    * `norm`: the norm of each is at most `value`;
+    * `value`: each element is in [-value, value];
+    * `adaptive`: the norm of the gradient of each output's weights is at most
+      `value` times that of the weights (Brock et al.,
+      https://arxiv.org/abs/2102.06171).
 
     Before:
 
@@ -89,18 +90,18 @@ def ClipGradients : GradusPass<"clip-gradients"> {
 }
 
 def GradientCentralization : GradusPass<"gradient-centralization"> {
-  let summary = "Gives the gradients of weights zero mean for each output";
+  let summary = "Makes the mean of a weight's gradient zero for each output";
   let description = [{
-    With `gradient_centralization` in the recipe, takes off the gradient of each
-    weight its mean over the inputs of one output: of a convolution over all
-    axes but that of output channels, of a dense layer over the axis that its
-    product sums over, whichever way round it is stored; of embeddings, where
-    `kinds` names them, over each row. Other parameters keep their gradients.
+    With `gradient_centralization` in the recipe, subtracts from the gradient of
+    each weight its mean over the inputs of one output: for a convolution over
+    all axes but that of output channels, for a dense layer over the contracted
+    axis, in either storage order; for embeddings, if `kinds` names them, over
+    each row. Other parameters keep their gradients.
 
     `placement` says whether the pass works before or after `weight-decay`, that
-    is without decay or with it. With `compat` "mindspore" it works after, leaves
-    out convolutions in groups and weights whose second axis is no multiple of
-    16.
+    is without decay or with it. With `compat` "mindspore" it works after, and
+    skips convolutions with groups and weights whose second axis is not a
+    multiple of 16.
 
     Method: Yong et al., "Gradient Centralization", ECCV 2020
     (https://arxiv.org/abs/2004.01461); docs/methods/gradient_centralization.md.

@@ -5,30 +5,31 @@ include "passes/pass_base.td"
 def CheckCombinations : GradusPass<"check-combinations"> {
   let summary = "Refuses methods of the recipe that exclude each other";
   let description = [{
-    The table of pairs stands in `pipeline.cpp`, with the reason for each. The
-    program stays as it is.
+    The table of pairs is in `pipeline.cpp`, with the reason for each. The
+    program does not change.
   }];
 }
 
 def LessBn : GradusPass<"less-bn"> {
-  let summary = "Takes batch normalizations out of blocks that have several";
+  let summary = "Removes redundant batch normalizations from blocks that have several";
   let description = [{
-    With `less_bn` in the recipe, rewrites `@predict`, of which the other graphs
-    are made. In each block of the model one batch normalization is enough:
+    With `less_bn` in the recipe, rewrites `@predict`, from which the other
+    graphs are derived. In each block of the model one batch normalization is
+    enough:
 
-    * residual: of a branch of convolutions, the last one before the join stays;
-      that of a projection on the other branch goes.
+    * residual: in a branch of convolutions, the last one before the sum stays;
+      that of a projection on the other branch is removed.
     * depthwise: of expansion, depthwise convolution and projection, that of the
-      expansion goes, where its input has no activation. So does that of the
+      expansion is removed if its input has no activation. So is that of the
       last convolution before the head.
-    * dense: that of what was concatenated goes; in a layer after a pool the
-      second one; and that of a transition.
+    * dense: that of concatenated values is removed; in a layer after pooling
+      the second one; and that of a transition.
 
-    Operands of joins come in any order. A batch normalization of the model's
-    input, one whose result is used elsewhere, and those that `keep` names stay.
-    Nothing makes up for what is taken out, so it is for models that are trained
-    from the start. A state that nobody reads any more goes, too. A remark tells
-    of each batch normalization why it went or stayed.
+    Operands of sums may be in any order. A batch normalization of the model's
+    input, one whose result has other uses, and those that `keep` names stay.
+    Nothing compensates for the removed ones, so the method is for models that
+    are trained from the start. States without readers are removed, too. A
+    remark gives the reason for each batch normalization.
 
     Method: LessBN of MindSpore's Boost; docs/methods/less_bn.md.
 
@@ -107,12 +108,13 @@ def LessBn : GradusPass<"less-bn"> {
 }
 
 def FcToFn : GradusPass<"fc-to-fn"> {
-  let summary = "Normalizes inputs and weights of the dense layer that gives the model's output";
+  let summary = "Normalizes inputs and weights of the model's last dense layer";
   let description = [{
     With `fc_to_fn` in the recipe, the last dense layer of `@predict` becomes
     `multiplier * norm(x) norm(W)^T` with `norm(z) = z / sqrt(max(sum z^2,
-    epsilon))`, row by row, and a new parameter `<layer>.multiplier`, 1 at first.
-    The layer's bias goes, unless `fc_to_fn.bias` keeps it, inside the brackets.
+    epsilon))`, row by row, and a new parameter `<layer>.multiplier`, which
+    starts at 1. The layer's bias is removed, unless `fc_to_fn.bias` keeps it,
+    inside the brackets.
 
     Method: the FN layer of MindSpore's Boost; docs/methods/less_bn.md.
 
@@ -164,19 +166,19 @@ def FcToFn : GradusPass<"fc-to-fn"> {
 }
 
 def RecognizeAttention : GradusPass<"recognize-attention"> {
-  let summary = "Makes one op of the products and the softmax that exporters write for attention";
+  let summary = "Replaces the matmuls and the softmax that exporters write for attention by one op";
   let description = [{
-    Takes `matmul(softmax(scale * matmul(q, k^T) + mask), v)` together as
-    `gradus.attention`, if nobody else needs the scores or the probabilities:
+    Replaces `matmul(softmax(scale * matmul(q, k^T) + mask), v)` by
+    `gradus.attention`, if the scores and the probabilities have no other uses:
 
-    * Factors of q, k^T and the scores, and divisors of the scores, that are one
-      number make the scale.
-    * What is added to the scores is the mask, before it is broadcast; so is a
-      choice between a score and -inf, or, if it is known to leave each query a
-      key, a number less than -1e9. A constant that hides from each query
-      the keys behind it, and nothing else, is `causal`.
-    * A choice of 0 where the softmax is NaN, as newer exporters write it for
-      queries that see no key, goes: the op gives such queries zeros.
+    * Constant factors of q, k^T and the scores, and constant divisors of the
+      scores, give the scale.
+    * A summand of the scores is the mask, before it is broadcast; so is a
+      selection between a score and -inf, or, if it is known to leave each query
+      a key, a number less than -1e9. A constant that hides from each query
+      exactly the keys after it is `causal`.
+    * A selection of 0 if the softmax is NaN, which newer exporters write for
+      queries without keys, is removed: the op gives zeros for such queries.
     * Transposes of k are undone.
     * A dropout of the probabilities becomes the op's own.
 
@@ -214,11 +216,11 @@ def RecognizeAttention : GradusPass<"recognize-attention"> {
 }
 
 def RecognizeGelu : GradusPass<"recognize-gelu"> {
-  let summary = "Makes gelu of the products that exporters write for it";
+  let summary = "Replaces the products that exporters write for gelu by one op";
   let description = [{
     `0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))` and
-    `0.5 x (1 + erf(x / sqrt(2)))` become `gradus.gelu`, whichever way round
-    their products are written; numbers may differ by a ten thousandth.
+    `0.5 x (1 + erf(x / sqrt(2)))` become `gradus.gelu`, in any order of
+    factors; the relative difference of constants may be 1e-4.
 
     Before:
 
@@ -252,17 +254,16 @@ def RecognizeGelu : GradusPass<"recognize-gelu"> {
 }
 
 def MixedPrecision : GradusPass<"mixed-precision"> {
-  let summary = "Lets products compute in 16 bits, as the recipe's precision asks";
+  let summary = "Computes matmuls and convolutions in 16 bits, as the recipe's precision requests";
   let description = [{
     With `precision` "bf16" or "f16" in the recipe, rewrites `@predict`:
 
-    * Products (matmul, convolutions) take 16-bit operands and sum in f32.
-      Parameters are rounded where they are read; they stay f32 as states.
-    * A bias that is added to a product of matrices is rounded, too, and their
-      sum once.
-    * What comes of products is stored in 16 bits, also through batch norms,
-      max pools, relu and moves of elements. Other arithmetic is f32, of which
-      the last result is rounded, if no operand is wider.
+    * Matmuls and convolutions have 16-bit operands and sum in f32. Parameters
+      are rounded where they are read; their states stay f32.
+    * A bias that is added to a matmul is rounded, too, and their sum once.
+    * Values derived from these are stored in 16 bits, also through batch norms,
+      max pooling, relu and moves of elements. Other arithmetic is in f32, of
+      which only the final result is rounded, if no operand is wider.
     * All else is f32: softmax, layer norms, sums and means, attention,
       embeddings, losses.
 

@@ -3,12 +3,12 @@
 include "passes/pass_base.td"
 
 def Decompose : GradusPass<"decompose"> {
-  let summary = "Writes composite ops as smaller ones, which then fuse";
+  let summary = "Replaces composite ops by smaller ones, which then fuse";
   let description = [{
-    Replaces every op of the interface `Decomposable` by the ops it stands for
-    until none is left: losses, their gradients and metrics become reductions
-    and elementwise ops that fuse with their neighbours. What code generation
-    serves better as it is (`staysWhole`), attention of some size, stays.
+    Replaces every op of the interface `Decomposable` by simpler ops until none
+    is left: losses, their gradients and metrics become reductions and
+    elementwise ops that fuse with their neighbours. Ops that code generation
+    handles better as a whole (`staysWhole`), such as large attention, stay.
 
     Before:
 

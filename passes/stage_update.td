@@ -56,16 +56,16 @@ def ExpandOptimizer : GradusPass<"expand-optimizer"> {
 def AverageWeights : GradusPass<"average-weights"> {
   let summary = "Keeps a moving average of the parameters, and a graph that evaluates it";
   let description = [{
-    With `ema = {decay}` in the recipe, each parameter that is trained has a
-    state `ema/average/<parameter>`, `decay * average + (1 - decay) * parameter`
-    after each update and the parameter itself after the first. The graph
-    `@evaluate_ema` is `@evaluate` with these in place of the parameters, or with
-    the parameters where there was no update yet. With `warmup = true` the decay
-    of the n-th update is `min(decay, (1 + n) / (10 + n))`, so that an average
-    forgets the first parameters soon.
+    With `ema = {decay}` in the recipe, each trained parameter gets a state
+    `ema/average/<parameter>`: `decay * average + (1 - decay) * parameter` after
+    each update, and the parameter itself after the first. The graph
+    `@evaluate_ema` is `@evaluate` with these instead of the parameters, or with
+    the parameters before the first update. With `warmup = true` the decay of
+    the n-th update is `min(decay, (1 + n) / (10 + n))`, so that an average
+    quickly forgets the first parameters.
 
-    An average follows every step, also where gradient freezing lets its
-    parameter rest.
+    An average is updated in every step, even if gradient freezing keeps its
+    parameter constant.
 
     Before:
 
@@ -106,11 +106,11 @@ def AverageWeights : GradusPass<"average-weights"> {
 }
 
 def ExpandGuards : GradusPass<"expand-guards"> {
-  let summary = "Turns guards into selections between new and old values";
+  let summary = "Lowers guards to selections between new and old values";
   let description = [{
-    Each `gradus.guard` becomes, for every write of its graph but those of the
-    states that it lists, a selection of the written value where the condition
-    holds and of the state's value at entry where it does not.
+    Each `gradus.guard` becomes a selection for every write of its graph, except
+    to the states that it lists: of the written value if the condition holds,
+    else of the state's value at entry.
 
     Before:
 
@@ -142,16 +142,16 @@ def ExpandGuards : GradusPass<"expand-guards"> {
 }
 
 def StoreRoundedWeights : GradusPass<"store-rounded-weights"> {
-  let summary = "Keeps the 16-bit copies of weights that a step computes with";
+  let summary = "Stores the 16-bit copies of weights that a step computes with";
   let description = [{
-    Where `@train` rounds a weight to 16 bits, the copy becomes a state,
-    `bf16/copy/<weight>` or `f16/copy/<weight>`, which is written wherever the
-    weight is: by the optimizer's own kernel. All graphs read copies where they
-    rounded weights, also weights moved (transposed, reshaped, sliced).
+    If `@train` rounds a weight to 16 bits, the copy becomes a state,
+    `bf16/copy/<weight>` or `f16/copy/<weight>`, which is written whenever the
+    weight is: by the optimizer's own kernel. All graphs read copies instead of
+    rounding weights, also of moved ones (transposed, reshaped, sliced).
 
-    `@round_weights` makes all copies of the weights. The runtime calls it before
-    the next step when weights came from outside: at the start, from a
-    checkpoint, by the API. So checkpoints hold no copies.
+    `@round_weights` computes all copies from the weights. The runtime calls it
+    before the next step after weights were set from outside: at the start, from
+    a checkpoint, by the API. So checkpoints contain no copies.
 
     Before:
 
