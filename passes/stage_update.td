@@ -53,6 +53,65 @@ def ExpandOptimizer : GradusPass<"expand-optimizer"> {
   }];
 }
 
+def Lookahead : GradusPass<"lookahead"> {
+  let summary = "Lets slow copies of the parameters follow them, and go on from these";
+  let description = [{
+    With `lookahead = {steps, rate}` in the recipe, each parameter that is
+    trained has a state `lookahead/slow/<parameter>`, which begins as the
+    parameter. After every `steps` updates the copy moves by `rate` of the way
+    to the parameter, and the parameter takes the copy's value. The optimizer's
+    own states stay as they are. Zhang et al., arXiv:1907.08610.
+
+    A parameter that gradient freezing keeps constant in a step waits, and so
+    does its copy.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {settable = false, lookahead = {steps = 2 : i64, rate = 0.5}}} {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>) -> () {
+        gradus.write @w, %new : tensor<f32>
+        gradus.return
+      }
+    }
+    ```
+
+    After, but for the constants' places and the clock in f64:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {settable = false, lookahead = {steps = 2 : i64, rate = 0.5}}} {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @"lookahead/slow/w" : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>) -> () {
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %two = arith.constant dense<2> : tensor<i64>
+        %zero = arith.constant dense<0> : tensor<i64>
+        %number = arith.addi %step, %one : tensor<i64>
+        %first = arith.cmpi eq, %number, %one : tensor<i64>
+        %rest = arith.remsi %number, %two : tensor<i64>
+        %meets = arith.cmpi eq, %rest, %zero : tensor<i64>
+        %w = gradus.read @w : tensor<f32>
+        %kept = gradus.read @"lookahead/slow/w" : tensor<f32>
+        %slow = arith.select %first, %w, %kept : tensor<i1>, tensor<f32>
+        %rate = arith.constant dense<0.5> : tensor<f32>
+        %difference = arith.subf %new, %slow : tensor<f32>
+        %way = arith.mulf %rate, %difference : tensor<f32>
+        %both = arith.addf %slow, %way : tensor<f32>
+        %follows = arith.select %meets, %both, %slow : tensor<i1>, tensor<f32>
+        gradus.write @"lookahead/slow/w", %follows : tensor<f32>
+        %goes_on = arith.select %meets, %both, %new : tensor<i1>, tensor<f32>
+        gradus.write @w, %goes_on : tensor<f32>
+        gradus.write @step, %number : tensor<i64>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
 def AverageWeights : GradusPass<"average-weights"> {
   let summary = "Keeps a moving average of the parameters, and a graph that evaluates it";
   let description = [{

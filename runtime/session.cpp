@@ -21,6 +21,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -562,6 +563,13 @@ bool StateInfo::isNumber() const {
          type.dtype == artifact::DType::f64;
 }
 
+/// A number in as few digits as tell it: "0.9".
+static std::string shown(double number) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", number);
+  return text;
+}
+
 /// A number must be in the range of its key.
 static Status verifyNumber(const StateInfo &state,
                            std::span<const uint8_t> from) {
@@ -573,11 +581,11 @@ static Status verifyNumber(const StateInfo &state,
     return Status();
   std::string range;
   if (std::isfinite(state.minimum))
-    append(range, " from ", state.minimum);
+    append(range, " from ", shown(state.minimum));
   if (std::isfinite(state.limit))
-    append(range, range.empty() ? "" : " to", " below ", state.limit);
+    append(range, range.empty() ? "" : " to", " below ", shown(state.limit));
   return invalid("state ", state.name, ": expected a finite number", range,
-                 ", got ", number);
+                 ", got ", shown(number));
 }
 
 Status Session::writeState(int state, std::span<const uint8_t> from) {

@@ -302,9 +302,8 @@ void updateStepSchedules(ProgramOp program,
 
 std::vector<RatePoint> learningRates(ProgramOp program) {
   Silence silence(program.getContext());
-  double rate = optimizerOfRecipe(program)
-                    .as<OptimizerSettings>()
-                    .learningRate.initial;
+  double rate =
+      optimizerOfRecipe(program).as<OptimizerSettings>().learningRate.initial;
   std::optional<int64_t> length = scheduleLength(program);
   if (!length)
     return {{0, rate}};

@@ -129,8 +129,8 @@ std::vector<Field> methodFields() {
 
 /// Keys about how a step runs.
 std::vector<Field> runFields() {
-  return {runKeys()[0], runKeys()[1], nonfiniteKey(), runKeys()[2],
-          runKeys()[3], compatKey()};
+  return {runKeys()[0], runKeys()[1], nonfiniteKey(),
+          runKeys()[2], runKeys()[3], compatKey()};
 }
 
 Field allFields() {

@@ -18,7 +18,7 @@ OUT = os.path.join(BUILD, "tests", "export")
 READ = """
 import json, struct, sys
 import numpy
-types = {"F32": "float32", "I64": "int64", "I32": "int32", "U8": "uint8"}
+types = {"F32": "float32", "F64": "float64", "I64": "int64", "I32": "int32", "U8": "uint8"}
 def read(path):
     content = open(path, "rb").read()
     start = 8 + struct.unpack("<Q", content[:8])[0]

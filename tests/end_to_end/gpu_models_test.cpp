@@ -16,7 +16,7 @@ using namespace gradus::check;
 
 namespace {
 
-class GpuModel : public ::testing::TestWithParam<const char *> {
+class ModelOnGpu : public ::testing::TestWithParam<const char *> {
 protected:
   /// The plan of the case's first recipe.
   void SetUp() override {
@@ -52,7 +52,7 @@ protected:
 
 } // namespace
 
-TEST_P(GpuModel, ComputesWhatTheCpuDoes) {
+TEST_P(ModelOnGpu, ComputesWhatTheCpuDoes) {
   test::GpuCheck check;
   check.items = 3000;
   check.tolerance = 1e-3;
@@ -61,11 +61,11 @@ TEST_P(GpuModel, ComputesWhatTheCpuDoes) {
 }
 
 /// All kernels of a step as one graph of the executor.
-TEST_P(GpuModel, RunsOnTheEmulatedCard) {
+TEST_P(ModelOnGpu, RunsOnTheEmulatedCard) {
   test::checkOnCard(kernels_, /*seed=*/1, /*tolerance=*/1e-3, /*scale=*/0.25);
 }
 
-TEST_P(GpuModel, AssemblesWithoutSpills) {
+TEST_P(ModelOnGpu, AssemblesWithoutSpills) {
   NEEDS_CUDA_TOOLKIT();
   auto toolkit = cudaToolkit();
   ASSERT_TRUE(bool(toolkit)) << llvm::toString(toolkit.takeError());
@@ -81,7 +81,7 @@ TEST_P(GpuModel, AssemblesWithoutSpills) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Recorded, GpuModel, ::testing::Values("lenet5", "gpt2-tiny"),
+    Recorded, ModelOnGpu, ::testing::Values("lenet5", "gpt2-tiny"),
     [](const auto &info) {
       std::string name = info.param;
       name.erase(std::remove(name.begin(), name.end(), '-'), name.end());

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from resumed_training import DATA, EVERYTHING, GRADUS, Folder, run  # noqa: E402
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "gpu.md")
-TYPES = {"F32": "f", "I64": "q", "I32": "i", "U64": "Q"}
+TYPES = {"F32": "f", "F64": "d", "I64": "q", "I32": "i", "U64": "Q"}
 
 
 def tensors(path):

@@ -14,7 +14,7 @@
 // CHECK:         %[[NEXT:.*]] = arith.addi %[[STEP]], %{{.*}}
 // CHECK:         gradus.write @step, %[[NEXT]]
 // CHECK-NOT:     gradus.write
-gradus.program @descent attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1}}} {
+gradus.program @descent attributes {recipe = {settable = false, optimizer = {type = "sgd", learning_rate = 0.1}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -33,7 +33,7 @@ gradus.program @descent attributes {recipe = {optimizer = {type = "sgd", learnin
 // CHECK:         arith.constant dense<5.000000e-01> : tensor<4xf32>
 // CHECK:         arith.constant dense<1.000000e+00> : tensor<4xf32>
 // CHECK:         gradus.write @body.weight
-gradus.program @groups attributes {recipe = {
+gradus.program @groups attributes {recipe = {settable = false, 
     optimizer = {type = "sgd", learning_rate = 1.0, weight_decay = 0.5},
     groups = [{match = ["head.*"], learning_rate_factor = 2.0, weight_decay = 0.25},
               {match = ["*.bias"], weight_decay = 0.0}]}} {
@@ -49,7 +49,7 @@ gradus.program @groups attributes {recipe = {
 // With `maximize` parameters climb.
 // CHECK-LABEL: gradus.program @climb
 // CHECK:         arith.negf %g
-gradus.program @climb attributes {recipe = {optimizer = {type = "sgd", maximize = true}}} {
+gradus.program @climb attributes {recipe = {settable = false, optimizer = {type = "sgd", maximize = true}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

@@ -9,7 +9,7 @@
 // CHECK:         %[[DECAY:.*]] = gradus.read @"groups[0].weight_decay"
 // CHECK:         %[[NARROW:.*]] = arith.truncf %[[DECAY]] : tensor<f64> to tensor<f32>
 // CHECK:         %[[SPREAD:.*]] = gradus.broadcast %[[NARROW]]
-// CHECK:         arith.mulf %{{.*}}, %[[SPREAD]]
+// CHECK:         arith.mulf %[[SPREAD]], %w
 // CHECK:         gradus.read @optimizer.learning_rate
 gradus.program @states attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.5},
                                              groups = [{match = ["w"], weight_decay = 0.125}]}} {

@@ -12,7 +12,7 @@
 // CHECK:         %[[HEAD:.*]] = gradus.read @head.bias
 // CHECK:         %[[MOVE:.*]] = arith.mulf %h, %[[TENFOLD]]
 // CHECK:         arith.subf %[[HEAD]], %[[MOVE]]
-gradus.program @groups attributes {recipe = {
+gradus.program @groups attributes {recipe = {settable = false, 
     optimizer = {type = "sgd", learning_rate = 1.0, weight_decay = 0.5},
     groups = [{match = ["*.bias"], weight_decay = 0.0}, {match = ["head.*"], learning_rate_factor = 10.0}]}} {
   gradus.state @body.weight : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
@@ -28,7 +28,7 @@ gradus.program @groups attributes {recipe = {
 // CHECK-LABEL: gradus.program @brackets
 // CHECK:         gradus.state @"lion/momentum/params['dense'].w"
 // CHECK-NOT:     lion/momentum/params['head'].w
-gradus.program @brackets attributes {recipe = {
+gradus.program @brackets attributes {recipe = {settable = false, 
     optimizer = {type = "sgd", learning_rate = 1.0},
     groups = [{match = ["params['dense'].w"], optimizer = {type = "lion"}}]}} {
   gradus.state @"params['dense'].w" : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
@@ -44,7 +44,7 @@ gradus.program @brackets attributes {recipe = {
 // CHECK-LABEL: gradus.program @own
 // CHECK:         gradus.state @"lion/momentum/head.weight"
 // CHECK-NOT:     body
-gradus.program @own attributes {recipe = {
+gradus.program @own attributes {recipe = {settable = false, 
     optimizer = {type = "sgd", learning_rate = 1.0},
     groups = [{match = ["head.*"], optimizer = {type = "lion"}}]}} {
   gradus.state @head.weight : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}

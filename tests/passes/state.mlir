@@ -5,7 +5,7 @@
 // CHECK:         gradus.state @w
 // CHECK-NEXT:    gradus.state @step : tensor<i64> {init = #gradus.init<zeros>, role = #gradus.role<counter>}
 // CHECK-NEXT:    gradus.state @"sgd/momentum/w" : tensor<4xf32> {init = #gradus.init<zeros>, role = #gradus.role<slot>}
-gradus.program @added attributes {recipe = {optimizer = {type = "sgd", momentum = 0.5}}} {
+gradus.program @added attributes {recipe = {settable = false, optimizer = {type = "sgd", momentum = 0.5}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -17,7 +17,7 @@ gradus.program @added attributes {recipe = {optimizer = {type = "sgd", momentum 
 // CHECK-LABEL: gradus.program @there_already
 // CHECK-COUNT-1: gradus.state @step
 // CHECK-NOT:     gradus.state @step
-gradus.program @there_already attributes {recipe = {optimizer = {type = "sgd"}}} {
+gradus.program @there_already attributes {recipe = {settable = false, optimizer = {type = "sgd"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {

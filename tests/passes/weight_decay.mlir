@@ -6,7 +6,7 @@
 // CHECK:         %[[PULL:.*]] = arith.mulf %[[W]], %{{.*}}
 // CHECK:         %[[SUM:.*]] = arith.addf %g, %[[PULL]]
 // CHECK:         gradus.update @w, %[[SUM]]
-gradus.program @coupled attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5}}} {
+gradus.program @coupled attributes {recipe = {settable = false, optimizer = {type = "sgd", weight_decay = 0.5}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -17,7 +17,7 @@ gradus.program @coupled attributes {recipe = {optimizer = {type = "sgd", weight_
 // These take it off the parameter themselves.
 // CHECK-LABEL: gradus.program @decoupled
 // CHECK:         gradus.update @w, %g
-gradus.program @decoupled attributes {recipe = {optimizer = {type = "adamw", weight_decay = 0.5}}} {
+gradus.program @decoupled attributes {recipe = {settable = false, optimizer = {type = "adamw", weight_decay = 0.5}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -27,7 +27,7 @@ gradus.program @decoupled attributes {recipe = {optimizer = {type = "adamw", wei
 
 // CHECK-LABEL: gradus.program @chosen
 // CHECK:         gradus.update @w, %g
-gradus.program @chosen attributes {recipe = {optimizer = {type = "nadam", weight_decay = 0.5, decoupled_weight_decay = true}}} {
+gradus.program @chosen attributes {recipe = {settable = false, optimizer = {type = "nadam", weight_decay = 0.5, decoupled_weight_decay = true}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -38,7 +38,7 @@ gradus.program @chosen attributes {recipe = {optimizer = {type = "nadam", weight
 // A climbing gradient is negated later, so the pull is now.
 // CHECK-LABEL: gradus.program @climb
 // CHECK:         arith.constant dense<-5.000000e-01>
-gradus.program @climb attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5, maximize = true}}} {
+gradus.program @climb attributes {recipe = {settable = false, optimizer = {type = "sgd", weight_decay = 0.5, maximize = true}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -49,7 +49,7 @@ gradus.program @climb attributes {recipe = {optimizer = {type = "sgd", weight_de
 // Vectors are spared in one word.
 // CHECK-LABEL: gradus.program @matrices
 // CHECK:         gradus.update @w, %g
-gradus.program @matrices attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5}, weight_decay_for = "matrices"}} {
+gradus.program @matrices attributes {recipe = {settable = false, optimizer = {type = "sgd", weight_decay = 0.5}, weight_decay_for = "matrices"}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
