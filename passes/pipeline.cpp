@@ -88,7 +88,9 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // Turn all updates into arithmetic and writes.
        program.addPass(createExpandOptimizer());
-       // Average the parameters that the optimizer has written.
+       // Pull back the parameters that the optimizer has written.
+       program.addPass(createLookahead());
+       // Average the parameters that are written at last.
        program.addPass(createAverageWeights());
        // All writes exist now, so a guard can cover them all.
        program.addPass(createExpandGuards());

@@ -62,13 +62,12 @@ TEST(Methods, LeaveTheScheduleWhereItIsWhenAStepIsSkipped) {
   EXPECT_EQ(after(compiled, {1, NAN, 1}), (std::vector<double>{-1, -1, -1.5}));
 }
 
-TEST(Methods, TakeTheLearningRateFromAState) {
-  Compiled compiled(
-      program("schedule = {learning_rate = [{type = \"state\"}]}"));
+TEST(Methods, TakeTheLearningRateThatWasSet) {
+  Compiled compiled(program("seed = 1 : i64"));
   EXPECT_EQ(after(compiled, {1}), (std::vector<double>{-1}));
   HostTensor rate = zeros(llvm::ArrayRef<int64_t>{});
   rate.floats[0] = 0.25;
-  compiled.setState("learning_rate", rate);
+  compiled.setState("optimizer.learning_rate", rate);
   EXPECT_EQ(after(compiled, {1}), (std::vector<double>{-1.25}));
 }
 

@@ -31,7 +31,7 @@ gradus.program @p attributes {recipe = {lookahead = {steps = 3 : i64, rate = 0.2
 
 // Without the key nothing happens.
 // CHECK-LABEL: gradus.program @off
-// CHECK-NOT:     lookahead
+// CHECK-NOT:     lookahead/slow
 gradus.program @off attributes {recipe = {lookahead = false}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%new: tensor<4xf32>) {
