@@ -171,16 +171,19 @@ void Compiled::setState(const std::string &name, const HostTensor &value) {
 
 //===-- evaluated ---------------------------------------------------------===//
 
+HostTensor gradus::startOf(StateOp state) {
+  HostTensor tensor = zeros(cast<RankedTensorType>(state.getType()));
+  if (state.getRole() == Role::hyperparameter && state.getInit() &&
+      state.getInit()->getValue())
+    tensor.floats.assign(tensor.floats.size(),
+                         state.getInit()->getValue().getValueAsDouble());
+  return tensor;
+}
+
 Evaluated::Evaluated(StringRef text) : text_(text) {
   EXPECT_TRUE(succeeded(runStages(*text_.module, "optimize")));
-  for (auto state : text_.program().getBody().getOps<StateOp>()) {
-    HostTensor &value = states_[state.getSymName()];
-    value = zeros(cast<RankedTensorType>(state.getType()));
-    if (state.getRole() == Role::hyperparameter && state.getInit() &&
-        state.getInit()->getValue())
-      value.floats.assign(value.floats.size(),
-                          state.getInit()->getValue().getValueAsDouble());
-  }
+  for (auto state : text_.program().getBody().getOps<StateOp>())
+    states_[state.getSymName()] = startOf(state);
 }
 
 NamedTensors Evaluated::run(const std::string &name,

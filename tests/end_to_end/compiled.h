@@ -59,6 +59,10 @@ private:
   std::unique_ptr<runtime::Session> session_;
 };
 
+/// The tensor that a state without a value starts from: of the role
+/// `hyperparameter` what its initializer says, of others zeros.
+HostTensor startOf(StateOp state);
+
 /// The same by the reference evaluator: the passes up to "optimize", no
 /// codegen.
 class Evaluated {

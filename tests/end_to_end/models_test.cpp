@@ -4,6 +4,7 @@
 // recordings in tests/frontends/check.
 
 #include "frontends/check/comparison.h"
+#include "tests/end_to_end/compiled.h"
 #include "tests/frontends/check/named_run.h"
 #include "tests/this_build.h"
 
@@ -90,10 +91,9 @@ protected:
     StateMap states;
     for (StateOp state :
          (*module_->getOps<ProgramOp>().begin()).getOps<StateOp>())
-      states[state.getSymName()] =
-          state.getValue()
-              ? *gradus::toHost(*state.getValue())
-              : zeros(mlir::cast<mlir::RankedTensorType>(state.getType()));
+      states[state.getSymName()] = state.getValue()
+                                       ? *gradus::toHost(*state.getValue())
+                                       : startOf(state);
     return states;
   }
 
