@@ -130,8 +130,8 @@ recipe::Field lookaheadKey() {
           .below(1e9)
           .into(&L::steps),
       Field{"rate", number, "0.5", "part of the way that slow weights go"}
-          .from(0)
-          .below(1.0000001)
+          .from(1e-6)
+          .below(1)
           .into(&L::rate)};
   return Field{"lookahead", object, "null",
                "slow weights that follow the optimizer's every few updates"}

@@ -214,7 +214,9 @@ GRADUS_API void gradus_cancel(gradus_session *session);
 
 /* -- State ---------------------------------------------------------------- */
 
-/* Copies a whole state out or in; `bytes` must be its size. */
+/* Copies a whole state out or in; `bytes` must be its size. Numbers of the
+ * recipe are states, too, of one double each, called by the path of their key:
+ * "optimizer.learning_rate". One outside the key's range is GRADUS_INVALID. */
 GRADUS_API gradus_status gradus_read_state(gradus_session *session,
                                            const char *name, void *data,
                                            size_t bytes);

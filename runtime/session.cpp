@@ -577,14 +577,16 @@ static Status verifyNumber(const StateInfo &state,
     return Status();
   double number;
   std::memcpy(&number, from.data(), sizeof(number));
-  if (std::isfinite(number) && number >= state.minimum && number < state.limit)
+  bool isLost = number != 0 && static_cast<float>(number) == 0;
+  bool isInF32 = !isLost && std::isfinite(static_cast<float>(number));
+  if (isInF32 && number >= state.minimum && number < state.limit)
     return Status();
   std::string range;
   if (std::isfinite(state.minimum))
     append(range, " from ", shown(state.minimum));
   if (std::isfinite(state.limit))
     append(range, range.empty() ? "" : " to", " below ", shown(state.limit));
-  return invalid("state ", state.name, ": expected a finite number", range,
+  return invalid("state ", state.name, ": expected a number of f32", range,
                  ", got ", shown(number));
 }
 

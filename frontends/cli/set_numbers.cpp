@@ -7,13 +7,14 @@
 #include "frontends/cli/suggestion.h"
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
+#include "recipe/synonyms.h"
 
-#include "absl/strings/numbers.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 
 using nlohmann::json;
@@ -38,43 +39,108 @@ double numberOf(const Session &session, const std::string &name) {
   return number;
 }
 
+/// A path with dots alone: `optimizer.betas.0`.
+std::string withDots(const std::string &path) {
+  return absl::StrReplaceAll(path, {{"[", "."}, {"]", ""}});
+}
+
+json::json_pointer placeOf(const std::string &path) {
+  std::string place;
+  for (absl::string_view key : absl::StrSplit(withDots(path), '.'))
+    absl::StrAppend(&place, "/",
+                    absl::StrReplaceAll(key, {{"~", "~0"}, {"/", "~1"}}));
+  return json::json_pointer(place);
+}
+
+/// The state of a number: its path with indices in brackets, however they are
+/// given: `optimizer.betas[0]` of `optimizer.betas.0`.
+std::string stateOf(const std::string &key) {
+  std::string state;
+  for (absl::string_view part : absl::StrSplit(withDots(key), '.')) {
+    bool isIndex = !part.empty() &&
+                   std::all_of(part.begin(), part.end(), absl::ascii_isdigit);
+    if (isIndex)
+      absl::StrAppend(&state, "[", part, "]");
+    else
+      absl::StrAppend(&state, state.empty() ? "" : ".", part);
+  }
+  return state;
+}
+
+/// Whether a key is a number of a method or an optimizer, which is a state
+/// unless it is 0.
+bool mayBeNumber(const std::string &state) {
+  static const char *const kParts[] = {"optimizer.", "groups[", "clip.", "ema.",
+                                       "lookahead."};
+  return std::any_of(std::begin(kParts), std::end(kParts),
+                     [&](const char *part) { return state.starts_with(part); });
+}
+
+/// "; did you mean 'optimizer.learning_rate'?" of `lr`, or the nearest name.
+std::string meantBy(const std::string &key,
+                    const std::vector<std::string> &names) {
+  std::string last = key.substr(key.rfind('.') + 1);
+  for (const Synonym &synonym : synonymsOf(last)) {
+    std::string meant(synonym.key());
+    for (const std::string &name : names)
+      if (!synonym.isOption() &&
+          (name == meant || name.starts_with(meant + "[")))
+        return absl::StrCat("; did you mean '", meant, "'?");
+  }
+  return suggestion(key, names);
+}
+
 /// Why a key of the recipe, or another word, is no number that can be set.
-std::string whyNot(const Session &session, const std::string &key) {
+std::string whyNot(const Session &session, const std::string &key,
+                   const std::string &state) {
   json recipe = recipeOf(session), value = valueAt(recipe, key);
   std::string artifact = session.artifact().path();
+  std::string method = key.substr(0, key.find('.'));
   if (recipe.value("settable", true) == false)
     return absl::StrCat(artifact, " was compiled with \"settable\": false, so "
                                   "its numbers are constants");
-  if (value.is_number() && value == 0)
+  if (value.is_number() && value == 0 && mayBeNumber(state))
     return absl::StrCat("it is 0 in ", artifact,
                         ", which leaves out what 0 switches off; compile with "
                         "another number first");
   if (!value.is_null())
     return absl::StrCat("it is fixed when compiling: gradus compile --set ",
                         key, "=...");
+  if (method != key && recipe.contains(method) &&
+      (recipe[method].is_null() || recipe[method] == false))
+    return absl::StrCat(artifact, " was compiled without ", method);
   std::vector<std::string> names = numbersOf(session);
-  return absl::StrCat(artifact, " has no such number", suggestion(key, names),
+  return absl::StrCat(artifact, " has no such number", meantBy(key, names),
                       "; it has ",
                       names.empty() ? "none" : absl::StrJoin(names, ", "));
 }
 
 void setNumber(Session &session, const std::string &setting,
                const std::string &key, const json &value) {
-  int state = session.findState(key);
-  if (state < 0 || !session.states()[state].isNumber())
-    throw badInput("--set ", setting, ": ", whyNot(session, key));
+  std::string state = stateOf(key);
   if (!value.is_number())
     throw badInput("--set ", setting, ": expected a number, found ",
                    jsonText(value));
   double number = value;
-  runtime::Status status = session.writeState(key, &number, sizeof(number));
+  runtime::Status status = session.writeState(state, &number, sizeof(number));
   if (!status.ok())
     throw badInput("--set ", setting, ": ", status.message());
+}
+
+/// Whether a number, or each of a list, can be set under the key.
+bool isNumber(const Session &session, const std::string &key) {
+  for (const std::string &name : {stateOf(key), stateOf(key + ".0")})
+    if (int state = session.findState(name);
+        state >= 0 && session.states()[state].isNumber())
+      return true;
+  return false;
 }
 
 void set(Session &session, const std::string &setting) {
   auto [key, text] = std::pair<std::string, std::string>(
       absl::StrSplit(setting, absl::MaxSplits('=', 1)));
+  if (!key.empty() && !isNumber(session, key))
+    throw badInput("--set ", setting, ": ", whyNot(session, key, stateOf(key)));
   json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (key.empty() || value.is_discarded())
     throw badInput("--set ", setting,
@@ -82,26 +148,27 @@ void set(Session &session, const std::string &setting) {
                    "optimizer.learning_rate=0.001");
   if (!value.is_array())
     return setNumber(session, setting, key, value);
-  for (size_t i = 0; i < value.size(); ++i)
-    setNumber(session, setting, absl::StrCat(key, "[", i, "]"), value[i]);
+  for (size_t i = 0; i < value.size(); ++i) {
+    std::string element = absl::StrCat(key, ".", i);
+    if (!isNumber(session, element))
+      throw badInput("--set ", setting, ": ",
+                     whyNot(session, element, stateOf(element)));
+    setNumber(session, setting, element, value[i]);
+  }
 }
 
 } // namespace
 
 json valueAt(const json &recipe, const std::string &path) {
-  const json *at = &recipe;
-  std::string dotted = absl::StrReplaceAll(path, {{"[", "."}, {"]", ""}});
-  for (absl::string_view key : absl::StrSplit(dotted, '.')) {
-    size_t index = 0;
-    if (at->is_object() && at->contains(std::string(key)))
-      at = &(*at)[std::string(key)];
-    else if (at->is_array() && absl::SimpleAtoi(key, &index) &&
-             index < at->size())
-      at = &(*at)[index];
-    else
-      return {};
-  }
-  return *at;
+  json::json_pointer place = placeOf(path);
+  return recipe.contains(place) ? recipe.at(place) : json();
+}
+
+json withNumbersOf(const Session &session, json recipe) {
+  for (const std::string &name : numbersOf(session))
+    if (json::json_pointer place = placeOf(name); recipe.contains(place))
+      recipe.at(place) = numberOf(session, name);
+  return recipe;
 }
 
 void setNumbers(Session &session, const std::vector<std::string> &settings) {

@@ -16,6 +16,10 @@ namespace gradus::cli {
 /// the recipe has none.
 nlohmann::json valueAt(const nlohmann::json &recipe, const std::string &path);
 
+/// The recipe with the numbers that the session has now.
+nlohmann::json withNumbersOf(const runtime::Session &session,
+                             nlohmann::json recipe);
+
 /// Sets numbers as `optimizer.learning_rate=0.05`, or those of a list as
 /// `optimizer.betas=[0.9,0.95]`. A Failure names what cannot be set, and why.
 void setNumbers(runtime::Session &session,

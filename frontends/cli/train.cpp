@@ -58,6 +58,7 @@ private:
   Failure noWholeBatch() const;
   void plan();
   void goOn();
+  void goOnWithNumbers();
   int64_t epochOf(int64_t step) const { return step / perEpoch_; }
   bool isEpochEnd() const { return done_ % perEpoch_ == 0 || done_ == total_; }
   bool isTestDue() const {
@@ -100,7 +101,8 @@ private:
   std::vector<std::string> passes_;
   double validation_ = 0; // the part of the data kept for tests
   std::optional<TrainingRecord>
-      record_; // of the checkpoint that it resumes from
+      record_;           // of the checkpoint that it resumes from
+  nlohmann::json begun_; // the recipe with the numbers that it resumes with
 
   int64_t perEpoch_ = 0, total_ = 0, start_ = 0, done_ = 0;
   int64_t testEvery_ = 1; // steps; there may be no tests
@@ -157,7 +159,7 @@ void Training::prepare() {
                                          : recipe.value("seed", uint64_t(0)));
   passes_ = addedPasses(recipe);
   if (record_ && !record_->recipe.is_null())
-    takeRecompiledNumbers(*session_, record_->recipe);
+    goOnWithNumbers();
   setNumbers(*session_, options_.set);
   noteSetNumbers(*session_);
   validation_ = partForTests(options_, record_, seed_);
@@ -223,11 +225,24 @@ void Training::plan() {
                /*inside=*/start_ % perEpoch_ != 0 && start_ < total_);
 }
 
+/// Takes the numbers that were compiled anew. Recipes are compared with the
+/// numbers that the former run had at its end, and with those that this one
+/// begins with.
+void Training::goOnWithNumbers() {
+  nlohmann::json former = withNumbersOf(*session_, record_->recipe);
+  takeRecompiledNumbers(*session_, record_->recipe);
+  record_->recipe = std::move(former);
+  begun_ = withNumbersOf(*session_, recipeOfRun(recipeOf(*session_)));
+}
+
 /// Continues from the checkpoint's record of its run.
 void Training::goOn() {
   if (!record_)
     return;
-  warnOfOthers(*record_, record());
+  TrainingRecord now = record();
+  if (!begun_.is_null())
+    now.recipe = begun_;
+  warnOfOthers(*record_, now);
   figures_.restore(record_->epoch);
   reported_ = record_->reported ? done_ : -1;
   if (!best_)
