@@ -13,6 +13,8 @@
 #include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_LOOKAHEAD
@@ -30,8 +32,9 @@ struct LookaheadPass : impl::LookaheadBase<LookaheadPass> {
     auto settings = lookahead().of(getOperation());
     if (!settings || isDone())
       return;
+    findFollowed();
     for (GraphOp train : trainGraphs(getOperation()))
-      if (failed(follow(train, *settings)))
+      if (!followed.empty() && failed(follow(train, *settings)))
         return signalPassFailure();
   }
 
@@ -47,10 +50,11 @@ struct LookaheadPass : impl::LookaheadBase<LookaheadPass> {
     Value rate;
   };
 
-  FailureOr<Step> stepOf(const Arithmetic &math, States &states,
+  FailureOr<Step> stepOf(const Arithmetic &math,
                          const LookaheadSettings &settings) {
     auto clock = readClock(math.builder, math.loc, getOperation());
-    Value rate = readNumber(math.builder, math.loc, states, settings.rate);
+    Value rate =
+        readNumber(math.builder, math.loc, getOperation(), settings.rate);
     if (failed(clock) || !rate)
       return failure();
     Value number = clock->number, count = math.number(settings.steps, number);
@@ -60,64 +64,68 @@ struct LookaheadPass : impl::LookaheadBase<LookaheadPass> {
                 math.less(since, math.number(0.5, since)), rate};
   }
 
+  /// The parameters that some step writes. A step that gradient freezing makes
+  /// smaller counts as one for all of them: what rests meets, too.
+  void findFollowed() {
+    followed.clear();
+    for (GraphOp graph : trainGraphs(getOperation()))
+      for (auto write : graph.getBody().front().getOps<WriteOp>())
+        if (getOperation().getState(write.getState()).getRole() ==
+            Role::parameter)
+          followed.insert(write.getStateAttr().getAttr());
+  }
+
   LogicalResult follow(GraphOp train, const LookaheadSettings &settings) {
     OpBuilder builder(train.getBody().front().getTerminator());
     Arithmetic math(builder, train.getLoc());
-    SmallVector<WriteOp> writes; // of parameters
-    bool writesStep = false;
-    for (auto write : train.getBody().front().getOps<WriteOp>()) {
-      writesStep |= write.getState() == well_known::kStep;
-      if (getOperation().getState(write.getState()).getRole() ==
-          Role::parameter)
-        writes.push_back(write);
-    }
-    if (writes.empty())
-      return success();
-    auto step = [&] {
-      States states(getOperation());
-      return stepOf(math, states, settings);
-    }();
-    if (failed(step))
-      return failure();
+    llvm::StringMap<WriteOp> writes;
+    for (auto write : train.getBody().front().getOps<WriteOp>())
+      writes[write.getState()] = write;
+    FailureOr<Step> step = stepOf(math, settings);
     States states(getOperation());
-    for (WriteOp write : writes)
-      if (failed(meet(math, write, *step, states)))
+    for (StringAttr name : followed)
+      if (failed(step) ||
+          failed(meet(math, name, writes.lookup(name), *step, states)))
         return failure();
-    if (!writesStep)
+    if (!writes.contains(well_known::kStep))
       advanceClock(builder, train.getLoc(), getOperation());
     remark::passed(
         train.getLoc(),
         remark::RemarkOpts::name("Lookahead").category(getArgument()))
-        << std::to_string(writes.size()) << " parameters of @"
+        << std::to_string(followed.size()) << " parameters of @"
         << train.getSymName() << " are followed every "
         << std::to_string(settings.steps) << " updates";
     return success();
   }
 
   /// slow + rate * (parameter - slow) in both where they meet. The slow copy
-  /// begins as the parameter before its first update.
-  LogicalResult meet(const Arithmetic &math, WriteOp write, const Step &step,
-                     States &states) {
-    Value fast = write.getValue();
-    RankedTensorType type = tensorType(fast);
-    std::string name = (kSlow + write.getState()).str();
+  /// begins as the parameter before the first update. `write` is null where the
+  /// step lets the parameter rest.
+  LogicalResult meet(const Arithmetic &math, StringAttr parameter,
+                     WriteOp write, const Step &step, States &states) {
+    auto type = cast<RankedTensorType>(states.find(parameter).getType());
+    std::string name = (kSlow + parameter.getValue()).str();
     if (failed(states.ensure(name, type, Role::slot)))
       return failure();
     auto everywhere = [&](Value scalar) {
       return broadcastScalar(math.builder, math.loc, scalar, type.getShape());
     };
-    Value before = readState(math.builder, math.loc, write.getState(), type);
+    Value before = readState(math.builder, math.loc, parameter, type);
+    Value fast = write ? write.getValue() : before;
     Value slow = math.select(everywhere(step.isFirst), before,
                              readState(math.builder, math.loc, name, type));
     Value way = math.multiply(spreadLike(math, step.rate, fast),
                               math.subtract(fast, slow));
     Value both = math.add(slow, way), meets = everywhere(step.isLast);
     writeState(math.builder, math.loc, name, math.select(meets, both, slow));
-    writeState(math.builder, math.loc, write.getState(),
+    writeState(math.builder, math.loc, parameter,
                math.select(meets, both, fast));
-    write.erase();
+    if (write)
+      write.erase();
     return success();
   }
+
+  llvm::SetVector<StringAttr> followed; // names
 };
 
 recipe::Field lookaheadKey() {

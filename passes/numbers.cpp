@@ -17,7 +17,10 @@ Value gradus::readNumber(OpBuilder &builder, Location loc, States &states,
     return {};
   states.find(number.path)
       ->setAttr(kRange,
-                builder.getDenseF64ArrayAttr({number.minimum, number.limit}));
+                builder.getDenseF64ArrayAttr(
+                    {std::max<double>(number.minimum,
+                                      std::numeric_limits<float>::lowest()),
+                     number.limit}));
   return readState(builder, loc, number.path, type);
 }
 

@@ -8,7 +8,8 @@
 
 namespace gradus {
 
-/// The attribute of a number's state: its range, [minimum, limit).
+/// The attribute of a number's state: its range, [minimum, limit). The minimum
+/// is finite, by which the runtime knows numbers from states of models.
 constexpr llvm::StringLiteral kRange = "range";
 
 /// A number of the recipe as a scalar of f64: the state of the role

@@ -75,14 +75,31 @@ bool isKeyName(StringRef name) {
   });
 }
 
-/// The first field whose default is no JSON; null where there is none.
-const recipe::Field *badDefault(const recipe::Field &field) {
-  llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse(StringRef(field.fallback));
-  if (!value) {
+bool isJson(std::string_view text) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(StringRef(text));
+  if (!value)
     llvm::consumeError(value.takeError());
+  return bool(value);
+}
+
+/// Whether a field has what its kind needs: the elements of a list, choices.
+bool isWhole(const recipe::Field &field) {
+  bool hasElements =
+      field.kind == recipe::Kind::list || field.kind == recipe::Kind::named;
+  bool hasChoices =
+      field.kind == recipe::Kind::choice || field.kind == recipe::Kind::variant;
+  return (!hasElements || !field.fields.empty()) &&
+         (!hasChoices || !field.choices.empty());
+}
+
+/// The first field whose default is no JSON, or that lacks what its kind needs;
+/// null where there is none.
+const recipe::Field *badDefault(const recipe::Field &field) {
+  bool isGood = isJson(field.fallback) && isWhole(field);
+  for (const recipe::FallbackUnder &other : field.elsewhere)
+    isGood &= isJson(other.fallback);
+  if (!isGood)
     return &field;
-  }
   for (const recipe::Field &inner : field.fields)
     if (const recipe::Field *bad = badDefault(inner))
       return bad;

@@ -255,7 +255,8 @@ std::vector<std::string> gradus::metricsOf(ProgramOp program) {
 
 bool gradus::hasLoss(ProgramOp program) {
   DictionaryAttr recipe = program.getRecipeAttr();
-  return recipe && isa_and_nonnull<DictionaryAttr>(recipe.get("loss"));
+  Attribute loss = recipe ? recipe.get("loss") : Attribute();
+  return loss && !isa<UnitAttr>(loss); // a type alone is short for its object
 }
 
 std::string gradus::lossOutput(ProgramOp program) {

@@ -62,8 +62,8 @@ def Lookahead : GradusPass<"lookahead"> {
     to the parameter, and the parameter takes the copy's value. The optimizer's
     own states stay as they are. Zhang et al., arXiv:1907.08610.
 
-    A parameter that gradient freezing keeps constant in a step waits, and so
-    does its copy.
+    A parameter that gradient freezing keeps constant in a step meets its copy
+    like the others.
 
     Before:
 

@@ -8,6 +8,10 @@
 #include "runtime/status.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
 #include <unordered_set>
 
 namespace gradus::runtime {
@@ -133,6 +137,31 @@ std::vector<StoredState> weightsOf(const std::vector<StoredState> &states) {
 
 } // namespace
 
+/// A number in as few digits as tell it: "0.9".
+static std::string shown(double number) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", number);
+  return text;
+}
+
+Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from) {
+  if (!state.isNumber())
+    return Status();
+  double number;
+  std::memcpy(&number, from.data(), sizeof(number));
+  bool isLost = number != 0 && static_cast<float>(number) == 0;
+  bool isInF32 = !isLost && std::isfinite(static_cast<float>(number));
+  if (isInF32 && number >= state.minimum && number < state.limit)
+    return Status();
+  std::string range;
+  if (state.minimum > std::numeric_limits<float>::lowest())
+    append(range, " from ", shown(state.minimum));
+  if (std::isfinite(state.limit))
+    append(range, range.empty() ? "" : " to", " below ", shown(state.limit));
+  return invalid("state ", state.name, ": expected a number of f32", range,
+                 ", got ", shown(number));
+}
+
 StatusOr<std::unordered_map<std::string, const NamedTensor *>>
 meantFor(const Safetensors &file, const Rename &rename) {
   std::unordered_map<std::string, const NamedTensor *> meant;
@@ -213,6 +242,9 @@ static Status readEverything(const std::string &path,
       at(verifyFit(missing, withoutNumbers(unusedOf(file, sources), file),
                    differences(states, sources, true)),
          path));
+  for (size_t i = 0; i < states.size(); ++i)
+    if (sources[i])
+      GRADUS_TRY(at(verifyNumber(*states[i].info, sources[i]->data), path));
   return at(fill(states, values, sources), path);
 }
 

@@ -29,6 +29,10 @@ Status writeCheckpoint(const std::string &path,
                        std::map<std::string, std::string> metadata,
                        FileHold *hold = nullptr);
 
+/// Fails for a number of the recipe outside the range of its key, or that f32
+/// would lose; success for other states.
+Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from);
+
 /// Checks that a file's contents have the hash in its metadata; success if it
 /// has no hash.
 Status verifyContents(const Safetensors &file);

@@ -559,35 +559,8 @@ Status Session::readState(const std::string &name, void *data,
 }
 
 bool StateInfo::isNumber() const {
-  return role == artifact::Role::hyperparameter && type.shape.empty() &&
+  return std::isfinite(minimum) && type.shape.empty() &&
          type.dtype == artifact::DType::f64;
-}
-
-/// A number in as few digits as tell it: "0.9".
-static std::string shown(double number) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", number);
-  return text;
-}
-
-/// A number must be in the range of its key.
-static Status verifyNumber(const StateInfo &state,
-                           std::span<const uint8_t> from) {
-  if (!state.isNumber())
-    return Status();
-  double number;
-  std::memcpy(&number, from.data(), sizeof(number));
-  bool isLost = number != 0 && static_cast<float>(number) == 0;
-  bool isInF32 = !isLost && std::isfinite(static_cast<float>(number));
-  if (isInF32 && number >= state.minimum && number < state.limit)
-    return Status();
-  std::string range;
-  if (std::isfinite(state.minimum))
-    append(range, " from ", shown(state.minimum));
-  if (std::isfinite(state.limit))
-    append(range, range.empty() ? "" : " to", " below ", shown(state.limit));
-  return invalid("state ", state.name, ": expected a number of f32", range,
-                 ", got ", shown(number));
 }
 
 Status Session::writeState(int state, std::span<const uint8_t> from) {

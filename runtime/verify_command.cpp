@@ -88,11 +88,9 @@ Status verifyCommand(const artifact::Plan &plan,
                      const artifact::Command &command) {
   if (!command.kind())
     return invalid("does nothing");
-  if (command.kind_type() == artifact::CommandKind::NONE ||
-      command.kind_type() > artifact::CommandKind::MAX)
-    return invalid("is of kind ", static_cast<int>(command.kind_type()),
-                   ", which this runtime does not know");
-  return visitCommand(command, Status(), [&](const auto &kind) {
+  Status unknown = invalid("is of kind ", static_cast<int>(command.kind_type()),
+                           ", which this runtime does not know");
+  return visitCommand(command, unknown, [&](const auto &kind) {
     return verifyKind(plan, kernels, kind);
   });
 }

@@ -105,7 +105,7 @@ std::string whyNot(const Session &session, const std::string &key,
                         "another number first");
   if (!value.is_null())
     return absl::StrCat("it is fixed when compiling: gradus compile --set ",
-                        key, "=...");
+                        withDots(key), "=...");
   if (method != key && recipe.contains(method) &&
       (recipe[method].is_null() || recipe[method] == false))
     return absl::StrCat(artifact, " was compiled without ", method);
@@ -146,6 +146,11 @@ void set(Session &session, const std::string &setting) {
     throw badInput("--set ", setting,
                    ": expected KEY=NUMBER, such as "
                    "optimizer.learning_rate=0.001");
+  if (value == 0 && text.find_first_of("123456789") < text.find_first_of("eE"))
+    throw badInput("--set ", setting, ": the number ", text,
+                   " would be read as 0; write 0");
+  if (value.is_array() && value.empty())
+    throw badInput("--set ", setting, ": the list is empty");
   if (!value.is_array())
     return setNumber(session, setting, key, value);
   for (size_t i = 0; i < value.size(); ++i) {

@@ -378,7 +378,7 @@ absl::StatusOr<recipe::Recipe> settleRecipe(const Request &request,
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     if (!program.getRecipeAttr())
       continue;
-    recipe = recipe::read(recipe::toJson(program.getRecipeAttr(), given),
+    recipe = recipe::read(recipe::toJson(program.getRecipeAttr()),
                           request.model + ": the recipe of its program");
     if (!recipe.ok())
       return recipe;

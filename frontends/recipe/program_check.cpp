@@ -36,11 +36,10 @@ private:
 } // namespace
 
 LogicalResult checkProgram(ProgramOp program) {
-  static const Recipe defaults = *readFile("");
   DictionaryAttr attribute = program.getRecipeAttr();
   if (!attribute)
     return success();
-  auto recipe = recipe::read(toJson(attribute, defaults), "recipe");
+  auto recipe = recipe::read(toJson(attribute), "recipe");
   if (recipe.ok())
     return success();
   return program.emitError() << std::string(recipe.status().message());

@@ -20,10 +20,7 @@ static DictionaryAttr said(DictionaryAttr whole, DictionaryAttr before,
 LogicalResult applySettings(ProgramOp program, const Overrides &settings) {
   MLIRContext &context = *program->getContext();
   DictionaryAttr before = program.getRecipeAttr();
-  Recipe nothing;
-  nothing.json = "{}";
-  auto recipe =
-      read(before ? toJson(before, nothing) : nothing.json, "recipe", settings);
+  auto recipe = read(before ? toJson(before) : "{}", "recipe", settings);
   if (!recipe.ok())
     return mlir::emitError(program.getLoc())
            << std::string(recipe.status().message());

@@ -63,8 +63,8 @@ std::string schema();
 mlir::DictionaryAttr toAttribute(const Recipe &recipe,
                                  mlir::MLIRContext &context);
 
-/// The way back, for a program that brought its recipe along: the JSON of
-/// `defaults` with the attribute's keys instead of its own.
-std::string toJson(mlir::DictionaryAttr attribute, const Recipe &defaults);
+/// The way back, for a program that brought its recipe along: the JSON of the
+/// attribute's keys alone, since defaults depend on `compat` and other keys.
+std::string toJson(mlir::DictionaryAttr attribute);
 
 } // namespace gradus::recipe

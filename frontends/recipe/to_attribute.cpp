@@ -47,7 +47,8 @@ Attribute convert(const Json &value, Builder &builder) {
 
 Json toJson(Attribute value);
 
-Json objectOf(DictionaryAttr dictionary, Json object = Json::object()) {
+Json objectOf(DictionaryAttr dictionary) {
+  Json object = Json::object();
   for (NamedAttribute member : dictionary)
     object[member.getName().str()] = toJson(member.getValue());
   return object;
@@ -78,8 +79,8 @@ Json toJson(Attribute value) {
 
 } // namespace
 
-std::string toJson(DictionaryAttr attribute, const Recipe &defaults) {
-  Json recipe = objectOf(attribute, Json::parse(defaults.json));
+std::string toJson(DictionaryAttr attribute) {
+  Json recipe = objectOf(attribute);
   for (const Field &field : recipeField().fields)
     if (field.isSwitch && isa_and_present<UnitAttr>(attribute.get(field.key)))
       recipe[field.key] = false;

@@ -133,7 +133,12 @@ void ParameterStep::decay() {
   if (settings.correctsDecay && settings.learningRate.initial != 0) {
     Value largest =
         math.multiply(plain(settings.learningRate), scalar(learningRateFactor));
-    part = math.multiply(part, math.divide(learningRate, largest));
+    // A rate of 0 moves nothing, and needs no quotient.
+    Value isZero = math.builder.createOrFold<arith::CmpFOp>(
+        math.loc, arith::CmpFPredicate::OEQ, largest, scalar(0));
+    Value share =
+        math.divide(learningRate, math.select(isZero, scalar(1), largest));
+    part = math.multiply(part, share);
   }
   parameter = scale(rest(part), parameter);
 }

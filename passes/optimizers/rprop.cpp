@@ -36,6 +36,13 @@ LogicalResult move(ParameterStep &step, const RpropSettings &settings) {
                   math.select(math.less(zero, agreement),
                               step.spread(factors[1]), step.spread(1)));
   Value old = step.readSlot("size", initial);
+  if (step.states.isSettable()) { // The rate may have been set by now.
+    Value rate = math.multiply(step.plain(step.settings.learningRate),
+                               step.scalar(step.learningRateFactor));
+    Value begins = broadcastScalar(math.builder, math.loc, step.isFirst(),
+                                   tensorType(step.parameter).getShape());
+    old = math.select(begins, step.spread(rate), old);
+  }
   Value size = math.smaller(
       math.larger(math.multiply(old, factor), step.spread(sizes[0])),
       step.spread(sizes[1]));

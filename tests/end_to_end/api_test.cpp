@@ -2,7 +2,9 @@
 
 #include "compiled.h"
 #include "runtime/gradus.h"
+#include "runtime/safetensors.h"
 
+#include <cmath>
 #include <filesystem>
 #include <unistd.h>
 
@@ -33,7 +35,8 @@ struct Api : testing::Test {
     return loaded;
   }
   void setRate(double rate) {
-    EXPECT_EQ(gradus_write_state(session, "optimizer.learning_rate", &rate, sizeof(rate)),
+    EXPECT_EQ(gradus_write_state(session, "optimizer.learning_rate", &rate,
+                                 sizeof(rate)),
               GRADUS_OK)
         << gradus_last_error(session);
   }
@@ -78,4 +81,39 @@ TEST_F(Api, KeepsTheRateThatWasSetInItsCheckpoints) {
   ASSERT_EQ(gradus_load_checkpoint(session, path.c_str()), GRADUS_OK);
   EXPECT_EQ(step(), 0.125);
   std::filesystem::remove(path);
+}
+
+TEST_F(Api, RefusesNumbersOutsideTheRangeOfTheirKey) {
+  for (double rate : {-1.0, 1e-50, 1e39, double(NAN), double(INFINITY)}) {
+    EXPECT_EQ(gradus_write_state(session, "optimizer.learning_rate", &rate,
+                                 sizeof(rate)),
+              GRADUS_INVALID)
+        << rate;
+    EXPECT_NE(std::string(gradus_last_error(session))
+                  .find("optimizer.learning_rate: expected a number of f32 "
+                        "from 0, got "),
+              std::string::npos)
+        << gradus_last_error(session);
+  }
+  EXPECT_EQ(step(), 1);
+}
+
+/// A file without a hash, as another tool may write it.
+TEST_F(Api, RefusesSuchNumbersInCheckpoints) {
+  std::string path = testing::TempDir() + "gradus_rate." +
+                     std::to_string(getpid()) + ".safetensors";
+  ASSERT_EQ(gradus_save_checkpoint(session, path.c_str()), GRADUS_OK);
+  auto saved = runtime::Safetensors::open(path);
+  ASSERT_TRUE(saved.ok());
+  const double rate = -1;
+  std::vector<runtime::NamedTensor> tensors = saved->tensors();
+  for (runtime::NamedTensor &tensor : tensors)
+    if (tensor.name == "optimizer.learning_rate")
+      tensor.data = {reinterpret_cast<const uint8_t *>(&rate), sizeof(rate)};
+  std::string forged = path + ".forged";
+  ASSERT_TRUE(runtime::writeSafetensors(forged, tensors, {}).ok());
+  EXPECT_EQ(gradus_load_checkpoint(session, forged.c_str()), GRADUS_INVALID);
+  EXPECT_EQ(step(), 1);
+  std::filesystem::remove(path);
+  std::filesystem::remove(forged);
 }

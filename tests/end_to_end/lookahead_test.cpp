@@ -25,6 +25,41 @@ float first(gradus_session *session, const char *name) {
   return values[0];
 }
 
+/// `w` rests in the first three steps, of which the second is a meeting.
+constexpr const char *kFrozen =
+    R"(gradus.program @p attributes {recipe = {lookahead = {steps = 2 : i64, rate = 0.5},
+      gradient_freeze = {until = {w = 3 : i64}}, optimizer = {type = "sgd", learning_rate = 0.5}}} {
+  gradus.state @w : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0>}
+  gradus.state @b : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 2.0>}
+  gradus.graph @train(%g: tensor<2xf32>) -> (sum: tensor<2xf32>) {
+    %w = gradus.read @w : tensor<2xf32>
+    %b = gradus.read @b : tensor<2xf32>
+    %sum = arith.addf %w, %b : tensor<2xf32>
+    gradus.update @w, %g : tensor<2xf32>
+    gradus.update @b, %g : tensor<2xf32>
+    gradus.return %sum : tensor<2xf32>
+  }
+})";
+
+TEST(Lookahead, KeepsWhatIsFrozenAsItIs) {
+  Compiled compiled{kFrozen};
+  gradus_session *session = nullptr;
+  ASSERT_EQ(gradus_load_memory(compiled.bytes().data(), compiled.bytes().size(),
+                               nullptr, &session),
+            GRADUS_OK);
+  const float expected[] = {1, 1, 1, 0.75};
+  for (float value : expected) {
+    const float gradient[] = {1, 1};
+    float sum[2];
+    const void *inputs[] = {gradient};
+    void *outputs[] = {sum};
+    ASSERT_EQ(gradus_step(session, 0, inputs, outputs), GRADUS_OK);
+    EXPECT_FLOAT_EQ(first(session, "w"), value);
+  }
+  EXPECT_FLOAT_EQ(first(session, "lookahead/slow/w"), 0.75);
+  gradus_free(session);
+}
+
 TEST(Lookahead, FollowsTheAlgorithmOfItsPaper) {
   Compiled compiled{kProgram};
   gradus_session *session = nullptr;

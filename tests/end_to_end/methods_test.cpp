@@ -71,6 +71,14 @@ TEST(Methods, TakeTheLearningRateThatWasSet) {
   EXPECT_EQ(after(compiled, {1}), (std::vector<double>{-1.25}));
 }
 
+TEST(Methods, LeaveParametersOfRateZeroAlone) {
+  Compiled compiled(
+      program("groups = [{match = [\"w\"], learning_rate_factor = 0.0, "
+              "optimizer = {type = \"lion\", weight_decay = 0.5, "
+              "corrected_weight_decay = true}}]"));
+  EXPECT_EQ(after(compiled, {1, 1}), (std::vector<double>{0, 0}));
+}
+
 /// The average after updates to each of these values of a parameter.
 static double warmedUp(const std::vector<double> &values, double decay) {
   double average = values.front();

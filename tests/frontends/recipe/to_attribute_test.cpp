@@ -2,6 +2,7 @@
 
 #include "frontends/recipe/recipe.h"
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/MLIRContext.h"
 
@@ -24,17 +25,31 @@ TEST(RecipeToAttribute, KeepsKeysAndTypes) {
 
 TEST(RecipeToAttribute, IsReadBackAsItWas) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  auto defaults = gradus::recipe::read("{}", "r.json");
   auto recipe = gradus::recipe::read(
       R"({"precision": "bf16", "optimizer": {"type": "sgd", "nesterov": true,
           "momentum": 0.5}, "fixed": ["a", "b"], "inputs": {"dims": {"n": 3}}})",
       "r.json");
   ASSERT_TRUE(recipe.ok()) << recipe.status();
   DictionaryAttr attribute = gradus::recipe::toAttribute(*recipe, context);
-  auto again = gradus::recipe::read(
-      gradus::recipe::toJson(attribute, *defaults), "again.json");
+  auto again =
+      gradus::recipe::read(gradus::recipe::toJson(attribute), "again.json");
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(gradus::recipe::toAttribute(*again, context), attribute);
+}
+
+/// A program's recipe says little; its `compat` chooses the other defaults.
+TEST(RecipeToAttribute, LeavesDefaultsToTheFrameworkOfAProgram) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  Builder builder(&context);
+  NamedAttrList keys;
+  keys.set("compat", builder.getStringAttr("mindspore"));
+  auto recipe = gradus::recipe::read(
+      gradus::recipe::toJson(keys.getDictionary(&context)), "r.json");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  auto optimizer = gradus::recipe::toAttribute(*recipe, context)
+                       .getAs<DictionaryAttr>("optimizer");
+  EXPECT_FALSE(optimizer.getAs<BoolAttr>("bias_correction").getValue());
+  EXPECT_TRUE(optimizer.getAs<BoolAttr>("single_precision").getValue());
 }
 
 TEST(RecipeToAttribute, LeavesOutWhatIsNull) {
