@@ -20,7 +20,7 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// What all updates of a step share.
+/// The values that all updates of a step share.
 struct Shared {
   ParameterGroups groups;
   Clock clock;
@@ -105,7 +105,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     return success();
   }
 
-  /// How many updates of a parameter there will have been after this one.
+  /// Returns the number of a parameter's updates, this one included.
   static Value numberOf(const Arithmetic &math, ParameterUpdate update,
                         const Shared &shared) {
     auto rested = update->getAttrOfType<IntegerAttr>(kRested);

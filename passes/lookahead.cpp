@@ -44,7 +44,7 @@ struct LookaheadPass : impl::LookaheadBase<LookaheadPass> {
         [](StateOp state) { return state.getSymName().starts_with(kSlow); });
   }
 
-  /// What all parameters of a step share: scalars.
+  /// Scalars that all parameters of a step share.
   struct Step {
     Value isFirst, isLast; // of the `steps` updates: whether all meet after it
     Value rate;

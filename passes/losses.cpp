@@ -68,7 +68,7 @@ struct Formula : Arithmetic {
 
 //===-- of classes --------------------------------------------------------===//
 
-/// What a formula knows of labels that are classes.
+/// Labels that are classes, as formulas use them.
 struct Classes {
   explicit Classes(const Formula &f) : f(f), axis(f.loss.classAxis) {
     Type number = tensorType(f.label).getElementType();
@@ -488,7 +488,8 @@ RankedTensorType Loss::labelType() const {
 
 //===-- to one number -----------------------------------------------------===//
 
-/// Whether the sample of each element of `type` is one of the first `count`.
+/// A mask: true where the sample of an element of `type` is one of the first
+/// `count`.
 static Value realSamples(OpBuilder &builder, Location loc,
                          RankedTensorType type, Value count) {
   auto indices = type.clone(builder.getI64Type());
@@ -507,7 +508,7 @@ Value gradus::maskLabels(OpBuilder &builder, Location loc, const Loss &loss,
   return arith::SelectOp::create(builder, loc, real, label, padding);
 }
 
-/// What a mean over equal parts divides by; elements are those of `each`.
+/// The divisor of a mean over equal parts, whose elements `each` has.
 static Value divisor(const Formula &f, Value each, Value total, Value count) {
   int64_t elements = tensorType(each).getNumElements(),
           samples = tensorType(each).getDimSize(0);

@@ -13,21 +13,21 @@ namespace gradus {
 
 struct LossType;
 
-/// What a loss compares the model's output with.
+/// The thing that a loss compares the model's output with.
 enum class Labels {
   none,    // nothing: the output is the loss
   classes, // one class for each place along the class axis, i64
   values,  // numbers of the output's shape and type
 };
 
-/// How the elements of a loss become one number.
+/// The way in which the elements of a loss become one number.
 enum class LossReduction {
   mean,      // over what counts, as PyTorch defines it
   sum,       //
   batchMean, // the sum, divided by the number of samples
 };
 
-/// What the recipe says of any loss.
+/// Settings of every loss.
 struct LossSettings {
   std::optional<std::string> output, label; // names; nothing: the only one
   double weight = 1;
@@ -37,7 +37,7 @@ struct LossSettings {
   std::vector<double> classWeights; // empty: all are 1
 };
 
-/// What it says of the formulas of some types.
+/// Settings of the formulas of some types.
 struct FormulaSettings {
   double labelSmoothing = 0;
   bool hasSoftLabels = false;          // probabilities of the classes
@@ -90,8 +90,8 @@ bool hasLoss(ProgramOp program);
 /// The output that `loss` names; "" if it names none.
 std::string lossOutput(ProgramOp program);
 
-/// In how many classes the labels of the program's input `label` fall; 0 if
-/// they are not classes.
+/// Returns the number of classes of the program's input `label`; 0 if its
+/// labels are no classes.
 int64_t labelClasses(ProgramOp program);
 
 /// The labels with padding, all but the first `count` samples, made harmless;

@@ -50,7 +50,8 @@ static std::optional<double> initialOf(ReadOp read) {
   return value ? value.getValueAsDouble() : 0.0;
 }
 
-/// What an operation of arithmetic gives for numbers; nothing for others.
+/// Returns the result of an operation of arithmetic on numbers; nothing for
+/// other operations.
 static std::optional<double> computed(Operation *op, ArrayRef<double> x) {
   if (isa<arith::AddFOp>(op))
     return x[0] + x[1];

@@ -27,8 +27,8 @@ mlir::Value readNumber(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value spreadLike(const Arithmetic &math, mlir::Value scalar,
                        mlir::Value like);
 
-/// What a scalar is until a number is set, if it follows from constants and
-/// numbers alone.
+/// Returns the value of a scalar before any number is set, if it follows from
+/// constants and numbers alone.
 std::optional<double> initialValue(mlir::Value scalar);
 
 } // namespace gradus

@@ -11,7 +11,7 @@ using namespace gradus;
 
 namespace {
 
-/// What the recipe's `distribution` says of gradients.
+/// The part of the recipe's `distribution` that is about gradients.
 struct Distribution {
   std::optional<std::vector<int64_t>> gradientSplits;
 };
@@ -57,7 +57,8 @@ std::vector<int64_t> gradus::gradientGroups(size_t count,
   return groups;
 }
 
-/// Those that a pattern of the group names; takes them off `others`.
+/// Returns the parameters that a pattern of the group names, and removes them
+/// from `others`.
 static ParameterList listOf(const ParameterGroup &group, size_t index,
                             ArrayRef<StateOp> parameters,
                             std::vector<StateOp> &others) {

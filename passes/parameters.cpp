@@ -20,7 +20,7 @@ struct Trained {
 
 enum class DecayFor { all, matrices };
 
-/// What moves parameters.
+/// The keys that say how parameters move.
 struct Moving {
   recipe::Value optimizer;
   std::vector<ParameterGroup> groups;
@@ -137,7 +137,8 @@ static std::string quotedList(ArrayRef<std::string> patterns) {
   return text + "]";
 }
 
-/// Those of the texts that match one of the names, or else `others`.
+/// Splits texts: returns those that match one of the names, and leaves the rest
+/// in `others`.
 static std::vector<std::string> matching(std::vector<std::string> &others,
                                          ArrayRef<StringRef> names) {
   auto isOther = [&](const std::string &text) {

@@ -1,4 +1,4 @@
-// Which parameters a recipe trains and which settings each one gets: the
+// Chooses the parameters that a recipe trains, and the settings of each: the
 // patterns of `trainable`, `fixed` and `groups` against the states' names.
 #pragma once
 
@@ -28,9 +28,9 @@ std::vector<ParameterGroup> parameterGroups(ProgramOp program);
 /// The recipe's own optimizer; groups may have others.
 recipe::Value optimizerOfRecipe(ProgramOp program);
 
-/// How one parameter is moved: by the optimizer of the last group that matches
-/// it and has one, else the recipe's, with the learning rate and the weight
-/// decay of the last group that has them.
+/// The settings of one parameter, which is moved by the optimizer of the last
+/// group that matches it and has one, else the recipe's, with the learning rate
+/// and the weight decay of the last group that has them.
 struct ParameterSettings {
   recipe::Value own; // the optimizer and all its keys
   OptimizerSettings common;

@@ -61,8 +61,9 @@ std::vector<std::string> pluginPasses();
 /// The keys of all plug-ins that are loaded.
 const std::vector<PluginKey> &pluginKeys();
 
-/// What a plug-in is made with and what it has, in types that any version
-/// can read; `keys` is called where the versions are the same.
+/// Describes a plug-in: the versions that it is made with, and its passes, in
+/// types that any version can read; `keys` is called where the versions are the
+/// same.
 struct PassPluginInfo {
   const char *version; // of Gradus
   const char *headers; // which of that version
@@ -84,7 +85,7 @@ template <typename... Passes> std::vector<PluginKey> keysOfPasses() {
   return keys;
 }
 
-/// What GRADUS_PASS_PLUGIN says of these passes.
+/// The description that GRADUS_PASS_PLUGIN makes of these passes.
 template <typename... Passes> const PassPluginInfo *passPluginInfo() {
   static const std::string names = [] {
     std::string names;

@@ -54,8 +54,8 @@ std::string labelOf(const Loss &loss) {
   return loss.settings.label.value_or(well_known::kLabel);
 }
 
-/// How many samples the model takes at once: the first size of its first input
-/// that has one; 0 without one.
+/// Returns the number of samples that the model takes at once: the first size
+/// of its first input that has one; 0 without one.
 int64_t samplesOf(GraphOp model) {
   for (Type type : model.getArgumentTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type);

@@ -11,14 +11,14 @@
 
 namespace gradus {
 
-/// What every piece has: its length, its clock and its precision.
+/// The keys of every piece: its length, its clock and its precision.
 struct PieceTiming {
   std::optional<int64_t> steps; // in units of `every`
   int64_t every = 1;
   bool isSingle = false; // its numbers are rounded to f32
 };
 
-/// What a piece is computed from: scalars of f64.
+/// The values that a piece is computed from, scalars of f64.
 struct SchedulePiece {
   const Arithmetic &math;
   mlir::Value step; // from the start of the piece, in units of `every` steps
@@ -31,13 +31,14 @@ struct SchedulePiece {
     return isSingle ? static_cast<float>(value) : value;
   }
   double length() const { return steps.value_or(1); }
-  /// From 0 at its start to 1 at its end.
+  /// Returns the progress: 0 at its start, 1 at its end.
   mlir::Value progress() const { return math.divide(step, number(length())); }
   /// base^exponent.
   mlir::Value power(double base, mlir::Value exponent) const {
     return math.power(number(base), exponent);
   }
-  /// From `from` to `to` as `progress` goes from 0 to 1.
+  /// Returns the point between `from` and `to` at `progress`, which goes from 0
+  /// to 1.
   mlir::Value line(double from, double to, mlir::Value progress) const {
     return math.add(number(from), math.multiply(number(to - from), progress));
   }
@@ -64,9 +65,9 @@ const PieceKind &pieceKindOf(const recipe::Value &piece);
 /// All kinds, for the recipe's table of keys.
 std::vector<recipe::Choice> pieceChoices();
 
-/// How long a piece is in units of its `every` steps; none for the last, open
-/// one. Fails where it must say and does not, or where its other keys do not
-/// fit together.
+/// Returns the length of a piece in units of its `every` steps; none for the
+/// last, open one. Fails where it must say and does not, or where its other
+/// keys do not fit together.
 mlir::FailureOr<std::optional<double>>
 pieceLength(ProgramOp program, const recipe::Value &piece, bool isLast);
 

@@ -1,4 +1,5 @@
-// How hyperparameters change with the step, as arithmetic of the step counter.
+// Schedules: hyperparameters change with the step, by arithmetic of the step
+// counter.
 #pragma once
 
 #include "ir/arithmetic.h"
@@ -13,8 +14,8 @@ namespace gradus {
 /// The recipe's key `schedule`.
 const recipe::Field &scheduleKey();
 
-/// How many steps the pieces of the learning rate take, and some more if the
-/// last goes on; nothing where it does not change.
+/// Returns the number of steps of the learning rate's pieces, and some more if
+/// the last goes on; nothing where it does not change.
 std::optional<int64_t> scheduleLength(ProgramOp program);
 
 /// The recipe's `schedule`: for each hyperparameter that it names a factor at

@@ -11,7 +11,7 @@ import structure_test
 
 # A ratchet: the percentage of each folder's comments that may open with a fragment, and the aim is below 2. Lower a number
 # as soon as the folder has fewer, never raise one. `tests/comments.py --list FOLDER` shows the comments.
-MOST_PERCENT = {"ir": 2, "recipe": 2, "passes": 6, "codegen": 1, "runtime": 1, "frontends": 3}
+MOST_PERCENT = {"ir": 2, "recipe": 1, "passes": 1, "codegen": 1, "runtime": 1, "frontends": 1}
 
 
 class Comments(unittest.TestCase):

@@ -31,9 +31,9 @@ recipe::Field numbers(std::string_view key, std::string_view fallback,
 recipe::Field learningRate(std::string_view fallback);
 recipe::Field weightDecay(std::string_view fallback);
 recipe::Field decoupled();
-/// What timm's optimizers add: `cautious`, `corrected_weight_decay`.
+/// The keys that timm's optimizers add: `cautious`, `corrected_weight_decay`.
 recipe::Fields careful();
-/// What every optimizer has.
+/// The keys that every optimizer has.
 recipe::Fields commonKeys();
 
 /// Keys of an optimizer's own settings.

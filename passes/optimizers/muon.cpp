@@ -35,7 +35,7 @@ struct MuonSettings {
   Adjust adjust = Adjust::original;
 };
 
-/// What muon leaves to another optimizer.
+/// The parameters that muon leaves to another optimizer.
 struct Rest {
   std::vector<std::string> match;
   recipe::Value optimizer;

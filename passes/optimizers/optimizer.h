@@ -71,8 +71,8 @@ public:
   /// against the gradient, the rest longer. https://arxiv.org/abs/2411.16085
   mlir::Value cautious(mlir::Value move) const;
 
-  /// What the optimizer remembers of the parameter under a name, all `initial`
-  /// at first. The state is `<optimizer>/<slot>/<parameter>`.
+  /// Reads what the optimizer remembers of the parameter under a name, all
+  /// `initial` at first. The state is `<optimizer>/<slot>/<parameter>`.
   mlir::Value readSlot(llvm::StringRef slot, double initial = 0);
   /// The same of another type, such as a scalar.
   mlir::Value readSlot(llvm::StringRef slot, mlir::RankedTensorType type,

@@ -1,5 +1,5 @@
-// How far a layer may move: the ratio of its norm to that of its move, which
-// lamb and lars scale by.
+// Trust ratios: the ratio of a layer's norm to the norm of its move, by which
+// lamb and lars scale the move.
 #pragma once
 
 #include "passes/optimizers/optimizer.h"
