@@ -235,7 +235,8 @@ GRADUS_API gradus_status gradus_save_checkpoint(gradus_session *session,
                                                 const char *path);
 
 /* Reads every state from a checkpoint. On GRADUS_INVALID no state has changed.
- */
+ * Numbers of the recipe are the checkpoint's from then on, also where the
+ * artifact was compiled with others; those that it lacks stay as they are. */
 GRADUS_API gradus_status gradus_load_checkpoint(gradus_session *session,
                                                 const char *path);
 

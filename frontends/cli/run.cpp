@@ -8,6 +8,7 @@
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/session_options.h"
+#include "frontends/cli/set_numbers.h"
 #include "frontends/cli/tensor_file.h"
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
@@ -203,6 +204,7 @@ void run(const RunOptions &options) {
   checkFiles(options);
   data::Dataset inputs = take(data::Dataset::open(options.inputs));
   auto session = openSession(options.session);
+  noteSetNumbers(*session);
   int graph = findGraph(*session, options.graph);
   std::vector<Source> sources = sourcesOf(inputs, *session, graph);
   std::vector<std::vector<uint8_t>> bytes;
