@@ -234,7 +234,7 @@ Value *isFinite(const Call &c) {
 
 using I = Instruction;
 
-/// What each op of ir/scalar_ops.def becomes.
+/// The function that emits each op of ir/scalar_ops.def.
 template <typename Op> constexpr Emit emits = nullptr;
 template <> constexpr Emit emits<arith::AddFOp> = binary<I::FAdd>;
 template <> constexpr Emit emits<arith::SubFOp> = binary<I::FSub>;

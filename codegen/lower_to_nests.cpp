@@ -266,7 +266,7 @@ bool isPadding(NestOp nest) {
 }
 
 /// Names the nests from `first` on for the op they come from: "matmul", "add".
-/// What is read in place of a nest's operand, as most moves are, has no name.
+/// Most moves have no name: they are read in place of the operand of a nest.
 void labelNests(Block::iterator first, Operation *op) {
   if (op->hasTrait<KeepsAllElements>() || isa<IotaOp, SliceOp>(op))
     return;

@@ -1,4 +1,4 @@
-// What nests are held to: the table of scalar ops, and the types of elements.
+// The rules for ops in nests: the table of scalar ops, and the types of elements.
 
 #include "codegen/plan_ops.h"
 

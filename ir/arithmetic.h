@@ -20,7 +20,7 @@ struct Arithmetic {
     return splat(builder, loc, like.getType(), value);
   }
 
-  // Of floats or of integers.
+  // These take floats or integers.
   mlir::Value add(mlir::Value a, mlir::Value b) const {
     return either<mlir::arith::AddFOp, mlir::arith::AddIOp>(a, b);
   }
@@ -38,7 +38,7 @@ struct Arithmetic {
     return mlir::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value));
   }
 
-  // Of floats.
+  // These take floats.
   mlir::Value divide(mlir::Value a, mlir::Value b) const {
     return make<mlir::arith::DivFOp>(a, b);
   }

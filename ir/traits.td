@@ -1,4 +1,4 @@
-// What an op of the dialect says of itself in a word. Passes ask for a trait
+// Traits: facts that an op of the dialect declares of itself in a word. Passes ask for a trait
 // instead of a list of ops; ir/traits.h asks for arith and math as well.
 
 #ifndef GRADUS_TRAITS_TD

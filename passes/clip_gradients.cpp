@@ -55,6 +55,7 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
     if (!wanted)
       return;
     settings = *wanted;
+    states.emplace(getOperation());
     if (!verifyName())
       return signalPassFailure();
     for (GraphOp train : trainGraphs(getOperation())) {
@@ -75,7 +76,7 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
 
   /// The largest allowed, as a scalar of f64.
   Value limit(const Arithmetic &math) {
-    return readNumber(math.builder, math.loc, getOperation(), settings.value);
+    return readNumber(math.builder, math.loc, *states, settings.value);
   }
 
   void bound(GraphOp train, ArrayRef<ParameterUpdate> updates) {
@@ -169,6 +170,7 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
   }
 
   ClipSettings settings;
+  std::optional<States> states;
 };
 
 } // namespace

@@ -68,10 +68,10 @@ struct LookaheadPass : impl::LookaheadBase<LookaheadPass> {
   /// smaller counts as one for all of them: what rests meets, too.
   void findFollowed() {
     followed.clear();
+    States states(getOperation());
     for (GraphOp graph : trainGraphs(getOperation()))
       for (auto write : graph.getBody().front().getOps<WriteOp>())
-        if (getOperation().getState(write.getState()).getRole() ==
-            Role::parameter)
+        if (states.find(write.getState()).getRole() == Role::parameter)
           followed.insert(write.getStateAttr().getAttr());
   }
 

@@ -30,20 +30,25 @@ Value gradus::readNumber(OpBuilder &builder, Location loc, ProgramOp program,
   return readNumber(builder, loc, states, number);
 }
 
+/// The number in all elements of a constant; nothing for other values.
+static std::optional<double> constantOf(Value value) {
+  SplatElementsAttr known;
+  if (!matchPattern(value, m_Constant(&known)))
+    return std::nullopt;
+  return known.getSplatValue<FloatAttr>().getValueAsDouble();
+}
+
 Value gradus::spreadLike(const Arithmetic &math, Value scalar, Value like) {
   // arith folds no rounding that loses bits, but it is the one we want here.
-  if (SplatElementsAttr known; matchPattern(scalar, m_Constant(&known)))
-    return math.number(known.getSplatValue<FloatAttr>().getValueAsDouble(),
-                       like);
+  if (auto known = constantOf(scalar))
+    return math.number(*known, like);
   RankedTensorType type = tensorType(like);
   Value rounded =
       convert(math.builder, math.loc, scalar, type.getElementType());
   return broadcastScalar(math.builder, math.loc, rounded, type.getShape());
 }
 
-static std::optional<double> initialOf(ReadOp read) {
-  auto program = read->getParentOfType<ProgramOp>();
-  StateOp state = program ? program.getState(read.getState()) : StateOp();
+static std::optional<double> initialOf(StateOp state) {
   if (!state || state.getRole() != Role::hyperparameter || !state.getInit())
     return std::nullopt;
   FloatAttr value = state.getInit()->getValue();
@@ -66,17 +71,17 @@ static std::optional<double> computed(Operation *op, ArrayRef<double> x) {
   return std::nullopt;
 }
 
-std::optional<double> gradus::initialValue(Value scalar) {
-  if (SplatElementsAttr known; matchPattern(scalar, m_Constant(&known)))
-    return known.getSplatValue<FloatAttr>().getValueAsDouble();
+std::optional<double> gradus::initialValue(const States &states, Value scalar) {
+  if (auto known = constantOf(scalar))
+    return known;
   Operation *op = scalar.getDefiningOp();
   if (auto read = dyn_cast_or_null<ReadOp>(op))
-    return initialOf(read);
+    return initialOf(states.find(read.getState()));
   if (!op)
     return std::nullopt;
   SmallVector<double> operands;
   for (Value operand : op->getOperands())
-    if (auto known = initialValue(operand))
+    if (auto known = initialValue(states, operand))
       operands.push_back(*known);
   if (operands.size() != op->getNumOperands())
     return std::nullopt;

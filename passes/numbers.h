@@ -29,6 +29,6 @@ mlir::Value spreadLike(const Arithmetic &math, mlir::Value scalar,
 
 /// Returns the value of a scalar before any number is set, if it follows from
 /// constants and numbers alone.
-std::optional<double> initialValue(mlir::Value scalar);
+std::optional<double> initialValue(const States &states, mlir::Value scalar);
 
 } // namespace gradus

@@ -117,6 +117,10 @@ ParameterGroups::ParameterGroups(ProgramOp program) : program(program) {
   auto moving = recipe::read<Moving>(program, movingKeys());
   groups = std::move(moving.groups);
   optimizer = moving.optimizer;
+  common = optimizer.as<OptimizerSettings>();
+  for (auto state : program.getBody().getOps<StateOp>())
+    if (state.getRole() == Role::parameter)
+      parameters[state.getSymName()] = state;
   decaysMatricesAlone = moving.decayFor == DecayFor::matrices;
 }
 
@@ -196,7 +200,7 @@ static recipe::Value moverOf(recipe::Value optimizer, StateOp parameter) {
 }
 
 ParameterSettings ParameterGroups::settingsOf(StringRef parameter) const {
-  StateOp state = const_cast<ProgramOp &>(program).getState(parameter);
+  StateOp state = parameters.lookup(parameter);
   ParameterSettings settings;
   std::optional<recipe::Number> learningRate, weightDecay;
   settings.own = optimizer;
@@ -211,13 +215,14 @@ ParameterSettings ParameterGroups::settingsOf(StringRef parameter) const {
         weightDecay = group.weightDecay;
     }
   settings.own = moverOf(settings.own, state);
-  OptimizerSettings &common = settings.common;
-  common = settings.own.as<OptimizerSettings>();
+  OptimizerSettings &own = settings.common;
+  bool isRecipes = settings.own.where() == optimizer.where();
+  own = isRecipes ? common : settings.own.as<OptimizerSettings>();
   bool isMatrix =
       state && cast<RankedTensorType>(state.getType()).getRank() > 1;
   if (decaysMatricesAlone && !isMatrix)
-    common.weightDecay.initial = 0;
-  common.learningRate = learningRate.value_or(common.learningRate);
-  common.weightDecay = weightDecay.value_or(common.weightDecay);
+    own.weightDecay.initial = 0;
+  own.learningRate = learningRate.value_or(own.learningRate);
+  own.weightDecay = weightDecay.value_or(own.weightDecay);
   return settings;
 }

@@ -62,8 +62,10 @@ private:
   llvm::SmallVector<llvm::StringRef> names(Role role) const;
 
   ProgramOp program;
+  llvm::StringMap<StateOp> parameters; // by their names
   std::vector<ParameterGroup> groups;
-  recipe::Value optimizer; // the recipe's
+  OptimizerSettings common; // of the recipe's optimizer
+  recipe::Value optimizer;  // the recipe's
   bool decaysMatricesAlone = false;
 };
 

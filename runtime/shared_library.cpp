@@ -21,7 +21,7 @@ StatusOr<SharedLibrary> SharedLibrary::open(const std::string &file,
 }
 
 void *SharedLibrary::address(const char *symbol) const {
-  return dlsym(handle_, symbol);
+  return handle_ ? dlsym(handle_, symbol) : nullptr;
 }
 
 void SharedLibrary::close() {

@@ -88,11 +88,13 @@ Status verifyCommand(const artifact::Plan &plan,
                      const artifact::Command &command) {
   if (!command.kind())
     return invalid("does nothing");
-  Status unknown = invalid("is of kind ", static_cast<int>(command.kind_type()),
-                           ", which this runtime does not know");
-  return visitCommand(command, unknown, [&](const auto &kind) {
-    return verifyKind(plan, kernels, kind);
-  });
+  auto status =
+      visitCommand(command, std::optional<Status>(), [&](const auto &kind) {
+        return std::optional(verifyKind(plan, kernels, kind));
+      });
+  return status ? *status
+                : invalid("is of kind ", static_cast<int>(command.kind_type()),
+                          ", which this runtime does not know");
 }
 
 } // namespace gradus::runtime

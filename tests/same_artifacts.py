@@ -21,8 +21,7 @@ import tempfile
 import recorded
 
 
-def default_target():
-    return "cpu:x86-64-v3"  # of no machine in particular
+DEFAULT_TARGET = "cpu:x86-64-v3"  # of no machine in particular
 
 
 def object_of(schema, node):
@@ -180,7 +179,7 @@ def main():
         for case in cases(schema):
             if not fnmatch.fnmatch(case[0], options.only):
                 continue
-            for target in options.target or [default_target()]:
+            for target in options.target or [DEFAULT_TARGET]:
                 found = compare((options.old, options.new), case, target, options.steps, folder)
                 counts[found.split(":")[0]] = counts.get(found.split(":")[0], 0) + 1
                 if found != "equal":

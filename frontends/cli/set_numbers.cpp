@@ -7,6 +7,7 @@
 #include "frontends/cli/suggestion.h"
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
+#include "recipe/key_path.h"
 #include "recipe/synonyms.h"
 
 #include "absl/strings/ascii.h"
@@ -39,11 +40,6 @@ double numberOf(const Session &session, const std::string &name) {
   return number;
 }
 
-/// A path with dots alone: `optimizer.betas.0`.
-std::string withDots(const std::string &path) {
-  return absl::StrReplaceAll(path, {{"[", "."}, {"]", ""}});
-}
-
 json::json_pointer placeOf(const std::string &path) {
   std::string place;
   for (absl::string_view key : absl::StrSplit(withDots(path), '.'))
@@ -67,15 +63,6 @@ std::string stateOf(const std::string &key) {
   return state;
 }
 
-/// Whether a key is a number of a method or an optimizer, which is a state
-/// unless it is 0.
-bool mayBeNumber(const std::string &state) {
-  static const char *const kParts[] = {"optimizer.", "groups[", "clip.", "ema.",
-                                       "lookahead."};
-  return std::any_of(std::begin(kParts), std::end(kParts),
-                     [&](const char *part) { return state.starts_with(part); });
-}
-
 /// "; did you mean 'optimizer.learning_rate'?" of `lr`, or the nearest name.
 std::string meantBy(const std::string &key,
                     const std::vector<std::string> &names) {
@@ -91,18 +78,19 @@ std::string meantBy(const std::string &key,
 }
 
 /// Why a key of the recipe, or another word, is no number that can be set.
-std::string whyNot(const Session &session, const std::string &key,
-                   const std::string &state) {
+std::string whyNot(const Session &session, const std::string &key) {
   json recipe = recipeOf(session), value = valueAt(recipe, key);
   std::string artifact = session.artifact().path();
   std::string method = key.substr(0, key.find('.'));
   if (recipe.value("settable", true) == false)
     return absl::StrCat(artifact, " was compiled with \"settable\": false, so "
                                   "its numbers are constants");
-  if (value.is_number() && value == 0 && mayBeNumber(state))
-    return absl::StrCat("it is 0 in ", artifact,
-                        ", which leaves out what 0 switches off; compile with "
-                        "another number first");
+  if (value.is_number() && value == 0)
+    return absl::StrCat(
+        "it is 0 in ", artifact,
+        ", and fixed when compiling, as "
+        "what 0 switches off is left out: gradus compile --set ",
+        withDots(key), "=...");
   if (!value.is_null())
     return absl::StrCat("it is fixed when compiling: gradus compile --set ",
                         withDots(key), "=...");
@@ -140,7 +128,7 @@ void set(Session &session, const std::string &setting) {
   auto [key, text] = std::pair<std::string, std::string>(
       absl::StrSplit(setting, absl::MaxSplits('=', 1)));
   if (!key.empty() && !isNumber(session, key))
-    throw badInput("--set ", setting, ": ", whyNot(session, key, stateOf(key)));
+    throw badInput("--set ", setting, ": ", whyNot(session, key));
   json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (key.empty() || value.is_discarded())
     throw badInput("--set ", setting,
@@ -156,8 +144,7 @@ void set(Session &session, const std::string &setting) {
   for (size_t i = 0; i < value.size(); ++i) {
     std::string element = absl::StrCat(key, ".", i);
     if (!isNumber(session, element))
-      throw badInput("--set ", setting, ": ",
-                     whyNot(session, element, stateOf(element)));
+      throw badInput("--set ", setting, ": ", whyNot(session, element));
     setNumber(session, setting, element, value[i]);
   }
 }

@@ -80,7 +80,7 @@ int fail(const Twine &words) {
   return 2;
 }
 
-/// What MlirOptMain does with its arguments, with a first pass that sets keys.
+/// Runs MlirOptMain with its arguments and a first pass that sets keys.
 int runWithSettings(std::vector<char *> &arguments, DialectRegistry &registry,
                     const Overrides &settings) {
   int count = arguments.size();

@@ -5,6 +5,7 @@
 #include "frontends/message.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/strict_json.h"
+#include "recipe/key_path.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/JSON.h"
@@ -77,14 +78,6 @@ bool isIndexed(const Field &field, const Json &value, llvm::StringRef key) {
   const Field *list = fieldIn(field, value, name);
   return field.kind != Kind::named && index.ends_with("]") && list &&
          list->kind == Kind::list;
-}
-
-std::string withDots(llvm::StringRef path) {
-  std::string text;
-  for (char c : path)
-    if (c != ']')
-      text += c == '[' ? '.' : c;
-  return text;
 }
 
 /// Finds the place of a setting's key, and makes the objects around it.

@@ -35,9 +35,10 @@ recipe::Field gradus::optimizerKey(std::string_view key,
 //===-- numbers -----------------------------------------------------------===//
 
 /// A number of f64 with the digits of f32.
-static Value roundedToSingle(const Arithmetic &math, Value value) {
-  if (auto known = initialValue(value); known && !value.getDefiningOp<ReadOp>())
-    return math.number(static_cast<float>(*known), value);
+static Value roundedToSingle(const Arithmetic &math, Value value,
+                             const recipe::Number &number) {
+  if (!value.getDefiningOp<ReadOp>()) // a constant
+    return math.number(static_cast<float>(number.initial), value);
   Value narrow =
       convert(math.builder, math.loc, value, math.builder.getF32Type());
   return convert(math.builder, math.loc, narrow, math.builder.getF64Type());
@@ -51,7 +52,7 @@ static Value scheduled(const ParameterStep &step, StringRef key, Value number) {
 Value gradus::readHyperparameter(const Arithmetic &math, States &states,
                                  const recipe::Number &number, bool isSingle) {
   Value value = readNumber(math.builder, math.loc, states, number);
-  return value && isSingle ? roundedToSingle(math, value) : value;
+  return value && isSingle ? roundedToSingle(math, value, number) : value;
 }
 
 Value ParameterStep::plain(const recipe::Number &number) {
@@ -79,7 +80,7 @@ Value ParameterStep::average(Value rate, Value old, Value value) const {
 
 Value ParameterStep::approach(Value rate, Value old, Value value) const {
   Value way = math.subtract(value, old);
-  if (auto known = initialValue(rate); known && *known <= 0.5)
+  if (auto known = initialValue(states, rate); known && *known <= 0.5)
     return math.subtract(value, scale(rate, way));
   return math.add(old, scale(rest(rate), way));
 }

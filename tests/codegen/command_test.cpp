@@ -116,6 +116,7 @@ TEST(Command, RunsOnceIfItMayNotRunTwice) {
                         : cast<plan::LaunchOp>(command).getKernel().str());
   EXPECT_EQ(llvm::count(names, "send"), 1) << llvm::join(names, " ");
   EXPECT_EQ(llvm::count(names, "a"), 1) << llvm::join(names, " ");
-  // What is read is computed again from what was received.
+  // The command that reads runs again, from the result of the one that
+  // receives.
   EXPECT_EQ(llvm::count(names, "b"), 2) << llvm::join(names, " ");
 }
