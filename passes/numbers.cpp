@@ -10,7 +10,8 @@ using namespace gradus;
 Value gradus::readNumber(OpBuilder &builder, Location loc, States &states,
                          const recipe::Number &number) {
   auto type = RankedTensorType::get({}, builder.getF64Type());
-  if (number.initial == 0 || !states.isSettable())
+  bool isOff = number.initial == 0 && number.minimum <= 0;
+  if (isOff || !states.isSettable())
     return splat(builder, loc, type, number.initial);
   if (failed(states.ensure(number.path, type, Role::hyperparameter,
                            number.initial)))
@@ -30,8 +31,7 @@ Value gradus::readNumber(OpBuilder &builder, Location loc, ProgramOp program,
   return readNumber(builder, loc, states, number);
 }
 
-/// The number in all elements of a constant; nothing for other values.
-static std::optional<double> constantOf(Value value) {
+std::optional<double> gradus::knownNumber(Value value) {
   SplatElementsAttr known;
   if (!matchPattern(value, m_Constant(&known)))
     return std::nullopt;
@@ -40,7 +40,7 @@ static std::optional<double> constantOf(Value value) {
 
 Value gradus::spreadLike(const Arithmetic &math, Value scalar, Value like) {
   // arith folds no rounding that loses bits, but it is the one we want here.
-  if (auto known = constantOf(scalar))
+  if (auto known = knownNumber(scalar))
     return math.number(*known, like);
   RankedTensorType type = tensorType(like);
   Value rounded =
@@ -72,7 +72,7 @@ static std::optional<double> computed(Operation *op, ArrayRef<double> x) {
 }
 
 std::optional<double> gradus::initialValue(const States &states, Value scalar) {
-  if (auto known = constantOf(scalar))
+  if (auto known = knownNumber(scalar))
     return known;
   Operation *op = scalar.getDefiningOp();
   if (auto read = dyn_cast_or_null<ReadOp>(op))

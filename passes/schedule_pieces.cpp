@@ -3,6 +3,7 @@
 
 #include "passes/schedule_pieces.h"
 
+#include "passes/numbers.h"
 #include "passes/optimizers/keys.h"
 
 using namespace mlir;
@@ -13,21 +14,7 @@ using enum recipe::Kind;
 
 namespace {
 
-Fields timed(bool mayBeOpen) {
-  return {Field{"steps", integer, mayBeOpen ? "null" : "1000",
-                mayBeOpen ? "how long this piece lasts; null, for the last: on "
-                            "and on"
-                          : "how long this piece lasts"}
-              .from(1)
-              .into(&PieceTiming::steps),
-          Field{"every", integer, "1",
-                "steps that count as one, such as those of an epoch"}
-              .from(1)
-              .into(&PieceTiming::every),
-          flag("single_precision", "round its numbers to f32")
-              .under({"singa"}, "true")
-              .into(&PieceTiming::isSingle)};
-}
+Fields timed() { return {timingKeys().begin(), timingKeys().end()}; }
 
 template <typename Settings>
 PieceKind kind(std::string_view name, Fields keys,
@@ -57,6 +44,11 @@ Field period(std::string_view fallback, std::string_view help) {
   return Field{"period", number, fallback, help}.from(1);
 }
 
+/// A period, or the whole piece where it is null.
+Value periodOf(const SchedulePiece &piece, std::optional<double> period) {
+  return period ? piece.number(piece.rounded(*period)) : piece.length();
+}
+
 Field changeRate() { return amount("rate", "0.1", "of a change"); }
 
 Field milestones() {
@@ -72,7 +64,7 @@ struct Constant {
 PieceKind constant() {
   return kind<Constant>(
       "constant",
-      timed(true) +
+      timed() +
           Fields{amount("value", "1.0", "the factor").into(&Constant::value)},
       [](const SchedulePiece &piece, const Constant &settings) {
         return piece.number(piece.rounded(settings.value));
@@ -84,12 +76,11 @@ struct Nothing {};
 /// The first step moves already; the last one has the full rate.
 PieceKind linearWarmup() {
   return kindOfLength<Nothing>(
-      "linear_warmup", timed(false),
+      "linear_warmup", timed(),
       [](const SchedulePiece &piece, const Nothing &) {
         const Arithmetic &math = piece.math;
         Value next = math.add(piece.step, piece.number(1));
-        return math.smaller(math.divide(next, piece.number(piece.length())),
-                            piece.number(1));
+        return math.smaller(math.divide(next, piece.length()), piece.number(1));
       });
 }
 
@@ -100,9 +91,9 @@ struct Linear {
 PieceKind linear() {
   return kindOfLength<Linear>(
       "linear",
-      timed(false) + Fields{amount("initial", "1.0", "the factor at its start")
-                                .into(&Linear::initial),
-                            finalFactor().into(&Linear::final)},
+      timed() + Fields{amount("initial", "1.0", "the factor at its start")
+                           .into(&Linear::initial),
+                       finalFactor().into(&Linear::final)},
       [](const SchedulePiece &piece, const Linear &settings) {
         return piece.line(piece.rounded(settings.initial),
                           piece.rounded(settings.final), piece.progress());
@@ -117,15 +108,13 @@ struct Cosine {
 PieceKind cosine() {
   return kindOfLength<Cosine>(
       "cosine",
-      timed(true) + Fields{period("null", "steps down; null: all of them")
-                               .into(&Cosine::period),
-                           finalFactor().into(&Cosine::final)},
+      timed() + Fields{period("null", "steps down; null: all of them")
+                           .into(&Cosine::period),
+                       finalFactor().into(&Cosine::final)},
       [](const SchedulePiece &piece, const Cosine &settings) {
-        double length =
-            settings.period ? piece.rounded(*settings.period) : piece.length();
         return piece.halfWave(
             1, piece.rounded(settings.final),
-            piece.math.divide(piece.step, piece.number(length)));
+            piece.math.divide(piece.step, periodOf(piece, settings.period)));
       },
       "period");
 }
@@ -162,13 +151,13 @@ Value restarting(const SchedulePiece &piece, const Restarts &settings) {
 
 PieceKind cosineRestarts() {
   return kind("cosine_restarts",
-              timed(true) + Fields{period("10", "steps until the first restart")
-                                       .into(&Restarts::period),
-                                   Field{"growth", number, "1.0",
-                                         "of the period at a restart"}
-                                       .from(1)
-                                       .into(&Restarts::growth),
-                                   finalFactor().into(&Restarts::final)},
+              timed() + Fields{period("10", "steps until the first restart")
+                                   .into(&Restarts::period),
+                               Field{"growth", number, "1.0",
+                                     "of the period at a restart"}
+                                   .from(1)
+                                   .into(&Restarts::growth),
+                               finalFactor().into(&Restarts::final)},
               restarting);
 }
 
@@ -179,7 +168,7 @@ struct Stairs {
 PieceKind stairs() {
   return kind<Stairs>(
       "step",
-      timed(true) +
+      timed() +
           Fields{period("10", "steps between changes").into(&Stairs::period),
                  changeRate().into(&Stairs::rate)},
       [](const SchedulePiece &piece, const Stairs &settings) {
@@ -198,8 +187,8 @@ struct MultiStep {
 PieceKind multiStep() {
   return kind<MultiStep>(
       "multi_step",
-      timed(true) + Fields{milestones().into(&MultiStep::milestones),
-                           changeRate().into(&MultiStep::rate)},
+      timed() + Fields{milestones().into(&MultiStep::milestones),
+                       changeRate().into(&MultiStep::rate)},
       [](const SchedulePiece &piece, const MultiStep &settings) {
         const Arithmetic &math = piece.math;
         Value count = piece.number(0);
@@ -224,11 +213,11 @@ struct Decaying {
 };
 
 Fields decaying(std::string_view rate, std::string_view help) {
-  return timed(true) + Fields{amount("rate", rate, help).into(&Decaying::rate),
-                              period("1", "steps of one power of the rate")
-                                  .into(&Decaying::period),
-                              flag("staircase", "whole periods count")
-                                  .into(&Decaying::isStaircase)};
+  return timed() + Fields{amount("rate", rate, help).into(&Decaying::rate),
+                          period("1", "steps of one power of the rate")
+                              .into(&Decaying::period),
+                          flag("staircase", "whole periods count")
+                              .into(&Decaying::isStaircase)};
 }
 
 PieceKind exponential() {
@@ -270,8 +259,7 @@ struct Polynomial {
 /// With `cycle`, the length grows to the next multiple that is not passed yet.
 Value falling(const SchedulePiece &piece, const Polynomial &settings) {
   const Arithmetic &math = piece.math;
-  Value length = piece.number(settings.period ? piece.rounded(*settings.period)
-                                              : piece.length());
+  Value length = periodOf(piece, settings.period);
   if (settings.cycles) {
     Value times = math.larger(piece.number(1),
                               math.ceiling(math.divide(piece.step, length)));
@@ -287,7 +275,7 @@ PieceKind polynomial() {
   using P = Polynomial;
   return kindOfLength(
       "polynomial",
-      timed(true) +
+      timed() +
           Fields{
               period("null", "steps down; null: all of them").into(&P::period),
               amount("power", "1.0", "of what is left").into(&P::power),
@@ -306,34 +294,45 @@ struct OneCycle {
   bool hasThreePhases = false;
 };
 
+/// From 0 at the start of a phase to 1 at its end; 1 in one without a step.
+Value progressOf(const SchedulePiece &piece, Value since, Value span) {
+  const Arithmetic &math = piece.math;
+  Value whole = piece.number(1);
+  std::optional<double> known = knownNumber(span);
+  if (known && *known <= 0)
+    return whole;
+  Value progress = math.smaller(math.divide(since, span), whole);
+  return known ? progress
+               : math.select(math.less(piece.number(0), span), progress, whole);
+}
+
 /// Up to 1, down again and, with three phases, on to the end.
 Value upAndDown(const SchedulePiece &piece, const OneCycle &settings) {
   const Arithmetic &math = piece.math;
-  double total = piece.length(), rise = piece.rounded(settings.rise);
+  Value total = piece.length();
+  double rise = piece.rounded(settings.rise);
   double initial = piece.rounded(settings.initial);
   double final = piece.rounded(settings.final);
-  bool isCosine = settings.shape == Shape::cosine;
   struct Phase {
-    double end, from, to;
+    double part, before; // it ends `before` steps before that part of the piece
+    double from, to;
   };
-  SmallVector<Phase> phases = {{rise * total - 1, initial, 1}};
+  SmallVector<Phase> phases = {{rise, 1, initial, 1}};
   if (settings.hasThreePhases)
-    phases.push_back({2 * rise * total - 2, 1, initial});
-  phases.push_back({total - 1, phases.back().to, final});
-  Value result;
-  double begin = 0;
+    phases.push_back({2 * rise, 2, 1, initial});
+  phases.push_back({1, 1, phases.back().to, final});
+  Value result, begin = piece.number(0);
   for (const Phase &phase : phases) {
-    Value since = math.subtract(piece.step, piece.number(begin));
-    Value progress = piece.number(1); // of a phase without a step
-    if (phase.end > begin)
-      progress = math.smaller(
-          math.divide(since, piece.number(phase.end - begin)), progress);
-    Value here = isCosine ? piece.halfWave(phase.from, phase.to, progress)
-                          : piece.line(phase.from, phase.to, progress);
-    result = result ? math.select(math.less(piece.number(begin), piece.step),
-                                  here, result)
-                    : here;
-    begin = phase.end;
+    Value end = math.subtract(math.scale(phase.part, total),
+                              piece.number(phase.before));
+    Value progress = progressOf(piece, math.subtract(piece.step, begin),
+                                math.subtract(end, begin));
+    Value here = settings.shape == Shape::cosine
+                     ? piece.halfWave(phase.from, phase.to, progress)
+                     : piece.line(phase.from, phase.to, progress);
+    result =
+        result ? math.select(math.less(begin, piece.step), here, result) : here;
+    begin = end;
   }
   return result;
 }
@@ -342,7 +341,7 @@ PieceKind oneCycle() {
   using O = OneCycle;
   return kindOfLength(
       "one_cycle",
-      timed(false) +
+      timed() +
           Fields{rate("rise", "0.3", "part of the steps on the way up")
                      .into(&O::rise),
                  amount("initial", "0.04", "the factor at its start")
@@ -387,7 +386,7 @@ PieceKind cyclic() {
   using C = Cyclic;
   return kind(
       "cyclic",
-      timed(true) +
+      timed() +
           Fields{
               Field{"rise", number, "2000", "steps up"}.from(1).into(&C::rise),
               Field{"fall", number, "null", "steps down; null: as many"}
@@ -418,7 +417,7 @@ Value between(const SchedulePiece &piece, const Piecewise &settings) {
 
 PieceKind piecewise() {
   return kind("piecewise",
-              timed(true) +
+              timed() +
                   Fields{milestones().into(&Piecewise::milestones),
                          numbers("values", "[1.0]", "the factors between them")
                              .into(&Piecewise::values)},
@@ -454,8 +453,8 @@ Value oneOf(const SchedulePiece &piece, const List &settings) {
 
 PieceKind listed() {
   return kind("list",
-              timed(true) + Fields{numbers("values", "[1.0]", "a factor a step")
-                                       .into(&List::values)},
+              timed() + Fields{numbers("values", "[1.0]", "a factor a step")
+                                   .into(&List::values)},
               oneOf);
 }
 
@@ -487,10 +486,10 @@ PieceKind product() {
           .among(choicesOf(factors()))
           .definedAs("factor");
   return kind("product",
-              timed(true) + Fields{Field{"factors", list, "[]",
-                                         "pieces that run side by side"}
-                                       .of(Fields{factor})
-                                       .into(&Product::factors)},
+              timed() + Fields{Field{"factors", list, "[]",
+                                     "pieces that run side by side"}
+                                   .of(Fields{factor})
+                                   .into(&Product::factors)},
               multiplied);
 }
 
@@ -503,38 +502,45 @@ const std::vector<PieceKind> &kinds() {
   return all;
 }
 
-/// Fails unless the milestones and values of a piecewise piece fit together.
-LogicalResult verifyMilestones(ProgramOp program, const recipe::Value &piece) {
+/// The milestones and values of a piecewise piece must fit together.
+FoundMistake milestonesMistake(const recipe::Value &piece) {
   auto [milestones, values] = piece.as<Piecewise>();
   std::string key = piece.where() + ".milestones";
   if (milestones.size() > values.size() ||
       milestones.size() + 1 < values.size())
-    return recipe::keyError(program, key)
-           << "has " << milestones.size() << " numbers for the "
-           << values.size() << " of values, expected as many or one less";
+    return PieceMistake{key, "has " + std::to_string(milestones.size()) +
+                                 " numbers for the " +
+                                 std::to_string(values.size()) +
+                                 " of values, expected as many or one less"};
   if (!llvm::is_sorted(milestones))
-    return recipe::keyError(program, key) << "is not in ascending order";
-  return success();
+    return PieceMistake{key, "is not in ascending order"};
+  return std::nullopt;
 }
 
-/// Fails unless the factors of a product say how long they are.
-LogicalResult verifyFactors(ProgramOp program, const recipe::Value &piece) {
-  for (const recipe::Value &factor : piece.as<Product>().factors)
-    if (failed(pieceLength(program, factor, /*isLast=*/true)))
-      return failure();
-  return success();
+FoundMistake factorsMistake(const recipe::Value &piece) {
+  bool countsUpdates = piece.as<PieceTiming>().countsUpdates();
+  for (const recipe::Value &factor : piece.as<Product>().factors) {
+    if (auto found = pieceMistake(factor))
+      return found;
+    if (auto found = factorLengthMistake(factor, countsUpdates))
+      return found;
+  }
+  return std::nullopt;
 }
 
 /// Multiplies pieces that run side by side.
 Value multiplied(const SchedulePiece &piece, const Product &settings) {
   Value result = piece.number(1);
   for (const recipe::Value &factor : settings.factors) {
-    auto timing = factor.as<PieceTiming>();
-    Value since = sincePieceStart(piece.math, piece.step, 0, timing);
+    PieceLength length =
+        pieceLengths(piece.math, piece.run, factor, piece.step).front();
+    bool isSingle = factor.as<PieceTiming>().isSingle;
     result = piece.math.multiply(
         result,
-        pieceKindOf(factor).factor(
-            {piece.math, since, timing.steps, timing.isSingle}, factor));
+        pieceKindOf(factor).factor({piece.math, piece.run,
+                                    length.since(piece.math, piece.step),
+                                    length.steps, isSingle},
+                                   factor));
   }
   return result;
 }
@@ -549,28 +555,16 @@ std::vector<recipe::Choice> gradus::pieceChoices() {
   return choicesOf(kinds());
 }
 
-FailureOr<std::optional<double>> gradus::pieceLength(ProgramOp program,
-                                                     const recipe::Value &piece,
-                                                     bool isLast) {
-  if (failed(verifyMilestones(program, piece)) ||
-      failed(verifyFactors(program, piece)))
-    return failure();
-  if (auto steps = piece.as<PieceTiming>().steps)
-    return std::optional<double>(*steps);
-  auto instead = pieceKindOf(piece).insteadOfSteps;
-  bool hasLength = instead && piece.at(*instead).isNull();
-  if (isLast && !hasLength)
-    return std::optional<double>();
-  return recipe::keyError(program, piece.where() + ".steps")
-         << "is missing, expected how long this piece is"
-         << (hasLength ? "" : ": only the last one may go on");
+FoundMistake gradus::pieceMistake(const recipe::Value &piece) {
+  if (pieceKindOf(piece).name == "list" && piece.as<List>().values.empty())
+    return PieceMistake{piece.where() + ".values",
+                        "is empty, expected a factor a step"};
+  if (auto found = milestonesMistake(piece))
+    return found;
+  return factorsMistake(piece);
 }
 
-Value gradus::sincePieceStart(const Arithmetic &math, Value step, double first,
-                              const PieceTiming &timing) {
-  Value since = math.subtract(step, math.number(first, step));
-  if (timing.every > 1)
-    since = math.floor(math.divide(since, math.number(timing.every, since)));
-  return timing.steps ? math.smaller(since, math.number(*timing.steps, since))
-                      : since;
+bool gradus::needsLength(const recipe::Value &piece) {
+  auto instead = pieceKindOf(piece).insteadOfSteps;
+  return instead && piece.at(*instead).isNull();
 }

@@ -2,37 +2,29 @@
 // factor on a hyperparameter. docs/schedules.md has the formulas.
 #pragma once
 
-#include "ir/arithmetic.h"
-#include "recipe/settings.h"
+#include "passes/piece_lengths.h"
 
 #include <functional>
 #include <numbers>
-#include <optional>
 
 namespace gradus {
-
-/// The keys of every piece: its length, its clock and its precision.
-struct PieceTiming {
-  std::optional<int64_t> steps; // in units of `every`
-  int64_t every = 1;
-  bool isSingle = false; // its numbers are rounded to f32
-};
 
 /// The values that a piece is computed from, scalars of f64.
 struct SchedulePiece {
   const Arithmetic &math;
-  mlir::Value step; // from the start of the piece, in units of `every` steps
-  std::optional<double> steps; // how long it is in these units
-  bool isSingle = false;       // its numbers are of f32
+  const RunLength &run;
+  mlir::Value step;      // from the start of the piece, in its units
+  mlir::Value steps;     // how long it is in these units; null if it goes on
+  bool isSingle = false; // its numbers are of f32
 
   mlir::Value number(double value) const { return math.number(value, step); }
   /// A number of the recipe.
   double rounded(double value) const {
     return isSingle ? static_cast<float>(value) : value;
   }
-  double length() const { return steps.value_or(1); }
+  mlir::Value length() const { return steps ? steps : number(1); }
   /// Returns the progress: 0 at its start, 1 at its end.
-  mlir::Value progress() const { return math.divide(step, number(length())); }
+  mlir::Value progress() const { return math.divide(step, length()); }
   /// base^exponent.
   mlir::Value power(double base, mlir::Value exponent) const {
     return math.power(number(base), exponent);
@@ -65,15 +57,10 @@ const PieceKind &pieceKindOf(const recipe::Value &piece);
 /// All kinds, for the recipe's table of keys.
 std::vector<recipe::Choice> pieceChoices();
 
-/// Returns the length of a piece in units of its `every` steps; none for the
-/// last, open one. Fails where it must say and does not, or where its other
-/// keys do not fit together.
-mlir::FailureOr<std::optional<double>>
-pieceLength(ProgramOp program, const recipe::Value &piece, bool isLast);
+/// Finds keys of a piece that do not fit together, its length aside.
+FoundMistake pieceMistake(const recipe::Value &piece);
 
-/// From the start of a piece at step `first`, in units of `every` steps, held
-/// at its end.
-mlir::Value sincePieceStart(const Arithmetic &math, mlir::Value step,
-                            double first, const PieceTiming &timing);
+/// Whether the formula of a piece has its length in it.
+bool needsLength(const recipe::Value &piece);
 
 } // namespace gradus

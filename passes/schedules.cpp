@@ -2,6 +2,7 @@
 
 #include "passes/schedules.h"
 
+#include "passes/numbers.h"
 #include "passes/parameters.h"
 #include "passes/schedule_pieces.h"
 #include "passes/state.h"
@@ -42,41 +43,18 @@ ScheduleSettings settingsOf(ProgramOp program) {
 }
 
 /// Joins the pieces of one hyperparameter's schedule.
-class Sequence {
-public:
-  Sequence(const Arithmetic &math, Value step) : math(math), step(step) {}
-
-  LogicalResult append(ProgramOp program, const recipe::Value &piece,
-                       bool isLast) {
-    auto length = pieceLength(program, piece, isLast);
-    if (failed(length))
-      return failure();
-    auto timing = piece.as<PieceTiming>();
-    Value since = sincePieceStart(math, step, first, timing);
-    Value here = pieceKindOf(piece).factor(
-        {math, since, *length, timing.isSingle}, piece);
-    factor = first == 0 ? here
-                        : math.select(math.less(step, math.number(first, step)),
-                                      factor, here);
-    first += length->value_or(0) * timing.every;
-    return success();
-  }
-
+Value factorFor(const Arithmetic &math, const RunLength &run,
+                const ScheduleSettings::Pieces &pieces, Value step) {
   Value factor;
-
-private:
-  const Arithmetic &math;
-  Value step;
-  double first = 0; // step of the next piece
-};
-
-FailureOr<Value> factorFor(const Arithmetic &math, ProgramOp program,
-                           const ScheduleSettings::Pieces &pieces, Value step) {
-  Sequence sequence(math, step);
-  for (auto [index, piece] : llvm::enumerate(pieces))
-    if (failed(sequence.append(program, piece, index + 1 == pieces.size())))
-      return failure();
-  return sequence.factor;
+  for (auto [piece, length] :
+       llvm::zip(pieces, pieceLengths(math, run, pieces, step))) {
+    bool isSingle = piece.as<PieceTiming>().isSingle;
+    Value here = pieceKindOf(piece).factor(
+        {math, run, length.since(math, step), length.steps, isSingle}, piece);
+    factor = factor ? math.select(math.less(step, length.first), factor, here)
+                    : here;
+  }
+  return factor;
 }
 
 } // namespace
@@ -87,7 +65,7 @@ const Field &gradus::scheduleKey() {
                         "one piece of the schedule"}
                       .among(pieceChoices())
                       .definedAs("piece");
-    Fields keys;
+    Fields keys(runLengthKeys().begin(), runLengthKeys().end());
     for (const Hyperparameter &each : kHyperparameters)
       keys.push_back(Field{each.key, list, "[]", "pieces, one after the other"}
                          .of(Fields{piece})
@@ -99,33 +77,59 @@ const Field &gradus::scheduleKey() {
   return key;
 }
 
+FoundMistake gradus::scheduleMistake(const recipe::Value &schedule) {
+  auto settings = schedule.as<ScheduleSettings>();
+  for (const Hyperparameter &each : kHyperparameters) {
+    const ScheduleSettings::Pieces &pieces = settings.*each.pieces;
+    for (const recipe::Value &piece : pieces)
+      if (auto found = pieceMistake(piece))
+        return found;
+    if (auto found = lengthMistake(pieces))
+      return found;
+  }
+  return std::nullopt;
+}
+
 FailureOr<Schedules> Schedules::read(const Arithmetic &math, ProgramOp program,
                                      Value step) {
   Schedules result;
   ScheduleSettings settings = settingsOf(program);
+  if (auto found = scheduleMistake(recipe::valueOf(program, scheduleKey())))
+    return recipe::keyError(program, found->path) << found->words;
+  RunLength run(math, program);
   for (const Hyperparameter &each : kHyperparameters)
-    if (!(settings.*each.pieces).empty()) {
-      FailureOr<Value> factor =
-          factorFor(math, program, settings.*each.pieces, step);
-      if (failed(factor))
-        return failure();
-      result.factors[each.key] = *factor;
-    }
-  return result;
+    if (!(settings.*each.pieces).empty())
+      result.factors[each.key] =
+          factorFor(math, run, settings.*each.pieces, step);
+  return run.hasFailed() ? FailureOr<Schedules>(failure()) : result;
 }
 
 std::optional<int64_t> gradus::scheduleLength(ProgramOp program) {
-  ScheduleSettings settings = settingsOf(program);
-  if (settings.learningRate.empty())
+  ScheduleSettings::Pieces pieces = settingsOf(program).learningRate;
+  if (pieces.empty() || lengthMistake(pieces))
     return std::nullopt;
-  double length = 0;
-  bool goesOn = false;
-  for (const recipe::Value &piece : settings.learningRate) {
-    auto [steps, every, isSingle] = piece.as<PieceTiming>();
-    length += double(steps.value_or(0)) * double(every);
-    goesOn = !steps;
-  }
-  if (goesOn)
+  Block block;
+  OpBuilder builder(program.getContext());
+  builder.setInsertionPointToEnd(&block);
+  Arithmetic math(builder, program.getLoc());
+  RunLength run(math, program);
+  auto scalar = RankedTensorType::get({}, builder.getF64Type());
+  PieceLength last =
+      pieceLengths(math, run, pieces, splat(builder, math.loc, scalar, 0))
+          .back();
+  double length = knownNumber(last.first).value_or(0);
+  if (last.steps)
+    length += knownNumber(math.multiply(last.steps, last.unit)).value_or(0);
+  else
     length = std::max(length * 1.5, 1000.0);
   return std::clamp(length, 1.0, 1e12);
+}
+
+bool gradus::awaitsRunLength(ProgramOp program) {
+  auto run = recipe::valueOf(program, scheduleKey()).as<RunLengthSettings>();
+  return !(run.updates && run.updatesPerEpoch) &&
+         llvm::any_of(settingsOf(program).learningRate,
+                      [](const recipe::Value &piece) {
+                        return piece.as<PieceTiming>().isOfRun();
+                      });
 }

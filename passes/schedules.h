@@ -2,8 +2,7 @@
 // counter.
 #pragma once
 
-#include "ir/arithmetic.h"
-#include "recipe/settings.h"
+#include "passes/piece_lengths.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -14,9 +13,18 @@ namespace gradus {
 /// The recipe's key `schedule`.
 const recipe::Field &scheduleKey();
 
-/// Returns the number of steps of the learning rate's pieces, and some more if
-/// the last goes on; nothing where it does not change.
+/// Finds the first piece of the recipe's `schedule` whose keys do not fit
+/// together.
+FoundMistake scheduleMistake(const recipe::Value &schedule);
+
+/// Returns the number of updates of the learning rate's pieces, and some more
+/// if the last goes on; nothing where it does not change. The recipe must say
+/// the length of the run where pieces need it, and have `"settable": false`.
 std::optional<int64_t> scheduleLength(ProgramOp program);
+
+/// Whether the learning rate's pieces need a length of the run that the recipe
+/// does not say.
+bool awaitsRunLength(ProgramOp program);
 
 /// The recipe's `schedule`: for each hyperparameter that it names a factor at
 /// step k (counted from 0), a scalar of f64. docs/schedules.md has the

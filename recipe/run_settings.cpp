@@ -25,6 +25,8 @@ const recipe::Keys<RunSettings> &runKeys() {
   return keys;
 }
 
+const recipe::Field &settableKey() { return runKeys().back(); }
+
 RunSettings runSettings(ProgramOp program) {
   return recipe::read(program, runKeys());
 }

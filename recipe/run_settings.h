@@ -15,6 +15,9 @@ struct RunSettings {
 
 const recipe::Keys<RunSettings> &runKeys();
 
+/// The key that makes numbers states, or constants.
+const recipe::Field &settableKey();
+
 /// Reads them from a program's recipe.
 RunSettings runSettings(ProgramOp program);
 

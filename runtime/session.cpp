@@ -177,7 +177,8 @@ struct Session::Parts {
   Probe probe;                             // empty: none
   int copiesGraph = -1;     // the graph that makes copies; -1: none
   bool staleCopies = false; // the sources of copies were changed from outside
-  Origin origin;            // the process that has its threads
+  std::vector<size_t> awaited; // numbers that may not be set yet
+  Origin origin;               // the process that has its threads
 
   Parts(std::shared_ptr<const Artifact> artifact,
         std::shared_ptr<Device> device, const artifact::Plan &plan,
@@ -189,6 +190,7 @@ struct Session::Parts {
   std::vector<StoredState> storedStates() const;
   void touch() { staleCopies = copiesGraph >= 0; }
   Status refreshCopies();
+  Status verifyNumbersAreSet();
   Status runGraph(size_t graph, std::span<int64_t> nanoseconds);
   StatusOr<size_t> variantOf(size_t graph);
   Status verifyCall(int graph, size_t steps, size_t inputs,
@@ -219,6 +221,9 @@ Session::Parts::Parts(std::shared_ptr<const Artifact> from,
     variants.counter = findCounter(variants.counterName);
   if (std::any_of(states.begin(), states.end(), isCopy))
     copiesGraph = findName(graphs, well_known::kRoundWeights);
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i].isNumber() && states[i].minimum > 0)
+      awaited.push_back(i);
   touch();
 }
 
@@ -263,6 +268,22 @@ Status Session::Parts::refreshCopies() {
   values.forget();
   staleCopies = !status.ok();
   return gradus::runtime::at(status, where());
+}
+
+/// Verifies numbers once: a number that was set stays in its range.
+Status Session::Parts::verifyNumbersAreSet() {
+  for (size_t state : awaited) {
+    auto bytes = values.bytes(state);
+    GRADUS_TRY(gradus::runtime::at(bytes.status(), where()));
+    double number;
+    std::memcpy(&number, bytes->data(), sizeof(number));
+    if (number < states[state].minimum)
+      return invalid(where(), ": the number ", states[state].name,
+                     " must be set before the first step of training; see "
+                     "docs/schedules.md");
+  }
+  awaited.clear();
+  return Status();
 }
 
 Status Session::Parts::wait() {
@@ -333,6 +354,8 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
     return Status(StatusCode::cancelled, where() + ": cancelled");
   if (staleCopies)
     GRADUS_TRY(refreshCopies());
+  if (!awaited.empty() && graphs[graph].name == well_known::kTrain)
+    GRADUS_TRY(verifyNumbersAreSet());
   size_t variant = graph;
   if (!schedules[graph].graphs.empty()) {
     GRADUS_ASSIGN(variant, variantOf(graph));

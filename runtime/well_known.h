@@ -22,6 +22,13 @@ inline constexpr char kLoss[] = "loss";
 
 //===-- states ------------------------------------------------------------===//
 
+/// Numbers of the recipe that training sets when it starts, unless the recipe
+/// says them: the length of the run.
+inline constexpr char kUpdates[] = "schedule.updates";
+inline constexpr char kUpdatesPerEpoch[] = "schedule.updates_per_epoch";
+/// Their values where steps run, or are shown, without a training.
+inline constexpr double kAssumedUpdates = 1000, kAssumedUpdatesPerEpoch = 100;
+
 inline constexpr char kStep[] = "step"; // counts steps
 /// Counts the steps that updated parameters, where some are skipped.
 inline constexpr char kAcceptedSteps[] = "accepted_steps";

@@ -7,6 +7,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/random_states.h"
+#include "frontends/cli/run_length.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/step_trace.h"
 #include "frontends/cli/synthetic_inputs.h"
@@ -427,6 +428,7 @@ void run(const BenchOptions &options) {
   checkOutputFiles({{"--trace", options.trace}}, initialFiles(options.session));
   checkWritable({options.trace});
   auto session = openSession(options.session);
+  assumeRunLength(*session);
   int graph = findGraph(*session, options.graph);
   if (options.randomStates)
     randomizeStates(*session);

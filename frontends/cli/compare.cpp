@@ -4,6 +4,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/deviation.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/run_length.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
@@ -66,7 +67,9 @@ private:
   static std::unique_ptr<Session> open(SessionOptions options,
                                        const std::string &device) {
     options.device = device;
-    return openSession(options);
+    auto session = openSession(options);
+    assumeRunLength(*session);
+    return session;
   }
 
   std::unique_ptr<Session> session_;

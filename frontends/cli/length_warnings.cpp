@@ -3,6 +3,7 @@
 
 #include "frontends/cli/length_warnings.h"
 
+#include "frontends/cli/run_length.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 
@@ -36,14 +37,6 @@ bool isType(const json &piece, const char *type) {
   return found != piece.end() && *found == type;
 }
 
-/// The length of a piece in updates; 0 if it never ends.
-double lengthOf(const json &piece) {
-  double steps = numberOf(piece, "steps", 0);
-  if (steps == 0 && isType(piece, "list") && piece.contains("values"))
-    steps = static_cast<double>(piece["values"].size());
-  return steps * numberOf(piece, "every", 1);
-}
-
 /// Whether the final factor of a piece is one to stay at: the end of a rise, or
 /// a constant.
 bool settles(const json &piece) {
@@ -66,23 +59,26 @@ size_t changesOf(const json &piece) {
   return std::min(milestones, std::max<size_t>(values, 1) - 1);
 }
 
-/// The last change of a piece that never ends, in updates; 0 if there is none.
+/// The last change of a piece that never ends, in its units; 0 if there is
+/// none.
 double lastChangeOf(const json &piece) {
   double last = 0;
   for (size_t i = 0; i < changesOf(piece); ++i)
     last = std::max(last, piece["milestones"][i].get<double>());
-  return last * numberOf(piece, "every", 1);
+  return last;
 }
 
-std::string warningOf(const std::string &name, const json &pieces,
+std::string warningOf(const std::string &name, const json &schedule,
                       int64_t perUpdate, int64_t steps) {
+  const json &pieces = schedule[name];
   double end = 0, length = 0;
-  for (const json &piece : pieces)
-    end += length = lengthOf(piece) * static_cast<double>(perUpdate);
+  for (double updates : pieceLengths(schedule, pieces))
+    end += length = updates * static_cast<double>(perUpdate);
   bool isOpen = length == 0; // the last piece
   auto run = static_cast<double>(steps);
-  double change =
-      end + lastChangeOf(pieces.back()) * static_cast<double>(perUpdate);
+  double change = end + lastChangeOf(pieces.back()) *
+                            unitOf(schedule, pieces.back()) *
+                            static_cast<double>(perUpdate);
   if (isOpen && change > end && end < run && change >= run)
     return absl::StrCat("the last milestone of the schedule of ", name,
                         " is at step ", number("%.0f", change),
@@ -129,7 +125,7 @@ std::vector<std::string> lengthWarnings(const json &recipe, int64_t steps) {
       all != recipe.end() && all->is_object())
     for (const auto &[name, pieces] : all->items())
       if (pieces.is_array() && !pieces.empty())
-        add(warningOf(name, pieces, perUpdate, steps));
+        add(warningOf(name, *all, perUpdate, steps));
   if (auto ema = recipe.find("ema"); ema != recipe.end() && ema->is_object())
     add(averagesWarning(*ema, steps / perUpdate));
   return warnings;

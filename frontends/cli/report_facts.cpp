@@ -94,7 +94,7 @@ ordered_json reportFacts(const ordered_json &artifact,
                          const compiler::Trace &trace, const std::string &model,
                          double milliseconds) {
   ordered_json rates = ordered_json::array();
-  for (const compiler::RatePoint &point : trace.learningRate)
+  for (const compiler::RatePoint &point : trace.learningRate.points)
     rates.push_back({point.step, point.rate});
   return utf8Json(
       ordered_json{{"model", std::filesystem::path(model).filename().string()},
@@ -103,6 +103,7 @@ ordered_json reportFacts(const ordered_json &artifact,
                    {"remarks", remarksJson(trace)},
                    {"schedules", schedulesJson(trace)},
                    {"learning_rate", rates},
+                   {"learning_rate_of_run", trace.learningRate.run},
                    {"artifact", withOneMap(artifact)}});
 }
 

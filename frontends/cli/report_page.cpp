@@ -93,7 +93,12 @@ std::string rateText(const ordered_json &facts) {
     return paragraph("The learning rate is " +
                      number("%g", points[0][1].get<double>()) +
                      " at every step.");
-  return paragraph("Learning rate of the optimizer, by the step counter.") +
+  std::string run = facts["learning_rate_of_run"];
+  return paragraph("Learning rate of the optimizer, by the step counter." +
+                   (run.empty() ? ""
+                                : " Its schedule awaits the length of the run: "
+                                  "this is one of " +
+                                      run + ".")) +
          rateChart(points);
 }
 

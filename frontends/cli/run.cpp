@@ -6,6 +6,7 @@
 #include "frontends/cli/former_run.h"
 #include "frontends/cli/interrupt.h"
 #include "frontends/cli/output_files.h"
+#include "frontends/cli/run_length.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/set_numbers.h"
@@ -14,6 +15,7 @@
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
 #include "runtime/status.h"
+#include "runtime/well_known.h"
 
 #include <cstdio>
 #include <cstring>
@@ -205,6 +207,8 @@ void run(const RunOptions &options) {
   data::Dataset inputs = take(data::Dataset::open(options.inputs));
   auto session = openSession(options.session);
   noteSetNumbers(*session);
+  if (options.graph == well_known::kTrain)
+    assumeRunLength(*session);
   int graph = findGraph(*session, options.graph);
   std::vector<Source> sources = sourcesOf(inputs, *session, graph);
   std::vector<std::vector<uint8_t>> bytes;

@@ -20,6 +20,7 @@
 #include "frontends/cli/memory_use.h"
 #include "frontends/cli/progress.h"
 #include "frontends/cli/recipe_changes.h"
+#include "frontends/cli/run_length.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/set_numbers.h"
 #include "frontends/cli/text.h"
@@ -99,6 +100,7 @@ private:
   std::optional<data::Feed> testFeed_;
   uint64_t seed_ = 0;
   std::vector<std::string> passes_;
+  std::vector<std::string> lengthRemarks_; // of another run's schedule
   double validation_ = 0; // the part of the data kept for tests
   std::optional<TrainingRecord>
       record_;           // of the checkpoint that it resumes from
@@ -214,6 +216,9 @@ void Training::plan() {
                                                    : options_.session.resume,
                    ": the state is at step ", start_, ", expected 0 or more");
   checkFormerRun(options_, start_);
+  lengthRemarks_ =
+      startRun(*session_, runLengthOf(recipeOf(*session_), total_, perEpoch_),
+               options_.set);
   checkpoints_.emplace(*session_, options_.checkpoint, perEpoch_,
                        std::move(held_));
   std::optional<int64_t> logged;
@@ -502,10 +507,13 @@ void Training::outline() const {
   for (const data::Dataset *set : {&dataset_, &testSet_})
     for (const std::string &remark : set->remarks())
       outline.remarks.push_back(remark);
-  for (const std::string &words : lengthWarnings(recipeOf(*session_), total_)) {
-    warn(words);
-    outline.remarks.push_back(words);
-  }
+  auto recipe = withNumbersOf(*session_, recipeOf(*session_));
+  outline.schedule = resolvedSchedules(recipe);
+  for (const auto &list : {lengthRemarks_, lengthWarnings(recipe, total_)})
+    for (const std::string &words : list) {
+      warn(words);
+      outline.remarks.push_back(words);
+    }
   outline.print(options_);
 }
 

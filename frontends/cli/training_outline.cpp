@@ -20,6 +20,7 @@ static ordered_json outlineJson(const TrainingOutline &outline,
     object["test_data"] = outline.test->toJson();
   object.update({{"from_step", outline.start},
                  {"to_step", outline.total},
+                 {"schedule", outline.schedule},
                  {"checkpoint", checkpoint.path},
                  {"remarks", outline.remarks}});
   return object;
@@ -56,6 +57,8 @@ void TrainingOutline::print(const TrainOptions &options) const {
     if (test)
       table.row({"test data", test->evaluationText()});
     table.row({"steps", stepsText(*this)});
+    if (!schedule.empty())
+      table.row({"schedule", schedule});
     table.row({"checkpoint", checkpointText(options.checkpoint)});
     std::fputs(table.text().c_str(), stdout);
   }

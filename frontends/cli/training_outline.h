@@ -16,6 +16,7 @@ struct TrainingOutline {
   DataOutline data;
   std::optional<DataOutline> test;
   int64_t start = 0, total = 0;     // steps
+  std::string schedule;             // where its pieces end; empty: as compiled
   std::vector<std::string> remarks; // on the files of the data
 
   /// Prints a table for people, or a JSON line.

@@ -5,6 +5,7 @@
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/key_flags.h"
+#include "frontends/cli/run_length.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
@@ -70,6 +71,7 @@ public:
     graph_ = session_->findGraph(well_known::kTrain);
     if (graph_ < 0)
       throw badInput(request.model, ": the recipe names no loss to train by");
+    assumeRunLength(*session_);
     step();
   }
 

@@ -251,7 +251,7 @@ absl::Status Compilation::write(const CompileOptions &chosen, Result &result) {
 absl::Status Compilation::makeArtifact(Result &result) {
   std::optional<PassTrace> trace;
   CompileOptions chosen = options();
-  std::vector<RatePoint> rates;
+  RateCourse rates;
   if (request_.trace) {
     for (ProgramOp program : module().getOps<ProgramOp>())
       rates = learningRates(program);

@@ -122,12 +122,18 @@ struct RatePoint {
   double rate = 0;
 };
 
+/// The learning rate over time.
+struct RateCourse {
+  std::vector<RatePoint> points;
+  std::string run; // the run that is assumed; empty: any
+};
+
 /// The course of a compilation, for a report.
 struct Trace {
   std::vector<PassRecord> passes; // in the order in which they ran
   std::vector<PassRemark> remarks;
   std::vector<StepSchedule> schedules;
-  std::vector<RatePoint> learningRate;
+  RateCourse learningRate;
 };
 
 struct Result {

@@ -7,6 +7,7 @@
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/message.h"
 #include "ir/roundings.h"
+#include "passes/numbers.h"
 #include "runtime/well_known.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -134,11 +135,23 @@ DenseElementsAttr initialValue(StateOp state) {
       cast<RankedTensorType>(state.getType()), bytes);
 }
 
+/// The value of a state that is uniform: that of an assumed run for numbers
+/// which training sets.
+std::optional<double> uniformOf(StateOp state) {
+  auto range = state->getAttrOfType<DenseF64ArrayAttr>(kRange);
+  std::optional<double> value = uniformValue(state);
+  if (!value || !range || *value >= range[0])
+    return value;
+  return state.getSymName() == well_known::kUpdates
+             ? well_known::kAssumedUpdates
+             : well_known::kAssumedUpdatesPerEpoch;
+}
+
 absl::StatusOr<StateMap> statesOf(ProgramOp program) {
   StateMap states;
   for (StateOp state : program.getOps<StateOp>()) {
     ElementsAttr value = state.getValueAttr();
-    if (std::optional<double> fill = uniformValue(state); !value && fill) {
+    if (std::optional<double> fill = uniformOf(state); !value && fill) {
       HostTensor tensor = zeros(cast<RankedTensorType>(state.getType()));
       tensor.floats.assign(tensor.floats.size(), *fill);
       states[state.getSymName()] = tensor;

@@ -6,8 +6,11 @@
 #include "ir/evaluator.h"
 #include "passes/clock.h"
 #include "passes/parameters.h"
+#include "passes/run_length.h"
 #include "passes/schedules.h"
 #include "runtime/well_known.h"
+
+#include "absl/strings/str_cat.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -300,29 +303,35 @@ void updateStepSchedules(ProgramOp program,
   }
 }
 
-std::vector<RatePoint> learningRates(ProgramOp program) {
+RateCourse learningRates(ProgramOp program) {
   Silence silence(program.getContext());
   double rate =
       optimizerOfRecipe(program).as<OptimizerSettings>().learningRate.initial;
-  std::optional<int64_t> length = scheduleLength(program);
-  if (!length)
-    return {{0, rate}};
   OpBuilder builder(program.getContext());
   OwningOpRef<ModuleOp> module = ModuleOp::create(program.getLoc());
   builder.setInsertionPointToEnd(module->getBody());
-  auto scratch = ProgramOp::create(builder, program.getLoc(), "scratch",
-                                   program.getRecipeAttr());
+  RateCourse course;
+  auto scratch =
+      ProgramOp::create(builder, program.getLoc(), "scratch",
+                        withRunLength(program, well_known::kAssumedUpdates,
+                                      well_known::kAssumedUpdatesPerEpoch));
   builder.createBlock(&scratch.getBody());
-  std::vector<RatePoint> rates;
+  std::optional<int64_t> length = scheduleLength(scratch);
+  if (!length)
+    return {{{0, rate}}, ""};
+  if (awaitsRunLength(program))
+    course.run =
+        absl::StrCat(well_known::kAssumedUpdates, " updates in epochs of ",
+                     well_known::kAssumedUpdatesPerEpoch);
   int64_t points = std::min(*length, kRatePoints);
   for (int64_t i = 0; i <= points; ++i) {
     int64_t step = double(*length) * i / points;
     std::optional<double> factor = factorAt(scratch, step);
     if (!factor)
       return {};
-    rates.push_back({step, rate * *factor});
+    course.points.push_back({step, rate * *factor});
   }
-  return rates;
+  return course;
 }
 
 } // namespace gradus::compiler

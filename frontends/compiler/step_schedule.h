@@ -15,6 +15,6 @@ void updateStepSchedules(ProgramOp program,
 
 /// The learning rate of the recipe's optimizer for steps from 0 to the end of
 /// its schedule; one point if it is constant, none if the caller sets it.
-std::vector<RatePoint> learningRates(ProgramOp program);
+RateCourse learningRates(ProgramOp program);
 
 } // namespace gradus::compiler

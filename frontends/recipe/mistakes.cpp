@@ -6,6 +6,8 @@
 #include "frontends/message.h"
 #include "passes/clip_gradients.h"
 #include "passes/gradient_freeze.h"
+#include "passes/schedules.h"
+#include "recipe/key_path.h"
 
 #include <algorithm>
 #include <set>
@@ -40,8 +42,6 @@ private:
   void checkFreezing();
   void checkOptimizer(const Json &optimizer, const std::string &path);
   void checkSchedules();
-  void checkPieces(const Json &pieces, const std::string &path);
-  void checkPiece(const Json &piece, const std::string &path, bool isLast);
   bool hasHyperparameter(const std::string &name) const;
   void checkLastBatch();
 
@@ -119,33 +119,16 @@ bool Together::hasHyperparameter(const std::string &name) const {
 }
 
 void Together::checkSchedules() {
-  for (const auto &[name, pieces] : recipe_["schedule"].items()) {
-    std::string path = "schedule." + name;
-    if (!pieces.empty() && !hasHyperparameter(name))
-      mistake(path, "the optimizer ", recipe_["optimizer"]["type"], " has no ",
-              name);
-    else
-      checkPieces(pieces, path);
-  }
-}
-
-void Together::checkPieces(const Json &pieces, const std::string &path) {
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    std::string at = message(path, ".", i);
-    checkPiece(pieces[i], at, i + 1 == pieces.size());
-  }
-}
-
-/// Checks that a piece has all that passes/schedules.cpp needs.
-void Together::checkPiece(const Json &piece, const std::string &path,
-                          bool isLast) {
-  bool wayDown = (piece["type"] == "cosine" || piece["type"] == "polynomial") &&
-                 piece["period"].is_null();
-  if (piece["steps"].is_null() && (wayDown || !isLast))
-    mistake(path + ".steps", "is missing, expected how long this piece is",
-            wayDown ? "" : ": only the last one may go on");
-  if (piece["type"] == "list" && piece["values"].empty())
-    mistake(path + ".values", "is empty, expected a factor a step");
+  for (const auto &[name, pieces] : recipe_["schedule"].items())
+    if (pieces.is_array() && !pieces.empty() && !hasHyperparameter(name))
+      mistake("schedule." + name, "the optimizer ",
+              recipe_["optimizer"]["type"], " has no ", name);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  std::string schedule = jsonText(recipe_["schedule"]);
+  Value value(scheduleKey(), attributeOf(schedule, &context),
+              recipe_["compat"].get<std::string>(), "schedule", &context);
+  if (auto found = scheduleMistake(value))
+    mistake(withDots(found->path), found->words);
 }
 
 /// A batch is filled up with samples whose labels are ignored.

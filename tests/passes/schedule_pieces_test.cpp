@@ -1,4 +1,4 @@
-// Kinds of pieces: their names, their lengths and what is refused.
+// Kinds of pieces: their names, which need a length, and what is refused.
 
 #include "passes/schedule_pieces.h"
 
@@ -11,9 +11,9 @@ using gradus::testing::PassText;
 
 namespace {
 
-/// What is said of a piece of the learning rate's schedule, and its length.
+/// What is wrong with a piece of the learning rate's schedule.
 struct Piece {
-  explicit Piece(const std::string &text, bool isLast = true)
+  explicit Piece(const std::string &text)
       : source("gradus.program @p attributes {recipe = {schedule = "
                "{learning_rate = [{" +
                text + "}]}}} {}") {
@@ -21,10 +21,13 @@ struct Piece {
     recipe::valueOf(source.program(), scheduleKey())
         .at("learning_rate")
         .to(pieces);
-    length = pieceLength(source.program(), pieces.at(0), isLast);
+    needsLength = gradus::needsLength(pieces.at(0));
+    if (FoundMistake found = pieceMistake(pieces.at(0)))
+      mistake = found->path + ": " + found->words;
   }
   PassText source;
-  FailureOr<std::optional<double>> length = failure();
+  bool needsLength = false;
+  std::string mistake;
 };
 
 } // namespace
@@ -42,32 +45,25 @@ TEST(SchedulePieces, HaveAKindForEachChoice) {
   }
 }
 
-TEST(SchedulePieces, GoOnWhereTheyAreLastAndNeedNoLength) {
-  EXPECT_EQ(**Piece(R"(type = "cosine", steps = 7 : i64)").length, 7);
-  EXPECT_FALSE((*Piece(R"(type = "cosine", period = 7.0)").length).has_value());
-  EXPECT_FALSE((*Piece(R"(type = "constant")").length).has_value());
-}
-
-TEST(SchedulePieces, MustSayTheLengthThatTheirFormulaHas) {
-  Piece cosine(R"(type = "cosine")");
-  EXPECT_TRUE(failed(cosine.length));
-  EXPECT_NE(cosine.source.messages.find(
-                "recipe: schedule.learning_rate[0].steps is missing, expected "
-                "how long this piece is\n"),
-            std::string::npos)
-      << cosine.source.messages;
-  Piece first(R"(type = "constant")", /*isLast=*/false);
-  EXPECT_NE(first.source.messages.find("only the last one may go on"),
-            std::string::npos)
-      << first.source.messages;
+TEST(SchedulePieces, NeedALengthThatTheirFormulaHas) {
+  for (const char *type :
+       {"linear_warmup", "linear", "cosine", "polynomial", "one_cycle"})
+    EXPECT_TRUE(Piece("type = \"" + std::string(type) + "\"").needsLength)
+        << type;
+  EXPECT_FALSE(Piece(R"(type = "cosine", period = 7.0)").needsLength);
+  EXPECT_FALSE(Piece(R"(type = "constant")").needsLength);
 }
 
 TEST(SchedulePieces, AreRefusedWithFactorsThatDoNotFit) {
-  Piece product(R"(type = "product", factors = [{type = "piecewise",
-                   milestones = [4, 2], values = [1.0, 0.5]}])");
-  EXPECT_TRUE(failed(product.length));
-  EXPECT_NE(product.source.messages.find("schedule.learning_rate[0].factors[0]"
-                                         ".milestones is not in ascending"),
-            std::string::npos)
-      << product.source.messages;
+  EXPECT_EQ(Piece(R"(type = "product", factors = [{type = "piecewise",
+                   milestones = [4, 2], values = [1.0, 0.5]}])")
+                .mistake,
+            "schedule.learning_rate[0].factors[0].milestones: is not in "
+            "ascending order");
+  EXPECT_EQ(Piece(R"(type = "product", factors = [{type = "linear"}])").mistake,
+            "schedule.learning_rate[0].factors[0]: does not say how long it "
+            "is, expected steps, epochs, fraction or rest");
+  EXPECT_EQ(Piece(R"(type = "list", values = [])").mistake,
+            "schedule.learning_rate[0].values: is empty, expected a factor a "
+            "step");
 }

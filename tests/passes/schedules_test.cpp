@@ -17,9 +17,9 @@ static std::string programWith(const std::string &recipe) {
 }
 
 /// The factor at a step under a schedule, by the evaluator.
-static double factorAt(const char *schedule, double at) {
-  PassText source(programWith(std::string("schedule = {learning_rate = ") +
-                              schedule + "}"));
+static double factorAt(const char *schedule, double at,
+                       std::string before = "schedule = {learning_rate = ") {
+  PassText source(programWith(before + schedule + "}"));
   GraphOp graph = source.program().getGraph("g");
   OpBuilder builder(graph.getBody().front().getTerminator());
   Value step = graph.getBody().getArgument(0);
@@ -109,6 +109,33 @@ TEST(Schedules, ReadsListsAndPieces) {
   EXPECT_EQ(factorAt(pieces, 1), 1);
   EXPECT_EQ(factorAt(pieces, 3), 0.5);
   EXPECT_EQ(factorAt(pieces, 9), 0.25);
+}
+
+TEST(Schedules, FollowsTheLengthOfTheRun) {
+  // 40 updates in 4 epochs.
+  auto at = [](const char *pieces, double step) {
+    return factorAt(pieces, step,
+                    "settable = false, schedule = {updates = 40.0, "
+                    "updates_per_epoch = 10.0, learning_rate = ");
+  };
+  const char *trapeze = R"([{type = "linear_warmup", epochs = 1.0},
+      {type = "constant", rest = true}, {type = "linear", fraction = 0.25}])";
+  EXPECT_DOUBLE_EQ(at(trapeze, 4), 0.5);
+  EXPECT_DOUBLE_EQ(at(trapeze, 10), 1);
+  EXPECT_DOUBLE_EQ(at(trapeze, 30), 1);
+  EXPECT_DOUBLE_EQ(at(trapeze, 35), 0.5);
+  EXPECT_DOUBLE_EQ(at(trapeze, 99), 0);
+  const char *stairs =
+      R"([{type = "step", period = 2.0, rate = 0.5, interval = "epoch"}])";
+  EXPECT_DOUBLE_EQ(at(stairs, 19), 1);
+  EXPECT_DOUBLE_EQ(at(stairs, 20), 0.5);
+  const char *smooth = R"([{type = "exponential", rate = 0.25,
+                            interval = "smooth_epoch"}])";
+  EXPECT_DOUBLE_EQ(at(smooth, 5), 0.5);
+  const char *cycle = R"([{type = "one_cycle", rest = true, rise = 0.5,
+      initial = 0.1, final = 0.01, shape = "linear"}])";
+  EXPECT_NEAR(at(cycle, 19), 1, 1e-12);
+  EXPECT_NEAR(at(cycle, 39), 0.01, 1e-12);
 }
 
 TEST(Schedules, CountsEpochsAsSteps) {

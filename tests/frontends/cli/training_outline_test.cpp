@@ -74,7 +74,7 @@ TEST(TrainingOutline, IsAJsonLine) {
   options.checkpoint.path = "c.safetensors";
   EXPECT_EQ(printed(outline, options),
             R"({"data":{"samples":1408,"batch":32,"batches":44,"left_out":0},)"
-            R"("from_step":0,"to_step":88,"checkpoint":"c.safetensors",)"
+            R"("from_step":0,"to_step":88,"schedule":"","checkpoint":"c.safetensors",)"
             R"("remarks":["images: 8 files of other kinds (.webp) left out"]})"
             "\n");
 }

@@ -35,15 +35,16 @@ TEST(Mistakes, FindSchedulesOfWhatTheOptimizerLacks) {
 
 TEST(Mistakes, FindPiecesThatLackSomething) {
   EXPECT_THAT(refusal({R"(schedule.learning_rate=[{"type": "cosine"}])"}),
-              HasSubstr("schedule.learning_rate.0.steps: is missing, expected "
-                        "how long this piece is"));
+              HasSubstr("schedule.learning_rate.0: does not say how long it "
+                        "is, expected steps, epochs, fraction or rest"));
   EXPECT_EQ(refusal({R"(schedule.learning_rate=[{"type": "cosine",
                                                  "period": 10}])"}),
             "");
   EXPECT_THAT(refusal({R"(schedule.learning_rate=[{"type": "constant"},
                                                   {"type": "constant"}])"}),
-              HasSubstr("learning_rate.0.steps: is missing, expected how long "
-                        "this piece is: only the last one may go on"));
+              HasSubstr("learning_rate.0: does not say how long it is, "
+                        "expected steps, epochs, fraction or rest: only the "
+                        "last piece may go on"));
   EXPECT_THAT(refusal({R"(schedule.learning_rate=[{"type": "list",
                                                    "values": []}])"}),
               HasSubstr("learning_rate.0.values: is empty"));

@@ -36,11 +36,11 @@ TEST(OptimizerFields, LeaveMuonSomethingForTheRest) {
 }
 
 TEST(OptimizerFields, ScheduleWhatChanges) {
-  json recipe =
-      filled(R"({"optimizer": "sgd", "schedule": {"momentum": ["one_cycle"],
+  json recipe = filled(R"({"optimizer": "sgd", "schedule": {"momentum":
+      [{"type": "one_cycle", "rest": true}],
       "learning_rate": [{"type": "linear_warmup", "steps": 5},
                         {"type": "cosine_restarts", "growth": 2}]}})");
-  EXPECT_EQ(recipe["schedule"]["momentum"][0]["steps"], 1000);
+  EXPECT_EQ(recipe["schedule"]["momentum"][0]["rise"], 0.3);
   EXPECT_TRUE(recipe["schedule"]["learning_rate"][1]["steps"].is_null());
   EXPECT_TRUE(filled(R"({"schedule": {"nesterov": ["constant"]}})").is_null());
 }
