@@ -370,9 +370,9 @@ private:
     int64_t arena = 0;
     const Tuning none, &tuning = plan.target.cpu() ? none : parts_.tuning;
     for (auto [number, memory] : llvm::enumerate(plan.program->memory)) {
-      graphs.push_back(writeGraphPlan(builder, *plan.program, parts_.states,
-                                      number, buffers, tuning,
-                                      plan.target.model.gpu));
+      CommandWriter commands(builder, *plan.program, parts_.states, number,
+                             buffers, tuning, plan.target.model.gpu);
+      graphs.push_back(commands.run());
       arena = std::max(arena, memory.arena);
     }
     std::vector<uint64_t> offsets;

@@ -14,6 +14,8 @@ namespace gradus {
 flatbuffers::Offset<artifact::TensorType>
 writeType(flatbuffers::FlatBufferBuilder &builder, mlir::Type type);
 
+artifact::DType dtypeOf(mlir::Type type);
+
 /// The data with which the runtime checks the arguments of a kernel. `gpu` is
 /// its launch if it is for GPUs.
 flatbuffers::Offset<artifact::KernelSignature>
@@ -44,12 +46,63 @@ private:
   std::map<Key, uint32_t> numbers_;
 };
 
-/// Library commands get the algorithms that `tuning` has for their calls.
-/// `gpu` is the model of the GPU that the plan is for, if it is (traffic.h).
-flatbuffers::Offset<artifact::GraphPlan>
-writeGraphPlan(flatbuffers::FlatBufferBuilder &builder,
-               const PlannedProgram &program, const StatePlaces &states,
-               size_t graph, BufferTable &buffers, const Tuning &tuning,
-               const std::optional<GpuModel> &gpu);
+/// What the artifact says of a command beside its table.
+struct CommandFacts {
+  std::string name;
+  uint64_t flops = 0;
+  uint64_t bytes = 0; // traffic.h
+};
+
+/// Writes the commands of a graph, of which each op writes its own
+/// (plan.td, interface Command) by what is public here.
+class CommandWriter {
+public:
+  /// Library commands get the algorithms that `tuning` has for their calls.
+  /// `gpu` is the model of the GPU that the plan is for, if it is (traffic.h).
+  CommandWriter(flatbuffers::FlatBufferBuilder &builder,
+                const PlannedProgram &program, const StatePlaces &states,
+                size_t graph, BufferTable &buffers, const Tuning &tuning,
+                const std::optional<GpuModel> &gpu);
+
+  flatbuffers::Offset<artifact::GraphPlan> run();
+
+  /// Adds a command whose table stands in tables(), with the nodes of the model
+  /// that its location names.
+  template <typename Table>
+  void add(mlir::Location location, flatbuffers::Offset<Table> table,
+           const CommandFacts &facts) {
+    addCommand(location, artifact::CommandKindTraits<Table>::enum_value,
+               table.Union(), facts);
+  }
+  flatbuffers::FlatBufferBuilder &tables() { return builder_; }
+
+  uint32_t bufferOf(mlir::Value value);
+  /// Returns the buffer of a command's scratch, or UINT32_MAX if it has none.
+  uint32_t scratchOf(plan::Command command);
+  uint32_t kernelNumber(llvm::StringRef name) const;
+  plan::KernelOp kernel(uint32_t number) const;
+  const Tuning &tuning() const { return tuning_; }
+  const std::optional<GpuModel> &gpu() const { return gpu_; }
+
+private:
+  uint32_t outputBuffer(mlir::Value output);
+  void addCommand(mlir::Location location, artifact::CommandKind kind,
+                  flatbuffers::Offset<void> table, const CommandFacts &facts);
+  void addCopies();
+  void addCopy(uint32_t source, uint32_t destination, mlir::Value value,
+               std::string name);
+
+  flatbuffers::FlatBufferBuilder &builder_;
+  const PlannedProgram &program_;
+  const StatePlaces &states_;
+  GraphOp graph_;
+  size_t number_;
+  const GraphMemory &memory_;
+  BufferTable &buffers_;
+  const Tuning &tuning_;
+  const std::optional<GpuModel> &gpu_;
+  llvm::StringMap<uint32_t> kernelNumbers_;
+  std::vector<flatbuffers::Offset<artifact::Command>> commands_;
+};
 
 } // namespace gradus

@@ -7,6 +7,10 @@
 #include "mlir/IR/IntegerSet.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+namespace gradus {
+class CommandWriter; // codegen/command_writer.h
+}
+
 #include "codegen/plan_dialect.h.inc"
 #include "codegen/plan_enums.h.inc"
 #define GET_ATTRDEF_CLASSES

@@ -246,8 +246,9 @@ def CommandInterface : OpInterface<"Command"> {
   let description = [{
     An op that is one command of a plan. It reads its operands and writes its
     results, whole, and nothing else. Liveness, schedule, memory plan,
-    recomputation and the forming of kernels ask this interface, so that they
-    cover a further kind of command (docs/add_a_command.md).
+    recomputation, the forming of kernels and the writer of the artifact ask
+    this interface, so that they cover a further kind of command
+    (docs/add_a_command.md).
   }];
   let cppNamespace = "::gradus::plan";
   let methods = [
@@ -262,6 +263,10 @@ def CommandInterface : OpInterface<"Command"> {
       Whether a second run writes the same bits and does nothing else, so that
       recomputation may ask for one.
     }], "bool", "mayRunTwice", (ins), "", [{ return true; }]>,
+    InterfaceMethod<[{
+      Writes it as a command of the artifact: makes its table and adds it
+      (codegen/command_writer.h).
+    }], "void", "write", (ins "::gradus::CommandWriter &":$writer)>,
   ];
 }
 

@@ -19,7 +19,7 @@
 namespace gradus::artifact {
 
 /// The value of Header.version for the artifacts that this schema describes.
-constexpr uint32_t kVersion = 1;
+constexpr auto kVersion = static_cast<uint32_t>(Version::current);
 
 namespace detail {
 

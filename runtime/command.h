@@ -10,22 +10,22 @@
 
 namespace gradus::runtime {
 
-/// Calls `visit` with the table of a command's kind, and returns what it
-/// returns; `otherwise` for a kind that this runtime does not know.
-template <typename Result, typename Visit>
-Result visitCommand(const artifact::Command &command, Result otherwise,
-                    Visit visit) {
+/// Calls `visit` with the table of a command's kind, or `otherwise` for a kind
+/// that this runtime does not know, and returns what that returns.
+template <typename Otherwise, typename Visit>
+auto visitCommand(const artifact::Command &command, Otherwise otherwise,
+                  Visit visit) -> decltype(otherwise()) {
   switch (command.kind_type()) {
 #define GRADUS_COMMAND(Kind, text)                                             \
   case artifact::CommandKind::Kind##Command:                                   \
     return visit(*command.kind_as_##Kind##Command());
 #include "runtime/commands.def"
   default:
-    return otherwise;
+    return otherwise();
   }
 }
 
-/// The kind of a command in a word, as in runtime/commands.def.
+/// The kind of a command in words: "kernel".
 const char *kindOf(const artifact::Command &command);
 
 /// Puts "graph train: command 12 (conv+bias): " in front of a failure.

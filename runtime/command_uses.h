@@ -1,24 +1,12 @@
 // Tells which bytes of which buffers a command reads and writes. Verification,
-// maps of memory, the search for NaNs and the order of work on a GPU ask here,
-// so that a further kind of command says it once.
+// maps of memory and the search for NaNs ask here, so that a further kind of
+// command says it once.
 
 #pragma once
 
-#include "runtime/flat.h"
-
-#include <cstdint>
-#include <optional>
-#include <vector>
+#include "runtime/buffer_use.h"
 
 namespace gradus::runtime {
-
-/// A use of the first `bytes` of a buffer.
-struct BufferUse {
-  uint32_t buffer;
-  uint64_t bytes; // UINT64_MAX if there are more than can be counted
-  bool isRead, isWritten;
-  bool isScratch = false; // what is written means nothing afterwards
-};
 
 /// Returns the uses of a command of a verified plan, its arguments in order.
 /// `kernels` may be null if no command calls one.
@@ -30,31 +18,5 @@ std::vector<BufferUse> usesOf(const artifact::Plan &plan,
 std::vector<uint32_t> buffersWritten(const artifact::Plan &plan,
                                      const artifact::CodeHeader *kernels,
                                      const artifact::Command &command);
-
-//===-- parts of commands -------------------------------------------------===//
-
-struct ArgumentUse {
-  bool isRead, isWritten;
-};
-
-/// Says what a kernel does to an argument. The last `outputs` arguments are
-/// written, and the others read; if `outputs` is 0, each may be both.
-ArgumentUse useOf(const artifact::KernelSignature &kernel, size_t argument);
-
-/// Returns the use of a segment's buffer by a kernel with that many arguments.
-BufferUse useOf(const artifact::KernelSignature &kernel,
-                const artifact::Segment &segment, size_t argument);
-
-/// Returns the product of the inner blocks of each axis of a tensor; empty if
-/// its lists do not fit its dims.
-std::vector<int64_t> blocksPerAxis(const artifact::LibraryTensor &tensor);
-
-/// Counts the elements from the first to the last of a tensor whose strides are
-/// none or one an axis, and whose padded dims are multiples of its blocks.
-/// Nothing if they are too many, or the blocks do not fit.
-std::optional<int64_t> extentOf(const artifact::LibraryTensor &tensor);
-
-/// Returns the use of the buffer of such a tensor.
-BufferUse useOf(const artifact::LibraryTensor &tensor, bool isWritten);
 
 } // namespace gradus::runtime

@@ -1,20 +1,21 @@
-// Selects the code that prepares a command by its kind.
+// Asks the kind of a command for what runs it.
 
 #include "runtime/cpu/command.h"
+
+#include "runtime/command.h"
+#include "runtime/command_kinds.h"
 
 namespace gradus::runtime {
 
 StatusOr<std::unique_ptr<Command>>
 prepareCommand(const CommandContext &context,
                const artifact::Command &command) {
-  switch (command.kind_type()) {
-#define GRADUS_COMMAND(Kind, text)                                             \
-  case artifact::CommandKind::Kind##Command:                                   \
-    return prepare##Kind(context, *command.kind_as_##Kind##Command());
-#include "runtime/commands.def"
-  default:
+  auto unknown = []() -> StatusOr<std::unique_ptr<Command>> {
     return invalid("is of a kind that this runtime does not know");
-  }
+  };
+  return visitCommand(command, unknown, [&](const auto &kind) {
+    return prepareKind(context, kind);
+  });
 }
 
 } // namespace gradus::runtime

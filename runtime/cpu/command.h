@@ -1,5 +1,5 @@
 // A command of a plan, prepared at load to run on the CPU without a look-up or
-// an allocation. One file per kind in runtime/cpu/commands/.
+// an allocation. Each kind has a file in runtime/commands/.
 
 #pragma once
 
@@ -38,11 +38,5 @@ struct CommandContext {
 
 StatusOr<std::unique_ptr<Command>>
 prepareCommand(const CommandContext &context, const artifact::Command &command);
-
-/// The function of each kind: prepareKernel for a KernelCommand, ...
-#define GRADUS_COMMAND(Kind, text)                                             \
-  StatusOr<std::unique_ptr<Command>> prepare##Kind(                            \
-      const CommandContext &context, const artifact::Kind##Command &command);
-#include "runtime/commands.def"
 
 } // namespace gradus::runtime

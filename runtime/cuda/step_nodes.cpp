@@ -3,8 +3,8 @@
 
 #include "runtime/cuda/step_nodes.h"
 
+#include "runtime/buffer_use.h"
 #include "runtime/command.h"
-#include "runtime/command_uses.h"
 
 #include <algorithm>
 
@@ -200,9 +200,9 @@ StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
                                                size_t command) {
   const artifact::Command &facts = *graph.commands()->Get(command);
   std::vector<Node> nodes;
-  GRADUS_TRY(visitCommand(facts, Status(), [&](const auto &kind) {
-    return addNodes(kind, nodes);
-  }));
+  GRADUS_TRY(visitCommand(
+      facts, [] { return Status(); },
+      [&](const auto &kind) { return addNodes(kind, nodes); }));
   for (Node &node : nodes)
     node.name = inWords("command ", command, " (", textOf(facts.name()), ")");
   return nodes;

@@ -62,13 +62,11 @@ public:
   Access accessTo(uint32_t buffer, bool writes) const;
 
 private:
-  /// Adds the nodes of a command of each kind (runtime/commands.def).
-  Status addNodes(const artifact::KernelCommand &command,
+  /// Adds the nodes of a command of each kind, or fails if GPUs have none.
+#define GRADUS_COMMAND(Kind, text)                                             \
+  Status addNodes(const artifact::Kind##Command &command,                      \
                   std::vector<Node> &nodes);
-  Status addNodes(const artifact::LibraryCommand &command,
-                  std::vector<Node> &nodes);
-  Status addNodes(const artifact::CopyCommand &command,
-                  std::vector<Node> &nodes);
+#include "runtime/commands.def"
   Node kernelNode(const artifact::KernelCommand &command);
   Node epilogueNode(const EpilogueLaunch &launch) const;
   void addRows(const artifact::KernelCommand &command, KernelNode &node);

@@ -4,7 +4,7 @@
 #include "codegen/memory_plan.h"
 #include "codegen/passes.h"
 
-#include "program_text.h"
+#include "written_graph.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -24,6 +24,13 @@ public:
   int64_t getScratchBytes() { return 100; }
   int64_t getInplaceOperand(unsigned) { return 0; }
   bool mayRunTwice() { return false; }
+  /// Writes what the schema has for lack of a command of its own: a copy.
+  void write(CommandWriter &writer) {
+    uint32_t from = writer.bufferOf(getOperand()),
+             to = writer.bufferOf((*this)->getResult(0));
+    writer.add(getLoc(), artifact::CreateCopyCommand(writer.tables(), from, to),
+               {"send"});
+  }
 };
 
 class TrialDialect : public Dialect {
@@ -119,4 +126,17 @@ TEST(Command, RunsOnceIfItMayNotRunTwice) {
   // The command that reads runs again, from the result of the one that
   // receives.
   EXPECT_EQ(llvm::count(names, "b"), 2) << llvm::join(names, " ");
+}
+
+TEST(Command, IsWrittenByItself) {
+  WrittenGraph written(R"(
+gradus.program @p {
+  gradus.graph @train(%x: tensor<64xf32>) -> (y: tensor<64xf32>) {
+    %y = "trial.send"(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    gradus.return %y : tensor<64xf32>
+  }
+})",
+                       {}, withTrial());
+  EXPECT_EQ(written.command(0).name()->str(), "send");
+  EXPECT_TRUE(written.command(0).kind_as_CopyCommand());
 }

@@ -3,7 +3,7 @@
 #include "runtime/cuda/library_tensor.h"
 
 #include "runtime/artifact_generated.h"
-#include "runtime/command_uses.h"
+#include "runtime/buffer_use.h"
 
 #include <gtest/gtest.h>
 

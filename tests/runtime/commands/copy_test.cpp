@@ -1,3 +1,4 @@
+#include "runtime/command_kinds.h"
 #include "runtime/cpu/command.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@ TEST(Copy, MovesWholeBuffers) {
       {from, to},
       pool,
       false};
-  auto copy = prepareCopy(context, *flatbuffers::GetRoot<fb::CopyCommand>(
+  auto copy = prepareKind(context, *flatbuffers::GetRoot<fb::CopyCommand>(
                                        command.GetBufferPointer()));
   ASSERT_TRUE(copy.ok());
   ASSERT_TRUE((*copy)->run().ok());

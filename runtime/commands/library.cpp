@@ -1,7 +1,8 @@
 // The command library: matmul, convolution and reorder by oneDNN.
 
+#include "runtime/command_kinds.h"
 #include "runtime/cpu/command.h"
-#include "runtime/status.h"
+#include "runtime/verify.h"
 
 #ifdef GRADUS_WITH_ONEDNN
 #include "runtime/cpu/onednn.h"
@@ -10,6 +11,29 @@
 #include <algorithm>
 
 namespace gradus::runtime {
+
+Status verifyKind(const artifact::Plan &plan,
+                  const artifact::CodeHeader *kernels,
+                  const artifact::LibraryCommand &command) {
+  GRADUS_TRY(verifyLibrary(plan, command));
+  return verifyEpilogue(plan, kernels, command);
+}
+
+std::vector<BufferUse> usesOfKind(const artifact::Plan &plan,
+                                  const artifact::CodeHeader *,
+                                  const artifact::LibraryCommand &command) {
+  std::vector<BufferUse> uses;
+  auto add = [&](const auto *tensors, bool areWritten) {
+    for (size_t i = 0; i < countOf(tensors); ++i)
+      uses.push_back(useOf(*tensors->Get(unsigned(i)), areWritten));
+  };
+  add(command.inputs(), false);
+  add(command.outputs(), true);
+  if (uint32_t scratch = command.scratch(); scratch != UINT32_MAX)
+    uses.push_back(
+        {scratch, plan.buffers()->Get(scratch)->size(), true, true, true});
+  return uses;
+}
 
 #ifdef GRADUS_WITH_ONEDNN
 
@@ -54,8 +78,8 @@ int logicalThreads(const CommandContext &context,
 } // namespace
 
 StatusOr<std::unique_ptr<Command>>
-prepareLibrary(const CommandContext &context,
-               const artifact::LibraryCommand &command) {
+prepareKind(const CommandContext &context,
+            const artifact::LibraryCommand &command) {
   GRADUS_ASSIGN(auto call,
                 OneDnnCall::create(command, context.buffers, context.pool,
                                    logicalThreads(context, command)));
@@ -72,7 +96,7 @@ prepareLibrary(const CommandContext &context,
 #else
 
 StatusOr<std::unique_ptr<Command>>
-prepareLibrary(const CommandContext &, const artifact::LibraryCommand &) {
+prepareKind(const CommandContext &, const artifact::LibraryCommand &) {
   return invalid("needs oneDNN, which this runtime was built without");
 }
 

@@ -1,3 +1,4 @@
+#include "runtime/command_kinds.h"
 #include "runtime/cpu/command.h"
 
 #include <gtest/gtest.h>
@@ -51,9 +52,8 @@ struct Launch {
         buffers,
         pool,
         false};
-    auto kernel = prepareKernel(
-        context,
-        *flatbuffers::GetRoot<fb::KernelCommand>(packed.GetBufferPointer()));
+    auto kernel = prepareKind(context, *flatbuffers::GetRoot<fb::KernelCommand>(
+                                           packed.GetBufferPointer()));
     EXPECT_TRUE(kernel.ok());
     seen.clear();
     EXPECT_TRUE((*kernel)->run().ok());

@@ -4,12 +4,78 @@
 // Each segment is cut into blocks of `grain` items. The cuts are the same for
 // any number of threads, and so are the bits.
 
+#include "runtime/command_kinds.h"
 #include "runtime/cpu/command.h"
-#include "runtime/flat.h"
+#include "runtime/verify.h"
 
 #include <algorithm>
 
 namespace gradus::runtime {
+
+//===-- what a file may say -----------------------------------------------===//
+
+namespace {
+
+/// The maximum number of blocks of all segments together; the pool counts them
+/// in 32 bits.
+constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
+
+Status verifySegment(const artifact::Plan &plan,
+                     const artifact::KernelSignature &kernel,
+                     const artifact::Segment &segment) {
+  size_t arguments = countOf(kernel.fixed_bytes());
+  if (countOf(segment.buffers()) != arguments)
+    return invalid("has ", countOf(segment.buffers()),
+                   " buffers, and the kernel takes ", arguments);
+  if (segment.items() < 0 ||
+      (kernel.max_items() > 0 && segment.items() > kernel.max_items()))
+    return invalid("has ", segment.items(),
+                   " items, and the kernel takes at most ", kernel.max_items());
+  for (size_t i = 0; i < arguments; ++i)
+    GRADUS_TRY(at(
+        verifyUse(plan, useOf(kernel, segment, i), segment.items(), " items"),
+        "argument ", i));
+  return Status();
+}
+
+} // namespace
+
+Status verifyKind(const artifact::Plan &plan,
+                  const artifact::CodeHeader *kernels,
+                  const artifact::KernelCommand &command) {
+  size_t count = kernels ? countOf(kernels->kernels()) : 0;
+  if (command.kernel() >= count)
+    return invalid("calls kernel ", command.kernel(), " of ", count);
+  if (command.grain() < 1)
+    return invalid("hands out ", command.grain(), " items at a time");
+  const artifact::KernelSignature &kernel =
+      *kernels->kernels()->Get(command.kernel());
+  int64_t blocks = 0;
+  for (size_t i = 0; i < countOf(command.segments()); ++i) {
+    const artifact::Segment *segment = command.segments()->Get(i);
+    GRADUS_TRY(at(verifySegment(plan, kernel, *segment), "segment ", i));
+    int64_t items = segment->items();
+    if (__builtin_add_overflow(blocks, items / command.grain() + 1, &blocks) ||
+        blocks > kMostBlocks)
+      return invalid("has more than ", kMostBlocks, " blocks of items");
+  }
+  return Status();
+}
+
+std::vector<BufferUse> usesOfKind(const artifact::Plan &,
+                                  const artifact::CodeHeader *kernels,
+                                  const artifact::KernelCommand &command) {
+  const auto &signature = *kernels->kernels()->Get(command.kernel());
+  std::vector<BufferUse> uses;
+  for (size_t s = 0; s < countOf(command.segments()); ++s) {
+    const artifact::Segment &segment = *command.segments()->Get(unsigned(s));
+    for (size_t a = 0; a < countOf(segment.buffers()); ++a)
+      uses.push_back(useOf(signature, segment, a));
+  }
+  return uses;
+}
+
+//===-- on a CPU ----------------------------------------------------------===//
 
 namespace {
 
@@ -101,8 +167,8 @@ GRADUS_CALLS_LOADED_CODE void Kernel::runBlock(int64_t block) {
 } // namespace
 
 StatusOr<std::unique_ptr<Command>>
-prepareKernel(const CommandContext &context,
-              const artifact::KernelCommand &command) {
+prepareKind(const CommandContext &context,
+            const artifact::KernelCommand &command) {
   return std::make_unique<Kernel>(context, command);
 }
 
