@@ -1,4 +1,4 @@
-// Writes a library call as a command of the artifact.
+// Writes a library call as a command of the artifact, by its op.
 
 #include "codegen/command_writer.h"
 #include "codegen/traffic.h"
@@ -10,32 +10,93 @@ using namespace gradus;
 namespace fb = gradus::artifact;
 using Tables = flatbuffers::FlatBufferBuilder;
 
+/// An empty list is left out.
 static flatbuffers::Offset<flatbuffers::Vector<int64_t>>
 integers(Tables &tables, DictionaryAttr from, StringRef key) {
-  std::vector<int64_t> values;
-  if (auto array = from.getAs<DenseI64ArrayAttr>(key))
-    values.assign(array.asArrayRef().begin(), array.asArrayRef().end());
-  return tables.CreateVector(values);
+  auto array = from.getAs<DenseI64ArrayAttr>(key);
+  if (!array || array.empty())
+    return 0;
+  return tables.CreateVector(array.asArrayRef().data(), array.size());
 }
 
-static fb::LibraryOp opOf(plan::LibraryOp library) {
-  for (fb::LibraryOp op : fb::EnumValuesLibraryOp())
-    if (library.getCall() == fb::EnumNameLibraryOp(op))
-      return op;
-  return fb::LibraryOp::matmul;
-}
+//===-- ops ---------------------------------------------------------------===//
 
-static fb::Activation activationOf(plan::LibraryOp library) {
-  auto name = library.getConfig().getAs<StringAttr>("activation");
-  for (fb::Activation value : fb::EnumValuesActivation())
-    if (name && name.getValue() == fb::EnumNameActivation(value))
-      return value;
-  return fb::Activation::none;
-}
+namespace {
 
-static double numberIn(DictionaryAttr from, StringRef key) {
-  auto number = from.getAs<FloatAttr>(key);
-  return number ? number.getValueAsDouble() : 0;
+/// Writes the table of each op of the schema, from what the call's `config` and
+/// `epilogue` say.
+struct OpTables {
+  Tables &tables;
+  plan::LibraryOp library;
+  const CommandWriter &writer;
+
+  flatbuffers::Offset<fb::MatmulCall> matmul() {
+    auto epilogue = library.getEpilogue();
+    return fb::CreateMatmulCall(tables, activation(),
+                                epilogue ? writer.kernelNumber(*epilogue)
+                                         : UINT32_MAX);
+  }
+  flatbuffers::Offset<fb::ConvolutionCall> convolution() {
+    auto own = windows();
+    return fb::CreateConvolutionCall(tables, own, activation());
+  }
+  flatbuffers::Offset<fb::ConvolutionBackwardDataCall>
+  convolution_backward_data() {
+    return fb::CreateConvolutionBackwardDataCall(tables, windows());
+  }
+  flatbuffers::Offset<fb::ConvolutionBackwardWeightsCall>
+  convolution_backward_weights() {
+    return fb::CreateConvolutionBackwardWeightsCall(tables, windows());
+  }
+  flatbuffers::Offset<fb::ReorderCall> reorder() {
+    return fb::CreateReorderCall(tables);
+  }
+  flatbuffers::Offset<fb::AttentionCall> attention() {
+    return fb::CreateAttentionCall(tables, scores());
+  }
+  flatbuffers::Offset<fb::AttentionBackwardCall> attention_backward() {
+    return fb::CreateAttentionBackwardCall(tables, scores());
+  }
+
+private:
+  fb::Activation activation() {
+    auto name = library.getConfig().getAs<StringAttr>("activation");
+    for (fb::Activation value : fb::EnumValuesActivation())
+      if (name && name.getValue() == fb::EnumNameActivation(value))
+        return value;
+    return fb::Activation::none;
+  }
+  flatbuffers::Offset<fb::Windows> windows() {
+    DictionaryAttr config = library.getConfig();
+    auto strides = integers(tables, config, "strides");
+    auto dilations = integers(tables, config, "dilations");
+    auto begin = integers(tables, config, "pads_begin");
+    auto end = integers(tables, config, "pads_end");
+    return fb::CreateWindows(tables, strides, dilations, begin, end);
+  }
+  flatbuffers::Offset<fb::Scores> scores() {
+    auto scale = library.getConfig().getAs<FloatAttr>("scale");
+    return fb::CreateScores(tables, scale ? scale.getValueAsDouble() : 0,
+                            library.getConfig().contains("causal"));
+  }
+};
+
+/// A member of the schema's union of ops.
+struct OpTable {
+  fb::LibraryOp op = fb::LibraryOp::NONE;
+  flatbuffers::Offset<void> table;
+};
+
+} // namespace
+
+static OpTable opOf(Tables &tables, plan::LibraryOp library,
+                    const CommandWriter &writer) {
+  OpTables of{tables, library, writer};
+#define GRADUS_LIBRARY_OP(name, Table)                                         \
+  if (library.getCall() == #name)                                              \
+    return {fb::LibraryOp::name, of.name().Union()};
+#include "runtime/library_ops.def"
+  return {}; // Calls were verified.
 }
 
 //===-- tensors and choices -----------------------------------------------===//
@@ -81,19 +142,11 @@ commandOf(Tables &tables, plan::LibraryOp library,
         tensorOf(tables, library, inputs.size() + index, result, writer));
   auto inputVector = tables.CreateVector(inputs);
   auto outputVector = tables.CreateVector(outputs);
-  DictionaryAttr config = library.getConfig();
-  auto strides = integers(tables, config, "strides");
-  auto dilations = integers(tables, config, "dilations");
-  auto begin = integers(tables, config, "pads_begin");
-  auto end = integers(tables, config, "pads_end");
+  OpTable op = opOf(tables, library, writer);
   auto measured = choicesOf(tables, choices);
-  return fb::CreateLibraryCommand(
-      tables, opOf(library), inputVector, outputVector, strides, dilations,
-      begin, end, activationOf(library), writer.scratchOf(library),
-      /*logical_threads=*/0, numberIn(config, "scale"),
-      config.contains("causal"), measured,
-      library.getEpilogue() ? writer.kernelNumber(*library.getEpilogue())
-                            : UINT32_MAX);
+  return fb::CreateLibraryCommand(tables, op.op, op.table, inputVector,
+                                  outputVector, writer.scratchOf(library),
+                                  /*logical_threads=*/0, measured);
 }
 
 /// The measured algorithms for a call, which is identified by its table.

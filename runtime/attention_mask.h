@@ -13,7 +13,7 @@ inline size_t inputsBeforeMask(artifact::LibraryOp op) {
 
 /// Whether a verified command of attention has a mask.
 inline bool hasMask(const artifact::LibraryCommand &command) {
-  return countOf(command.inputs()) > inputsBeforeMask(command.op());
+  return countOf(command.inputs()) > inputsBeforeMask(command.op_type());
 }
 
 } // namespace gradus::runtime

@@ -5,7 +5,7 @@
 //   matmul f32 8x4 x f32 4x10 x f32 1x10 -> f32 8x10, relu
 #pragma once
 
-#include "runtime/artifact_generated.h"
+#include "runtime/library_ops.h"
 
 #include <string>
 
@@ -47,17 +47,19 @@ template <typename List> std::string tensors(const List *list) {
 /// The text of a command whose enumeration values are valid.
 inline std::string libraryText(const artifact::LibraryCommand &command) {
   using namespace library_text;
-  std::string text = std::string(artifact::EnumNameLibraryOp(command.op())) +
-                     " " + tensors(command.inputs()) + " -> " +
-                     tensors(command.outputs()) +
-                     named(", strides ", command.strides()) +
-                     named(", dilations ", command.dilations()) +
-                     named(", pads ", command.pads_begin()) +
-                     named(" and ", command.pads_end());
-  if (command.activation() != artifact::Activation::none)
+  std::string text =
+      std::string(artifact::EnumNameLibraryOp(command.op_type())) + " " +
+      tensors(command.inputs()) + " -> " + tensors(command.outputs());
+  if (const artifact::Windows *windows = windowsOf(command))
+    text += named(", strides ", windows->strides()) +
+            named(", dilations ", windows->dilations()) +
+            named(", pads ", windows->pads_begin()) +
+            named(" and ", windows->pads_end());
+  if (activationOf(command) != artifact::Activation::none)
     text +=
-        std::string(", ") + artifact::EnumNameActivation(command.activation());
-  return text + (command.causal() ? ", causal" : "");
+        std::string(", ") + artifact::EnumNameActivation(activationOf(command));
+  const artifact::Scores *scores = scoresOf(command);
+  return text + (scores && scores->causal() ? ", causal" : "");
 }
 
 } // namespace gradus::runtime

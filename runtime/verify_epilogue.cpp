@@ -72,19 +72,20 @@ Status verifyKernel(const artifact::Plan &plan, const KernelSignature &kernel,
 Status verifyEpilogue(const artifact::Plan &plan,
                       const artifact::CodeHeader *kernels,
                       const LibraryCommand &command) {
-  if (command.epilogue() == kNone)
+  const artifact::MatmulCall *matmul = command.op_as_matmul();
+  if (!matmul || matmul->epilogue() == kNone)
     return Status();
-  if (command.op() != artifact::LibraryOp::matmul || !countOf(plan.images()))
+  if (!countOf(plan.images()))
     return invalid("has a kernel for what stands behind it, as products on "
                    "cards alone do");
-  if (command.activation() == artifact::Activation::none &&
+  if (matmul->activation() == artifact::Activation::none &&
       countOf(command.inputs()) <= 2)
     return invalid("has a kernel for what stands behind it, which is nothing");
   size_t count = kernels ? countOf(kernels->kernels()) : 0;
-  if (command.epilogue() >= count)
-    return invalid("names kernel ", command.epilogue(), " of ", count);
-  const KernelSignature &kernel = *kernels->kernels()->Get(command.epilogue());
-  return at(verifyKernel(plan, kernel, command), "kernel ", command.epilogue(),
+  if (matmul->epilogue() >= count)
+    return invalid("names kernel ", matmul->epilogue(), " of ", count);
+  const KernelSignature &kernel = *kernels->kernels()->Get(matmul->epilogue());
+  return at(verifyKernel(plan, kernel, command), "kernel ", matmul->epilogue(),
             " (", textOf(kernel.name()), ")");
 }
 

@@ -5,20 +5,23 @@
 // must be valid or invalid whatever is installed.
 
 #include "runtime/attention_mask.h"
+#include "runtime/library_ops.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace gradus::runtime {
 
 namespace {
 
+using artifact::Activation;
 using artifact::LibraryCommand;
-using artifact::LibraryOp;
 using artifact::LibraryTensor;
+using artifact::Windows;
 using Dims = std::vector<int64_t>;
 
 constexpr size_t kMostAxes = 12; // oneDNN's own limit
@@ -113,6 +116,25 @@ Status verifyTensors(const artifact::Plan &plan, const Tensors *tensors,
 
 //===-- shapes ------------------------------------------------------------===//
 
+Dims input(const LibraryCommand &command, size_t i) {
+  return valuesOf(command.inputs()->Get(unsigned(i))->dims());
+}
+
+Dims output(const LibraryCommand &command, size_t i) {
+  return valuesOf(command.outputs()->Get(unsigned(i))->dims());
+}
+
+bool isForCards(const artifact::Plan &plan) {
+  return countOf(plan.images()) > 0;
+}
+
+Status verifyKnown(Activation activation) {
+  if (activation > Activation::MAX)
+    return invalid("asks for activation ", int(activation),
+                   ", which this runtime does not know");
+  return Status();
+}
+
 /// Whether each size is 1 or that of `whole`.
 bool broadcastsTo(const Dims &dims, const Dims &whole) {
   if (dims.size() != whole.size())
@@ -142,9 +164,8 @@ Status verifyMatmul(const Dims &source, const Dims &weights, const Dims *bias,
 
 /// Verifies the second result of a matmul: the input of its activation, or the
 /// sums of one operand along k.
-Status verifySecondResult(artifact::Activation activation, const Dims &second,
+Status verifySecondResult(Activation activation, const Dims &second,
                           Dims result) {
-  using artifact::Activation;
   if (activation == Activation::none) {
     Dims ofSource = result, ofWeights = result;
     ofSource.back() = ofWeights.end()[-2] = 1;
@@ -158,15 +179,13 @@ Status verifySecondResult(artifact::Activation activation, const Dims &second,
   return Status();
 }
 
-/// Verifies the epilogue of a matmul by its inputs and outputs.
-Status verifyEpilogue(const LibraryCommand &command) {
-  using artifact::Activation;
-  Activation activation = command.activation();
-  const auto &inputs = *command.inputs();
-  Dims result = valuesOf(command.outputs()->Get(0)->dims());
-  bool hasThird = inputs.size() > 2, hasSecond = command.outputs()->size() > 1;
+/// Verifies what stands behind a matmul by its inputs and outputs.
+Status verifyActivation(const LibraryCommand &command, Activation activation) {
+  Dims result = output(command, 0);
+  bool hasThird = countOf(command.inputs()) > 2,
+       hasSecond = countOf(command.outputs()) > 1;
   if (activation == Activation::gelu_tanh_gradient &&
-      (hasSecond || !hasThird || valuesOf(inputs.Get(2)->dims()) != result))
+      (hasSecond || !hasThird || input(command, 2) != result))
     return invalid("multiplies by the slopes of gelu_tanh, expected a third "
                    "input of ",
                    toText(result), " and one output");
@@ -176,8 +195,7 @@ Status verifyEpilogue(const LibraryCommand &command) {
       (activation != Activation::none || hasThird))
     return invalid("has a second output, which a product has that sums an "
                    "operand and has no bias, or that has gelu_tanh behind it");
-  return verifySecondResult(
-      activation, valuesOf(command.outputs()->Get(1)->dims()), result);
+  return verifySecondResult(activation, output(command, 1), result);
 }
 
 using List = flatbuffers::Vector<int64_t>;
@@ -201,16 +219,16 @@ int64_t entry(const List *list, size_t i, int64_t otherwise) {
   return countOf(list) ? list->Get(i) : otherwise;
 }
 
-bool spatialFits(const LibraryCommand &command, size_t i, int64_t in,
-                 int64_t window, int64_t out) {
-  int64_t reach = (window - 1) * entry(command.dilations(), i, 1) + 1;
+bool spatialFits(const Windows &windows, size_t i, int64_t in, int64_t window,
+                 int64_t out) {
+  int64_t reach = (window - 1) * entry(windows.dilations(), i, 1) + 1;
   int64_t padded =
-      in + entry(command.pads_begin(), i, 0) + entry(command.pads_end(), i, 0);
+      in + entry(windows.pads_begin(), i, 0) + entry(windows.pads_end(), i, 0);
   return padded >= reach &&
-         (padded - reach) / entry(command.strides(), i, 1) + 1 == out;
+         (padded - reach) / entry(windows.strides(), i, 1) + 1 == out;
 }
 
-Status verifyConvolution(const LibraryCommand &command, const Dims &source,
+Status verifyConvolution(const Windows &windows, const Dims &source,
                          Dims weights, const Dims *bias, const Dims &result) {
   Status misfit = invalid("convolves ", toText(source), " with ",
                           toText(weights), " into ", toText(result));
@@ -227,13 +245,13 @@ Status verifyConvolution(const LibraryCommand &command, const Dims &source,
       source[0] != result[0] || source[1] != inputs || result[1] != outputs ||
       (bias && *bias != Dims{result[1]}))
     return misfit;
-  GRADUS_TRY(verifyWindow(command.strides(), rank - 2, 1, "strides"));
-  GRADUS_TRY(verifyWindow(command.dilations(), rank - 2, 1, "dilations"));
-  GRADUS_TRY(verifyWindow(command.pads_begin(), rank - 2, 0, "pads"));
-  GRADUS_TRY(verifyWindow(command.pads_end(), rank - 2, 0, "pads"));
+  GRADUS_TRY(verifyWindow(windows.strides(), rank - 2, 1, "strides"));
+  GRADUS_TRY(verifyWindow(windows.dilations(), rank - 2, 1, "dilations"));
+  GRADUS_TRY(verifyWindow(windows.pads_begin(), rank - 2, 0, "pads"));
+  GRADUS_TRY(verifyWindow(windows.pads_end(), rank - 2, 0, "pads"));
   for (size_t i = 0; i + 2 < rank; ++i)
     if (weights[i + 2] > kMostWindow ||
-        !spatialFits(command, i, source[i + 2], weights[i + 2], result[i + 2]))
+        !spatialFits(windows, i, source[i + 2], weights[i + 2], result[i + 2]))
       return misfit;
   return Status();
 }
@@ -265,146 +283,146 @@ Status verifyMask(const Dims &mask, const Dims &query, const Dims &key) {
                         toText(scores));
 }
 
-/// Gradients have the sizes of their values; `logsumexp` is f32.
-Status verifyAttention(const LibraryCommand &command) {
-  const Tensors &in = *command.inputs(), &out = *command.outputs();
-  auto dims = [](const LibraryTensor *tensor) {
-    return valuesOf(tensor->dims());
-  };
-  bool isBackward = command.op() == LibraryOp::attention_backward;
-  const LibraryTensor *result = isBackward ? in.Get(3) : out.Get(0),
-                      *logsumexp = isBackward ? in.Get(5) : out.Get(1);
-  GRADUS_TRY(verifyAttention(dims(in.Get(0)), dims(in.Get(1)), dims(in.Get(2)),
-                             dims(result), dims(logsumexp)));
-  if (logsumexp->dtype() != artifact::DType::f32)
-    return invalid("has a logsumexp of ", nameOf(logsumexp->dtype()),
+/// Verifies what attention and its gradient have both; `result` and `logsumexp`
+/// are among the outputs or the inputs.
+Status verifyScores(const LibraryCommand &command,
+                    const artifact::Scores &scores, const LibraryTensor &result,
+                    const LibraryTensor &logsumexp) {
+  GRADUS_TRY(verifyAttention(input(command, 0), input(command, 1),
+                             input(command, 2), valuesOf(result.dims()),
+                             valuesOf(logsumexp.dims())));
+  if (logsumexp.dtype() != artifact::DType::f32)
+    return invalid("has a logsumexp of ", nameOf(logsumexp.dtype()),
                    ", expected f32");
-  if (!(std::abs(command.scale()) <= 1e30))
-    return invalid("scales its scores by ", command.scale(),
+  if (!(std::abs(scores.scale()) <= 1e30))
+    return invalid("scales its scores by ", scores.scale(),
                    ", expected a number up to 1e30");
-  if (hasMask(command))
-    GRADUS_TRY(verifyMask(dims(in.Get(inputsBeforeMask(command.op()))),
-                          dims(in.Get(0)), dims(in.Get(1))));
-  if (!isBackward)
+  if (!hasMask(command))
     return Status();
-  if (dims(in.Get(4)) != dims(result))
-    return invalid("has a gradient of ", toText(dims(in.Get(4))), " for ",
-                   toText(dims(result)));
-  for (unsigned i = 0; i < 3; ++i)
-    if (dims(out.Get(i)) != dims(in.Get(i)))
-      return invalid("writes a gradient of ", toText(dims(out.Get(i))), " for ",
-                     toText(dims(in.Get(i))));
+  return verifyMask(input(command, inputsBeforeMask(command.op_type())),
+                    input(command, 0), input(command, 1));
+}
+
+//===-- ops ---------------------------------------------------------------===//
+
+/// The operands that an op has, and the devices whose libraries have it.
+struct Form {
+  size_t leastInputs, mostInputs, leastOutputs, mostOutputs;
+  bool isOnCpus = true, isOnCards = true;
+};
+
+constexpr Form formOf(const artifact::MatmulCall &) { return {2, 3, 1, 2}; }
+
+Status verifyOp(const artifact::Plan &plan, const LibraryCommand &command,
+                const artifact::MatmulCall &call) {
+  Activation activation = call.activation();
+  GRADUS_TRY(verifyKnown(activation));
+  bool hasSecond = countOf(command.outputs()) > 1,
+       isGradient = activation == Activation::gelu_tanh_gradient;
+  if ((isGradient || hasSecond) && !isForCards(plan))
+    return invalid("asks for slopes or a second result of matmul, which no "
+                   "library of processors has");
+  Dims third = countOf(command.inputs()) > 2 ? input(command, 2) : Dims();
+  GRADUS_TRY(verifyMatmul(input(command, 0), input(command, 1),
+                          third.empty() ? nullptr : &third,
+                          output(command, 0)));
+  return verifyActivation(command, activation);
+}
+
+constexpr Form formOf(const artifact::ConvolutionCall &) {
+  return {2, 3, 1, 1};
+}
+
+Status verifyOp(const artifact::Plan &, const LibraryCommand &command,
+                const artifact::ConvolutionCall &call) {
+  GRADUS_TRY(verifyKnown(call.activation()));
+  if (call.activation() == Activation::gelu_tanh_gradient)
+    return invalid("asks for gelu_tanh_gradient of convolution, which only "
+                   "matmul has");
+  Dims bias = countOf(command.inputs()) > 2 ? input(command, 2) : Dims();
+  return verifyConvolution(*call.windows(), input(command, 0),
+                           input(command, 1), bias.empty() ? nullptr : &bias,
+                           output(command, 0));
+}
+
+constexpr Form formOf(const artifact::ConvolutionBackwardDataCall &) {
+  return {2, 2, 1, 1};
+}
+
+Status verifyOp(const artifact::Plan &, const LibraryCommand &command,
+                const artifact::ConvolutionBackwardDataCall &call) {
+  return verifyConvolution(*call.windows(), output(command, 0),
+                           input(command, 1), nullptr, input(command, 0));
+}
+
+constexpr Form formOf(const artifact::ConvolutionBackwardWeightsCall &) {
+  return {2, 2, 1, 2};
+}
+
+Status verifyOp(const artifact::Plan &, const LibraryCommand &command,
+                const artifact::ConvolutionBackwardWeightsCall &call) {
+  Dims bias = countOf(command.outputs()) > 1 ? output(command, 1) : Dims();
+  return verifyConvolution(*call.windows(), input(command, 0),
+                           output(command, 0), bias.empty() ? nullptr : &bias,
+                           input(command, 1));
+}
+
+constexpr Form formOf(const artifact::ReorderCall &) {
+  return {1, 1, 1, 1, /*isOnCpus=*/true, /*isOnCards=*/false};
+}
+
+Status verifyOp(const artifact::Plan &, const LibraryCommand &command,
+                const artifact::ReorderCall &) {
+  Dims from = input(command, 0), to = output(command, 0);
+  return from == to ? Status()
+                    : invalid("reorders ", toText(from), " into ", toText(to));
+}
+
+constexpr Form formOf(const artifact::AttentionCall &) {
+  return {3, 4, 2, 2, /*isOnCpus=*/false};
+}
+
+Status verifyOp(const artifact::Plan &, const LibraryCommand &command,
+                const artifact::AttentionCall &call) {
+  return verifyScores(command, *call.scores(), *command.outputs()->Get(0),
+                      *command.outputs()->Get(1));
+}
+
+constexpr Form formOf(const artifact::AttentionBackwardCall &) {
+  return {6, 7, 3, 3, /*isOnCpus=*/false};
+}
+
+/// Gradients have the sizes of their values.
+Status verifyOp(const artifact::Plan &, const LibraryCommand &command,
+                const artifact::AttentionBackwardCall &call) {
+  const LibraryTensor &result = *command.inputs()->Get(3);
+  GRADUS_TRY(
+      verifyScores(command, *call.scores(), result, *command.inputs()->Get(5)));
+  if (input(command, 4) != valuesOf(result.dims()))
+    return invalid("has a gradient of ", toText(input(command, 4)), " for ",
+                   toText(valuesOf(result.dims())));
+  for (size_t i = 0; i < 3; ++i)
+    if (output(command, i) != input(command, i))
+      return invalid("writes a gradient of ", toText(output(command, i)),
+                     " for ", toText(input(command, i)));
   return Status();
 }
 
 //===-- the command -------------------------------------------------------===//
 
-bool isAttention(LibraryOp op) {
-  return op == LibraryOp::attention || op == LibraryOp::attention_backward;
-}
-
 /// oneDNN runs the calls of plans with code, the GPU's libraries those of
 /// others.
-Status verifyServed(const artifact::Plan &plan, const LibraryCommand &command) {
-  using artifact::Activation;
-  LibraryOp op = command.op();
-  bool isCards = countOf(plan.images()) > 0;
-  if (isCards ? op == LibraryOp::reorder : isAttention(op))
-    return invalid("asks for ", artifact::EnumNameLibraryOp(op),
-                   ", which no library of ", isCards ? "cards" : "processors",
-                   " has");
-  bool isCardsProduct =
-      command.activation() == Activation::gelu_tanh_gradient ||
-      (op == LibraryOp::matmul && countOf(command.outputs()) > 1);
-  if (isCardsProduct && !isCards)
-    return invalid("asks for slopes or a second result of matmul, which no "
-                   "library of processors has");
-  return Status();
-}
-
-/// Verifies fields that only some operations have: none may be ignored
-/// silently.
-Status verifyExtras(const LibraryCommand &command) {
-  using artifact::Activation;
-  LibraryOp op = command.op();
-  bool hasActivation = op == LibraryOp::matmul ||
-                       (op == LibraryOp::convolution &&
-                        command.activation() != Activation::gelu_tanh_gradient),
-       hasWindows = op != LibraryOp::matmul && op != LibraryOp::reorder &&
-                    !isAttention(op);
-  if (command.activation() != Activation::none && !hasActivation)
-    return invalid("asks for ",
-                   artifact::EnumNameActivation(command.activation()), " of ",
-                   artifact::EnumNameLibraryOp(op), ", which only matmul",
-                   command.activation() == Activation::gelu_tanh_gradient
-                       ? " has"
-                       : " and convolution have");
-  if (!hasWindows && countOf(command.strides()) + countOf(command.dilations()) +
-                             countOf(command.pads_begin()) +
-                             countOf(command.pads_end()) >
-                         0)
-    return invalid("asks for windows of ", artifact::EnumNameLibraryOp(op),
-                   ", which only convolutions have");
-  if ((command.causal() || command.scale() != 0) && !isAttention(op))
-    return invalid("asks for a scale or a causal mask of ",
-                   artifact::EnumNameLibraryOp(op),
-                   ", which only attention has");
-  return Status();
-}
-
-struct Arity {
-  size_t leastInputs, mostInputs, leastOutputs, mostOutputs;
-};
-
-Arity arityOf(LibraryOp op) {
-  switch (op) {
-  case LibraryOp::matmul:
-    return {2, 3, 1, 2};
-  case LibraryOp::convolution:
-    return {2, 3, 1, 1};
-  case LibraryOp::convolution_backward_data:
-    return {2, 2, 1, 1};
-  case LibraryOp::convolution_backward_weights:
-    return {2, 2, 1, 2};
-  case LibraryOp::attention:
-    return {3, 4, 2, 2};
-  case LibraryOp::attention_backward:
-    return {6, 7, 3, 3};
-  case LibraryOp::reorder:
-    break;
-  }
-  return {1, 1, 1, 1};
-}
-
-Status verifyShapes(const LibraryCommand &command) {
-  auto in = [&](size_t i) {
-    return valuesOf(command.inputs()->Get(i)->dims());
-  };
-  auto out = [&](size_t i) {
-    return valuesOf(command.outputs()->Get(i)->dims());
-  };
-  bool withBias = countOf(command.inputs()) > 2,
-       withBiasGradient = countOf(command.outputs()) > 1;
-  Dims bias = withBias ? in(2) : withBiasGradient ? out(1) : Dims();
-  const Dims *optionalBias = withBias || withBiasGradient ? &bias : nullptr;
-  switch (command.op()) {
-  case LibraryOp::matmul:
-    GRADUS_TRY(verifyMatmul(in(0), in(1), withBias ? &bias : nullptr, out(0)));
-    return verifyEpilogue(command);
-  case LibraryOp::convolution:
-    return verifyConvolution(command, in(0), in(1), optionalBias, out(0));
-  case LibraryOp::convolution_backward_data:
-    return verifyConvolution(command, out(0), in(1), nullptr, in(0));
-  case LibraryOp::convolution_backward_weights:
-    return verifyConvolution(command, in(0), out(0), optionalBias, in(1));
-  case LibraryOp::attention:
-  case LibraryOp::attention_backward:
-    return verifyAttention(command);
-  case LibraryOp::reorder:
-    break;
-  }
-  if (in(0) != out(0))
-    return invalid("reorders ", toText(in(0)), " into ", toText(out(0)));
+Status verifyForm(const artifact::Plan &plan, const LibraryCommand &command,
+                  const Form &form) {
+  if (isForCards(plan) ? !form.isOnCards : !form.isOnCpus)
+    return invalid("asks for ", artifact::EnumNameLibraryOp(command.op_type()),
+                   ", which no library of ",
+                   isForCards(plan) ? "cards" : "processors", " has");
+  size_t inputs = countOf(command.inputs()),
+         outputs = countOf(command.outputs());
+  if (inputs < form.leastInputs || inputs > form.mostInputs ||
+      outputs < form.leastOutputs || outputs > form.mostOutputs)
+    return invalid("has ", inputs, " inputs and ", outputs, " outputs");
   return Status();
 }
 
@@ -412,24 +430,20 @@ Status verifyShapes(const LibraryCommand &command) {
 
 Status verifyLibrary(const artifact::Plan &plan,
                      const LibraryCommand &command) {
-  if (command.op() > LibraryOp::MAX ||
-      command.activation() > artifact::Activation::MAX)
-    return invalid("asks for operation ", static_cast<int>(command.op()),
-                   " and activation ", static_cast<int>(command.activation()),
-                   ", of which one is unknown");
-  GRADUS_TRY(verifyServed(plan, command));
-  GRADUS_TRY(verifyExtras(command));
-  Arity arity = arityOf(command.op());
-  size_t inputs = countOf(command.inputs()),
-         outputs = countOf(command.outputs());
-  if (inputs < arity.leastInputs || inputs > arity.mostInputs ||
-      outputs < arity.leastOutputs || outputs > arity.mostOutputs)
-    return invalid("has ", inputs, " inputs and ", outputs, " outputs");
+  std::optional<Form> form = visitLibraryOp(
+      command, [] { return std::optional<Form>(); },
+      [](const auto &call) { return std::optional(formOf(call)); });
+  if (!form)
+    return invalid("asks for operation ", int(command.op_type()),
+                   ", which this runtime does not know");
+  GRADUS_TRY(verifyForm(plan, command, *form));
   GRADUS_TRY(verifyTensors(plan, command.inputs(), false));
   GRADUS_TRY(verifyTensors(plan, command.outputs(), true));
   if (command.scratch() != UINT32_MAX)
     GRADUS_TRY(at(verifyBuffer(plan, command.scratch(), true), "scratch"));
-  return verifyShapes(command);
+  return visitLibraryOp(
+      command, [] { return Status(); },
+      [&](const auto &call) { return verifyOp(plan, command, call); });
 }
 
 } // namespace gradus::runtime

@@ -27,6 +27,7 @@ SHARED_WITH_COMPILER = {
     "runtime/artifact_hash.h",
     "runtime/emulated/abi.h",
     "runtime/float_conversion.h",
+    "runtime/library_ops.def",
     "runtime/library_places.h",
     "runtime/library_text.h",
     "runtime/names.h",

@@ -288,27 +288,25 @@ ordered_json plans(const Artifact &artifact) {
 }
 
 /// Names the library that serves a command.
-const char *libraryOf(artifact::LibraryOp op, bool isForGpus) {
+const char *libraryOf(const artifact::LibraryCommand &command, bool isForGpus) {
   if (!isForGpus)
     return "oneDNN";
-  return op == artifact::LibraryOp::matmul ? "cuBLASLt" : "cuDNN";
+  return command.op_as_matmul() ? "cuBLASLt" : "cuDNN";
 }
 
 /// "bias+gelu_tanh", "sum"; empty: the call has nothing besides.
 std::string epilogueText(const artifact::LibraryCommand &command) {
   using artifact::Activation;
-  bool hasActivation = command.activation() != Activation::none,
-       isGradient = command.activation() == Activation::gelu_tanh_gradient,
-       isProduct = command.op() == artifact::LibraryOp::matmul ||
-                   command.op() == artifact::LibraryOp::convolution;
+  Activation activation = activationOf(command);
+  bool isGradient = activation == Activation::gelu_tanh_gradient,
+       isProduct = command.op_as_matmul() || command.op_as_convolution();
   std::string text;
   if (isProduct && countOf(command.inputs()) > 2 && !isGradient)
     text = "bias";
-  if (hasActivation)
+  if (activation != Activation::none)
     append(text, text.empty() ? "" : "+",
-           artifact::EnumNameActivation(command.activation()));
-  else if (command.op() == artifact::LibraryOp::matmul &&
-           countOf(command.outputs()) > 1)
+           artifact::EnumNameActivation(activation));
+  else if (command.op_as_matmul() && countOf(command.outputs()) > 1)
     text = "sum";
   return text;
 }
@@ -321,7 +319,7 @@ ordered_json librariesOf(const artifact::Plan &plan) {
     const auto *commands = plan.graphs()->Get(g)->commands();
     for (size_t c = 0; c < countOf(commands); ++c)
       if (auto *library = commands->Get(c)->kind_as_LibraryCommand())
-        calls[libraryOf(library->op(), isForGpus(plan))].emplace(
+        calls[libraryOf(*library, isForGpus(plan))].emplace(
             libraryText(*library), epilogueText(*library));
   }
   ordered_json all = ordered_json::array();

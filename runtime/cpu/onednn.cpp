@@ -5,6 +5,7 @@
 #include "runtime/cpu/call_memory.h"
 #include "runtime/cpu/openmp.h"
 #include "runtime/flat.h"
+#include "runtime/library_ops.h"
 #include "runtime/status.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@ namespace {
 
 using artifact::Activation;
 using artifact::LibraryCommand;
-using artifact::LibraryOp;
 using artifact::LibraryTensor;
 
 const char *nameOf(dnnl_status_t status) {
@@ -188,15 +188,12 @@ std::vector<int64_t> window(const flatbuffers::Vector<int64_t> *list,
 }
 
 struct Windows {
-  explicit Windows(const LibraryCommand &command)
-      : axes(countOf(command.inputs()->Get(0)->dims()) - 2),
-        strides(window(command.strides(), axes, 1)),
-        dilations(
-            window(command.dilations(), axes, 1, /*minus=*/1)), // 0 = dense
-        padsBegin(window(command.pads_begin(), axes, 0)),
-        padsEnd(window(command.pads_end(), axes, 0)) {}
+  Windows(const artifact::Windows &of, size_t axes)
+      : strides(window(of.strides(), axes, 1)),
+        dilations(window(of.dilations(), axes, 1, /*minus=*/1)), // 0 = dense
+        padsBegin(window(of.pads_begin(), axes, 0)),
+        padsEnd(window(of.pads_end(), axes, 0)) {}
 
-  size_t axes;
   std::vector<int64_t> strides, dilations, padsBegin, padsEnd;
 };
 
@@ -204,72 +201,96 @@ struct Windows {
 /// outputs.
 using Descriptions = std::vector<std::unique_ptr<Description>>;
 
-dnnl_status_t describeConvolution(const OneDnn &library,
-                                  const LibraryCommand &command,
-                                  const Descriptions &of,
-                                  const_dnnl_primitive_attr_t attributes,
-                                  dnnl_primitive_desc_t *result) {
-  Windows w(command);
-  size_t inputs = countOf(command.inputs());
-  auto description = [&](size_t i) {
+/// Describes the primitive of each call, and names oneDNN's argument of each
+/// memory in the order of the artifact. A verified command has the operands of
+/// its call.
+struct Primitive {
+  const OneDnn &library;
+  const LibraryCommand &command;
+  const Descriptions &of;
+  const_dnnl_primitive_attr_t attributes;
+  dnnl_primitive_desc_t *result;
+  std::vector<int> &arguments;
+
+  dnnl_status_t operator()(const artifact::MatmulCall &);
+  dnnl_status_t operator()(const artifact::ConvolutionCall &);
+  dnnl_status_t operator()(const artifact::ConvolutionBackwardDataCall &);
+  dnnl_status_t operator()(const artifact::ConvolutionBackwardWeightsCall &);
+  dnnl_status_t operator()(const artifact::ReorderCall &);
+  dnnl_status_t operator()(const artifact::AttentionCall &) {
+    return dnnl_unimplemented;
+  }
+  dnnl_status_t operator()(const artifact::AttentionBackwardCall &) {
+    return dnnl_unimplemented;
+  }
+
+private:
+  bool hasBias() const { return countOf(command.inputs()) > 2; }
+  /// The description of a memory; null if there is none of this number.
+  const_dnnl_memory_desc_t description(size_t i) const {
     return i < of.size() ? of[i]->handle : nullptr;
-  };
-  switch (command.op()) {
-  case LibraryOp::convolution_backward_data:
-    return library.dnnl_convolution_backward_data_primitive_desc_create(
-        result, library.engine, dnnl_convolution_direct, description(2),
-        description(1), description(0), w.strides.data(), w.dilations.data(),
-        w.padsBegin.data(), w.padsEnd.data(), nullptr, attributes);
-  case LibraryOp::convolution_backward_weights:
-    return library.dnnl_convolution_backward_weights_primitive_desc_create(
-        result, library.engine, dnnl_convolution_direct, description(0),
-        description(2), description(3), description(1), w.strides.data(),
-        w.dilations.data(), w.padsBegin.data(), w.padsEnd.data(), nullptr,
-        attributes);
-  default:
-    return library.dnnl_convolution_forward_primitive_desc_create(
-        result, library.engine, dnnl_forward_training, dnnl_convolution_direct,
-        description(0), description(1), inputs > 2 ? description(2) : nullptr,
-        description(inputs), w.strides.data(), w.dilations.data(),
-        w.padsBegin.data(), w.padsEnd.data(), attributes);
   }
+  const_dnnl_memory_desc_t bias() const {
+    return hasBias() ? description(2) : nullptr;
+  }
+  const_dnnl_memory_desc_t output() const {
+    return description(countOf(command.inputs()));
+  }
+  void nameForward();
+  Windows fullWindows(const artifact::Windows &windows) const {
+    return {windows, countOf(command.inputs()->Get(0)->dims()) - 2};
+  }
+};
+
+void Primitive::nameForward() {
+  arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+  if (hasBias())
+    arguments.insert(arguments.begin() + 2, DNNL_ARG_BIAS);
 }
 
-dnnl_status_t describePrimitive(const OneDnn &library,
-                                const LibraryCommand &command,
-                                const Descriptions &of,
-                                const_dnnl_primitive_attr_t attributes,
-                                dnnl_primitive_desc_t *result) {
-  size_t inputs = countOf(command.inputs());
-  switch (command.op()) {
-  case LibraryOp::matmul:
-    return library.dnnl_matmul_primitive_desc_create(
-        result, library.engine, of[0]->handle, of[1]->handle,
-        inputs > 2 ? of[2]->handle : nullptr, of[inputs]->handle, attributes);
-  case LibraryOp::reorder:
-    return library.dnnl_reorder_primitive_desc_create(
-        result, of[0]->handle, library.engine, of[1]->handle, library.engine,
-        attributes);
-  default:
-    return describeConvolution(library, command, of, attributes, result);
-  }
+dnnl_status_t Primitive::operator()(const artifact::MatmulCall &) {
+  nameForward();
+  return library.dnnl_matmul_primitive_desc_create(
+      result, library.engine, description(0), description(1), bias(), output(),
+      attributes);
 }
 
-/// oneDNN's argument number of each memory, in the order of the artifact.
-std::vector<int> argumentsOf(const LibraryCommand &command) {
-  switch (command.op()) {
-  case LibraryOp::convolution_backward_data:
-    return {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC};
-  case LibraryOp::convolution_backward_weights:
-    return {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS,
-            DNNL_ARG_DIFF_BIAS};
-  case LibraryOp::reorder:
-    return {DNNL_ARG_FROM, DNNL_ARG_TO};
-  default:
-    if (countOf(command.inputs()) > 2)
-      return {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST};
-    return {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-  }
+dnnl_status_t Primitive::operator()(const artifact::ConvolutionCall &call) {
+  nameForward();
+  Windows w = fullWindows(*call.windows());
+  return library.dnnl_convolution_forward_primitive_desc_create(
+      result, library.engine, dnnl_forward_training, dnnl_convolution_direct,
+      description(0), description(1), bias(), output(), w.strides.data(),
+      w.dilations.data(), w.padsBegin.data(), w.padsEnd.data(), attributes);
+}
+
+dnnl_status_t
+Primitive::operator()(const artifact::ConvolutionBackwardDataCall &call) {
+  arguments = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC};
+  Windows w = fullWindows(*call.windows());
+  return library.dnnl_convolution_backward_data_primitive_desc_create(
+      result, library.engine, dnnl_convolution_direct, description(2),
+      description(1), description(0), w.strides.data(), w.dilations.data(),
+      w.padsBegin.data(), w.padsEnd.data(), nullptr, attributes);
+}
+
+dnnl_status_t
+Primitive::operator()(const artifact::ConvolutionBackwardWeightsCall &call) {
+  arguments = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS,
+               DNNL_ARG_DIFF_BIAS};
+  Windows w = fullWindows(*call.windows());
+  return library.dnnl_convolution_backward_weights_primitive_desc_create(
+      result, library.engine, dnnl_convolution_direct, description(0),
+      description(2), description(3), description(1), w.strides.data(),
+      w.dilations.data(), w.padsBegin.data(), w.padsEnd.data(), nullptr,
+      attributes);
+}
+
+dnnl_status_t Primitive::operator()(const artifact::ReorderCall &) {
+  arguments = {DNNL_ARG_FROM, DNNL_ARG_TO};
+  return library.dnnl_reorder_primitive_desc_create(
+      result, description(0), library.engine, description(1), library.engine,
+      attributes);
 }
 
 std::vector<const LibraryTensor *> tensorsOf(const LibraryCommand &command) {
@@ -321,16 +342,19 @@ Status OneDnnCall::prepare(const LibraryCommand &command,
     GRADUS_TRY(describe(library_, *tensor, *descriptions.back()));
   }
   Owned<dnnl_primitive_attr_t> attributes(library_.dnnl_primitive_attr_destroy);
-  GRADUS_TRY(setAttributes(library_, command.activation(), attributes));
+  GRADUS_TRY(setAttributes(library_, activationOf(command), attributes));
   Owned<dnnl_primitive_desc_t> description(
       library_.dnnl_primitive_desc_destroy);
-  GRADUS_TRY(check(describePrimitive(library_, command, descriptions,
-                                     attributes.handle, &description.handle),
+  std::vector<int> arguments;
+  Primitive primitive{
+      library_, command, descriptions, attributes.handle, &description.handle,
+      arguments};
+  GRADUS_TRY(check(visitLibraryOp(
+                       command, [] { return dnnl_unimplemented; }, primitive),
                    "these shapes and layouts"));
   GRADUS_TRY(
       check(library_.dnnl_primitive_create(&primitive_, description.handle),
             "a kernel"));
-  auto arguments = argumentsOf(command);
   for (size_t i = 0; i < tensors.size(); ++i)
     GRADUS_TRY(addMemory(descriptions[i]->handle, arguments[i],
                          buffers[tensors[i]->buffer()]));

@@ -67,7 +67,7 @@ public:
 
 private:
   StatusOr<Part *> partFor(const artifact::LibraryCommand &command) {
-    bool isProduct = command.op() == artifact::LibraryOp::matmul;
+    bool isProduct = command.op_type() == artifact::LibraryOp::matmul;
     Part &part = isProduct ? products_ : others_;
     if (part.server)
       return &part;

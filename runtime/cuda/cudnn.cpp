@@ -6,6 +6,7 @@
 #include "runtime/cuda/cudnn_attention.h"
 #include "runtime/cuda/cudnn_convolution.h"
 #include "runtime/cuda/cudnn_plan.h"
+#include "runtime/library_ops.h"
 
 #include <bit>
 #include <functional>
@@ -26,28 +27,21 @@ struct Way {
 /// Lists the ways; those that need more scratch come first.
 StatusOr<std::vector<Way>> waysOf(const Session &session,
                                   const artifact::LibraryCommand &command) {
-  switch (command.op()) {
-  case artifact::LibraryOp::convolution:
-  case artifact::LibraryOp::convolution_backward_data:
-  case artifact::LibraryOp::convolution_backward_weights:
+  if (windowsOf(command))
     return std::vector<Way>{
         Way{1, [&] { return convolutionGraph(session, command); }}};
-  case artifact::LibraryOp::attention:
-  case artifact::LibraryOp::attention_backward: {
-    GRADUS_ASSIGN(std::vector<AttentionPart> parts, attentionParts(command));
-    std::vector<Way> ways;
-    for (AttentionPart part : parts)
-      ways.push_back(Way{double(part.sequences * part.heads) /
-                             double(parts[0].sequences * parts[0].heads),
-                         [&session, &command, part] {
-                           return attentionGraph(session, command, part);
-                         }});
-    return ways;
-  }
-  default:
+  if (!scoresOf(command))
     return invalid("cuDNN is not asked for ",
-                   artifact::EnumNameLibraryOp(command.op()));
-  }
+                   artifact::EnumNameLibraryOp(command.op_type()));
+  GRADUS_ASSIGN(std::vector<AttentionPart> parts, attentionParts(command));
+  std::vector<Way> ways;
+  for (AttentionPart part : parts)
+    ways.push_back(Way{double(part.sequences * part.heads) /
+                           double(parts[0].sequences * parts[0].heads),
+                       [&session, &command, part] {
+                         return attentionGraph(session, command, part);
+                       }});
+  return ways;
 }
 
 /// The engine's workspace follows the graph's own tensors.
@@ -191,7 +185,7 @@ private:
   /// parts.
   uint64_t mostFor(const artifact::LibraryCommand &command,
                    uint64_t scratchBytes) const {
-    bool lends = command.op() != artifact::LibraryOp::attention_backward;
+    bool lends = command.op_type() != artifact::LibraryOp::attention_backward;
     return lends ? std::max(scratchBytes, lent_) : scratchBytes;
   }
 

@@ -5,6 +5,7 @@
 #include "runtime/cuda/cudnn_attention.h"
 
 #include "runtime/attention_mask.h"
+#include "runtime/library_ops.h"
 
 #include <algorithm>
 #include <limits>
@@ -263,11 +264,11 @@ StatusOr<Attention> read(const LibraryCommand &command) {
   Attention made;
   GRADUS_ASSIGN(made.inputs, stridedOf(command.inputs(), "input"));
   GRADUS_ASSIGN(made.outputs, stridedOf(command.outputs(), "output"));
-  made.scale = float(command.scale());
-  made.isCausal = command.causal();
-  made.mask = hasMask(command) ? inputsBeforeMask(command.op()) : 0;
+  made.scale = float(runtime::scoresOf(command)->scale());
+  made.isCausal = runtime::scoresOf(command)->causal();
+  made.mask = hasMask(command) ? inputsBeforeMask(command.op_type()) : 0;
   const StridedTensor &query = made.inputs[0], &key = made.inputs[1];
-  made.what = inWords(artifact::EnumNameLibraryOp(command.op()), " of ",
+  made.what = inWords(artifact::EnumNameLibraryOp(command.op_type()), " of ",
                       toString(TensorType{query.dtype, query.dims}), " to ",
                       toString(TensorType{key.dtype, key.dims}));
   GRADUS_TRY(checkTypes(made));
@@ -347,7 +348,7 @@ attentionParts(const LibraryCommand &command) {
   GRADUS_ASSIGN(Attention made, read(command));
   int64_t sequences = made.inputs[0].dims[0], heads = made.inputs[0].dims[1];
   std::vector<AttentionPart> all = {{sequences, heads}};
-  if (command.op() == LibraryOp::attention)
+  if (command.op_type() == LibraryOp::attention)
     return all;
   for (int64_t size : sizesOf(sequences))
     if (size < sequences)
@@ -374,7 +375,7 @@ StatusOr<OperationGraph> attentionGraph(const Session &session,
   std::vector<RunOffsets> parts = offsetsOf(made, part);
   narrow(made, part);
   AttentionBuilder graph(session, made.what, made.inputs[0], made.inputs[1]);
-  if (command.op() == LibraryOp::attention)
+  if (command.op_type() == LibraryOp::attention)
     forward(graph, made);
   else
     backward(graph, made);

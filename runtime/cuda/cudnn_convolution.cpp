@@ -4,6 +4,7 @@
 #include "runtime/cuda/cudnn_convolution.h"
 
 #include "runtime/flat.h"
+#include "runtime/library_ops.h"
 
 namespace gradus::runtime::cuda::cudnn {
 
@@ -56,17 +57,17 @@ Dims windowOf(const flatbuffers::Vector<int64_t> *list, size_t axes,
 Status checkAlone(const LibraryCommand &command) {
   bool hasBias =
       countOf(command.inputs()) > 2 || countOf(command.outputs()) > 1;
-  if (hasBias || command.activation() != artifact::Activation::none)
+  artifact::Activation activation = activationOf(command);
+  if (hasBias || activation != artifact::Activation::none)
     return invalid("convolutions of cards have no ",
-                   hasBias ? "bias"
-                           : artifact::EnumNameActivation(command.activation()),
+                   hasBias ? "bias" : artifact::EnumNameActivation(activation),
                    " behind them");
   return Status();
 }
 
 StatusOr<Convolution> convolutionOf(const LibraryCommand &command) {
   GRADUS_TRY(checkAlone(command));
-  LibraryOp op = command.op();
+  LibraryOp op = command.op_type();
   bool givesData = op == LibraryOp::convolution_backward_data,
        givesWeights = op == LibraryOp::convolution_backward_weights;
   Convolution made;
@@ -78,10 +79,11 @@ StatusOr<Convolution> convolutionOf(const LibraryCommand &command) {
       op == LibraryOp::convolution ? outputs[0] : inputs[givesWeights ? 1 : 0];
   size_t rank = made.source.rank(), axes = rank - 2;
   GRADUS_TRY(joinGroups(made.weights, rank));
-  made.strides = windowOf(command.strides(), axes, 1);
-  made.dilations = windowOf(command.dilations(), axes, 1);
-  made.padsBegin = windowOf(command.pads_begin(), axes, 0);
-  made.padsEnd = windowOf(command.pads_end(), axes, 0);
+  const artifact::Windows &windows = *runtime::windowsOf(command);
+  made.strides = windowOf(windows.strides(), axes, 1);
+  made.dilations = windowOf(windows.dilations(), axes, 1);
+  made.padsBegin = windowOf(windows.pads_begin(), axes, 0);
+  made.padsEnd = windowOf(windows.pads_end(), axes, 0);
   if (axes > 1)
     return made;
   for (StridedTensor *tensor : {&made.source, &made.weights, &made.result})
@@ -147,7 +149,7 @@ Status checkConvolution(const LibraryCommand &command) {
 StatusOr<OperationGraph> convolutionGraph(const Session &session,
                                           const LibraryCommand &command) {
   GRADUS_ASSIGN(Convolution made, convolutionOf(command));
-  LibraryOp op = command.op();
+  LibraryOp op = command.op_type();
   bool givesData = op == LibraryOp::convolution_backward_data,
        givesWeights = op == LibraryOp::convolution_backward_weights;
   GraphBuilder builder(session, inWords(artifact::EnumNameLibraryOp(op), " of ",

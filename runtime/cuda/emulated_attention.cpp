@@ -24,8 +24,9 @@ struct Scores {
 
   Scores(const artifact::LibraryCommand &command, const Tensors &inputs)
       : query(inputs[0]), key(Matrices::transposed(inputs[1])),
-        maskInput(inputsBeforeMask(command.op())),
-        scale(float(command.scale())), causal(command.causal()) {
+        maskInput(inputsBeforeMask(command.op_type())),
+        scale(float(scoresOf(command)->scale())),
+        causal(scoresOf(command)->causal()) {
     const Dims &q = inputs[0].dims, &k = inputs[1].dims;
     if (hasMask(command))
       mask.emplace(broadcast(inputs[maskInput], {q[0], q[1], q[2], k[2]}));

@@ -94,9 +94,10 @@ Convolution::Convolution(const LibraryCommand &command,
   groups = hasGroups ? weights.dims[0] : 1;
   inputs = from.dims[1] / groups;
   outputs = to.dims[1] / groups;
-  readAxes(command.strides(), strides);
-  readAxes(command.dilations(), dilations);
-  readAxes(command.pads_begin(), pads);
+  const artifact::Windows &windows = *windowsOf(command);
+  readAxes(windows.strides(), strides);
+  readAxes(windows.dilations(), dilations);
+  readAxes(windows.pads_begin(), pads);
 }
 
 //===-- runs of pixels ---------------------------------------------------===//
@@ -166,7 +167,7 @@ EmulatedOp convolutionOp(const LibraryCommand &command, const Tensors &inputs,
   Convolution facts(command, inputs[0], inputs[1], outputs[0]);
   return [=, from = channelsLast(inputs[0]), weights = packed(facts, inputs[1]),
           to = channelsLast(outputs[0]),
-          activation = command.activation()](const CallAddresses &at) {
+          activation = activationOf(command)](const CallAddresses &at) {
     Numbers x = numbersAt(from, at.inputs[0]),
             w = numbersAt(weights, at.inputs[1]), y(facts.resultSize(), 0);
     int64_t channels = facts.resultChannels();

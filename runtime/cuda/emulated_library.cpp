@@ -48,19 +48,13 @@ private:
 
 /// Checks a command like the libraries of real GPUs.
 Status checkCardsTake(const artifact::LibraryCommand &command) {
-  switch (command.op()) {
-  case artifact::LibraryOp::matmul:
+  if (command.op_as_matmul())
     return matmulFormOf(command).status();
-  case artifact::LibraryOp::convolution:
-  case artifact::LibraryOp::convolution_backward_data:
-  case artifact::LibraryOp::convolution_backward_weights:
+  if (windowsOf(command))
     return cudnn::checkConvolution(command);
-  case artifact::LibraryOp::attention:
-  case artifact::LibraryOp::attention_backward:
+  if (scoresOf(command))
     return cudnn::checkAttention(command);
-  default:
-    return Status(); // the operations report it themselves
-  }
+  return Status(); // the operations report it themselves
 }
 
 class Library : public LibraryServer {
@@ -97,7 +91,7 @@ public:
   StatusOr<std::string>
   lackOf(const artifact::LibraryCommand &command) override {
     GRADUS_TRY(checkCardsTake(command));
-    if (command.op() != artifact::LibraryOp::matmul)
+    if (!command.op_as_matmul())
       return std::string();
     GRADUS_ASSIGN(MatmulForm form, matmulFormOf(command));
     uint32_t epilogue = cublaslt::epilogueOf(form);

@@ -23,7 +23,7 @@ Epilogue epilogueOf(const artifact::LibraryCommand &command,
                     const Tensors &inputs, const Tensors &outputs) {
   const std::vector<int64_t> &dims = outputs[0].dims;
   Epilogue made;
-  made.activation = command.activation();
+  made.activation = activationOf(command);
   bool isGradient = made.activation == Activation::gelu_tanh_gradient;
   if (inputs.size() > 2)
     (isGradient ? made.slopesAt : made.added)

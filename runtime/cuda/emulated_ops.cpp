@@ -6,8 +6,6 @@
 
 namespace gradus::runtime::cuda {
 
-using artifact::LibraryOp;
-
 static Status checkTypes(const Tensors &tensors, const char *what) {
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!isNumberType(tensors[i].dtype))
@@ -27,31 +25,53 @@ static Status checkScores(const Tensors &inputs) {
   return Status();
 }
 
+namespace {
+
+/// Makes the operation of each call.
+struct Maker {
+  const artifact::LibraryCommand &command;
+  const Tensors &inputs, &outputs;
+
+  StatusOr<EmulatedOp> operator()(const artifact::MatmulCall &) const {
+    return matmulOp(command, inputs, outputs);
+  }
+  StatusOr<EmulatedOp> operator()(const artifact::ConvolutionCall &) const {
+    return convolutionOp(command, inputs, outputs);
+  }
+  StatusOr<EmulatedOp>
+  operator()(const artifact::ConvolutionBackwardDataCall &) const {
+    return convolutionBackwardDataOp(command, inputs, outputs);
+  }
+  StatusOr<EmulatedOp>
+  operator()(const artifact::ConvolutionBackwardWeightsCall &) const {
+    return convolutionBackwardWeightsOp(command, inputs, outputs);
+  }
+  StatusOr<EmulatedOp> operator()(const artifact::AttentionCall &) const {
+    GRADUS_TRY(checkScores(inputs));
+    return attentionOp(command, inputs, outputs);
+  }
+  StatusOr<EmulatedOp>
+  operator()(const artifact::AttentionBackwardCall &) const {
+    GRADUS_TRY(checkScores(inputs));
+    return attentionBackwardOp(command, inputs, outputs);
+  }
+  StatusOr<EmulatedOp> operator()(const artifact::ReorderCall &) const {
+    return invalid(
+        "asks for reorder, which the emulated library does not have");
+  }
+};
+
+} // namespace
+
 StatusOr<EmulatedOp> emulatedOp(const artifact::LibraryCommand &command) {
   GRADUS_ASSIGN(Tensors inputs, stridedOf(command.inputs(), "input"));
   GRADUS_ASSIGN(Tensors outputs, stridedOf(command.outputs(), "output"));
   GRADUS_TRY(checkTypes(inputs, "input"));
   GRADUS_TRY(checkTypes(outputs, "output"));
-  switch (command.op()) {
-  case LibraryOp::matmul:
-    return matmulOp(command, inputs, outputs);
-  case LibraryOp::convolution:
-    return convolutionOp(command, inputs, outputs);
-  case LibraryOp::convolution_backward_data:
-    return convolutionBackwardDataOp(command, inputs, outputs);
-  case LibraryOp::convolution_backward_weights:
-    return convolutionBackwardWeightsOp(command, inputs, outputs);
-  case LibraryOp::attention:
-    GRADUS_TRY(checkScores(inputs));
-    return attentionOp(command, inputs, outputs);
-  case LibraryOp::attention_backward:
-    GRADUS_TRY(checkScores(inputs));
-    return attentionBackwardOp(command, inputs, outputs);
-  case LibraryOp::reorder:
-    break;
-  }
-  return invalid("asks for ", artifact::EnumNameLibraryOp(command.op()),
-                 ", which the emulated library does not have");
+  auto unknown = []() -> StatusOr<EmulatedOp> {
+    return invalid("asks for an operation that this runtime does not know");
+  };
+  return visitLibraryOp(command, unknown, Maker{command, inputs, outputs});
 }
 
 } // namespace gradus::runtime::cuda

@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/emulated_numbers.h"
 #include "runtime/cuda/library_call.h"
+#include "runtime/library_ops.h"
 
 #include <functional>
 

@@ -18,6 +18,11 @@ using artifact::LibraryCommand;
 
 constexpr uint32_t kNone = UINT32_MAX;
 
+/// The kernel that may take the place of what stands behind a matmul.
+uint32_t epilogueKernelOf(const LibraryCommand &command) {
+  return command.op_as_matmul()->epilogue();
+}
+
 /// The key of a command, equal for commands that one call can serve.
 std::string keyOf(const LibraryCommand &command, uint64_t scratchBytes) {
   artifact::LibraryCommandT table;
@@ -25,7 +30,9 @@ std::string keyOf(const LibraryCommand &command, uint64_t scratchBytes) {
   for (auto *tensors : {&table.inputs, &table.outputs})
     for (auto &tensor : *tensors)
       tensor->buffer = 0;
-  table.scratch = table.epilogue = 0;
+  table.scratch = 0;
+  if (artifact::MatmulCallT *matmul = table.op.Asmatmul())
+    matmul->epilogue = 0;
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(LibraryCommand::Pack(builder, &table));
   auto *bytes = reinterpret_cast<const char *>(builder.GetBufferPointer());
@@ -95,7 +102,7 @@ Status LibraryNodes::prepare(const LibraryCommand &command) {
 Status LibraryNodes::preparePlain(const LibraryCommand &command,
                                   Command &made) {
   uint64_t has = scratchInPlan(plan_, command);
-  if (hasEpilogue(command) && command.epilogue() == kNone)
+  if (hasEpilogue(command) && epilogueKernelOf(command) == kNone)
     return failed(made.lack, ", and the artifact no kernel to take its place");
   for (flatbuffers::DetachedBuffer &part : plainProductOf(command)) {
     parts_.push_back(std::move(part));
@@ -125,9 +132,11 @@ Status LibraryNodes::addCall(const LibraryCommand &command,
       bytes = std::max(bytes, added.inputs[i].bytes());
     }
   if (command.outputs()->Get(0)->buffer() == kProductBuffer)
-    productBytes_ = std::max(
-        {productBytes_, added.outputs[0].bytes(),
-         kernels_.kernels()->Get(command.epilogue())->fixed_bytes()->Get(0)});
+    productBytes_ = std::max({productBytes_, added.outputs[0].bytes(),
+                              kernels_.kernels()
+                                  ->Get(epilogueKernelOf(command))
+                                  ->fixed_bytes()
+                                  ->Get(0)});
   made.calls.push_back(std::move(added));
   return Status();
 }
@@ -303,7 +312,7 @@ LibraryNodes::epilogueOf(const LibraryCommand &command,
                          const StepMemory &memory) const {
   if (!runsKernel(command))
     return std::nullopt;
-  EpilogueLaunch launch{command.epilogue(), {}, {}};
+  EpilogueLaunch launch{epilogueKernelOf(command), {}, {}};
   auto add = [&](const artifact::LibraryTensor &tensor) {
     launch.arguments.push_back(addressOf(tensor, memory));
     launch.elementBytes.push_back(uint32_t(bytesOf(tensor.dtype())));
@@ -321,7 +330,7 @@ std::vector<uint32_t> LibraryNodes::epilogueKernels() const {
   std::vector<uint32_t> kernels;
   for (const auto &[command, made] : commands_)
     if (runsKernel(*command))
-      kernels.push_back(command->epilogue());
+      kernels.push_back(epilogueKernelOf(*command));
   return kernels;
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/library_tensor.h"
 #include "runtime/flat.h"
+#include "runtime/library_ops.h"
 
 #include <algorithm>
 
@@ -203,8 +204,8 @@ Status checkGeluInput(const StridedTensor &input, const StridedTensor &result,
 /// Adds the rest of the command; operands and result are described already.
 Status addEpilogue(const artifact::LibraryCommand &command, MatmulForm &form) {
   const auto &inputs = *command.inputs(), &outputs = *command.outputs();
-  GRADUS_TRY(checkActivation(command.activation()));
-  form.activation = command.activation();
+  form.activation = activationOf(command);
+  GRADUS_TRY(checkActivation(form.activation));
   GRADUS_ASSIGN(StridedTensor result, stridedOf(*outputs.Get(0)));
   if (inputs.size() > 2) {
     GRADUS_ASSIGN(StridedTensor third, stridedOf(*inputs.Get(2)));

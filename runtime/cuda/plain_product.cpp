@@ -37,22 +37,22 @@ void makePlain(LibraryCommandT &command) {
   if (result.dtype != artifact::DType::f32)
     result.buffer = kProductBuffer;
   result.dtype = artifact::DType::f32;
-  command.activation = artifact::Activation::none;
+  command.op.Asmatmul()->activation = artifact::Activation::none;
   command.inputs.resize(2);
 }
 
 } // namespace
 
 bool sumsOperand(const LibraryCommand &command) {
-  return command.op() == artifact::LibraryOp::matmul &&
-         command.activation() == artifact::Activation::none &&
+  const artifact::MatmulCall *matmul = command.op_as_matmul();
+  return matmul && matmul->activation() == artifact::Activation::none &&
          countOf(command.outputs()) > 1;
 }
 
 bool hasEpilogue(const LibraryCommand &command) {
-  return command.op() == artifact::LibraryOp::matmul &&
-         (command.activation() != artifact::Activation::none ||
-          countOf(command.inputs()) > 2);
+  const artifact::MatmulCall *matmul = command.op_as_matmul();
+  return matmul && (matmul->activation() != artifact::Activation::none ||
+                    countOf(command.inputs()) > 2);
 }
 
 std::vector<flatbuffers::DetachedBuffer>

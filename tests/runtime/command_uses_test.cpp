@@ -49,7 +49,7 @@ TEST(CommandUses, OfACopyAreWholeBuffers) {
 TEST(CommandUses, OfALibraryCallAreItsTensorsAndItsScratch) {
   TestArtifact made;
   artifact::LibraryCommandT reorder;
-  reorder.op = artifact::LibraryOp::reorder;
+  reorder.op = opOf(artifact::LibraryOp::reorder);
   reorder.inputs.push_back(tensor(kX));
   reorder.outputs.push_back(tensor(kSum));
   reorder.scratch = kScratch;

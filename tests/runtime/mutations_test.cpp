@@ -13,10 +13,35 @@ namespace gradus::test {
 /// For one of the two kinds.
 constexpr std::chrono::milliseconds kBudget(1500);
 
+/// Adds a command for each op of libraries, of which some are refused later
+/// than others.
+static void addLibraryCalls(artifact::GraphPlanT &graph) {
+  for (auto op : {artifact::LibraryOp::matmul, artifact::LibraryOp::convolution,
+                  artifact::LibraryOp::attention}) {
+    artifact::LibraryCommandT call;
+    call.op = opOf(op);
+    call.scratch = UINT32_MAX;
+    bool attends = op == artifact::LibraryOp::attention;
+    std::vector<int64_t> dims(attends ? 4 : 3, 1);
+    for (auto *list : {&call.inputs, &call.outputs})
+      for (size_t i = attends && list == &call.inputs ? 3 : 2; i > 0; --i) {
+        list->push_back(std::make_unique<artifact::LibraryTensorT>());
+        list->back()->buffer = list == &call.inputs ? kX : kSum;
+        list->back()->dims = dims;
+      }
+    if (!attends)
+      call.outputs.resize(1);
+    auto command = std::make_unique<artifact::CommandT>();
+    command->kind.Set(std::move(call));
+    graph.commands.push_back(std::move(command));
+  }
+}
+
 static MutationCounts mutate(Hashes hashes) {
   using Clock = std::chrono::steady_clock;
   TestArtifact artifact;
   artifact.addGpuPlan();
+  addLibraryCalls(*artifact.header.plans[1]->graphs[0]);
   auto file = artifact.bytes();
   auto end = Clock::now() + kBudget;
   MutationCounts counts;

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "library_ops.h"
 #include "runtime/artifact_hash.h"
 
 #include <cstdint>

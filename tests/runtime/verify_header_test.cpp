@@ -25,9 +25,11 @@ TEST(VerifyHeader, SaysWhereAFileIsCutShort) {
 }
 
 TEST(VerifyHeader, RefusesAnotherVersion) {
-  EXPECT_EQ(wordsAfter([](auto &made) { made.header.version = 2; }),
-            "adder: has version 2, and this runtime reads version 1: compile "
-            "it again");
+  constexpr uint32_t kNext = gradus::artifact::kVersion + 1;
+  EXPECT_EQ(wordsAfter([](auto &made) { made.header.version = kNext; }),
+            "adder: has version " + std::to_string(kNext) +
+                ", and this runtime reads version " +
+                std::to_string(kNext - 1) + ": compile it again");
 }
 
 TEST(VerifyHeader, NoticesEveryFlippedBit) {

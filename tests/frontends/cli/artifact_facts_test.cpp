@@ -63,11 +63,9 @@ TEST(ArtifactFacts, NameTheLibrariesOfAPlan) {
   };
   EXPECT_EQ(textOf(0), "oneDNN (1 call)");
   EXPECT_EQ(textOf(1), "cuBLASLt (1 call)");
-  made.header.plans[1]
-      ->graphs[0]
-      ->commands[5]
-      ->kind.AsLibraryCommand()
-      ->activation = gradus::artifact::Activation::relu;
+  activationOf(
+      *made.header.plans[1]->graphs[0]->commands[5]->kind.AsLibraryCommand()) =
+      gradus::artifact::Activation::relu;
   EXPECT_EQ(textOf(1), "cuBLASLt (2 calls, 1 with relu)");
 }
 

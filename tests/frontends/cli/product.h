@@ -11,6 +11,7 @@ namespace gradus::test {
 /// Adds the first element of `total` times itself, into `sum`.
 inline void addProduct(TestArtifact &made) {
   artifact::LibraryCommandT product;
+  product.op = opOf(artifact::LibraryOp::matmul);
   for (auto *list : {&product.inputs, &product.inputs, &product.outputs}) {
     list->push_back(std::make_unique<artifact::LibraryTensorT>());
     list->back()->buffer = list == &product.outputs ? kSum : kTotal;

@@ -23,7 +23,7 @@ TEST(CountTuned, CountsCallsOfPlansForGpus) {
   EXPECT_EQ(count().calls, 1u);
   EXPECT_EQ(count().tuned, 0u);
   EXPECT_EQ(count().text(), "0 of 1 calls of libraries on GPUs");
-  second.activation = gradus::artifact::Activation::relu;
+  activationOf(second) = gradus::artifact::Activation::relu;
   for (const char *card : {"one", "other"}) {
     second.choices.push_back(
         std::make_unique<gradus::artifact::LibraryChoiceT>());

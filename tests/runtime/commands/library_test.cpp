@@ -24,6 +24,7 @@ std::unique_ptr<fb::LibraryTensorT> tensor(uint32_t buffer,
 TestArtifact withProduct(uint32_t scratch) {
   TestArtifact made;
   fb::LibraryCommandT product;
+  product.op = opOf(fb::LibraryOp::matmul);
   product.inputs.push_back(tensor(kX, {2, 4}));
   product.inputs.push_back(tensor(kX, {4, 2}));
   product.outputs.push_back(tensor(kSum, {2, 2}));
@@ -79,11 +80,11 @@ TEST(Library, GivesTheSameBitsForAnyNumberOfThreadsWhenDeterministic) {
   uint32_t gradient = made.addArena(n * c * size * size);
   uint32_t weights = made.addArena(c * c * 9);
   fb::LibraryCommandT backward;
-  backward.op = fb::LibraryOp::convolution_backward_weights;
+  backward.op = opOf(fb::LibraryOp::convolution_backward_weights);
   backward.inputs.push_back(tensor(source, {n, c, size, size}));
   backward.inputs.push_back(tensor(gradient, {n, c, size, size}));
   backward.outputs.push_back(tensor(weights, {c, c, 3, 3}));
-  backward.pads_begin = backward.pads_end = {1, 1};
+  windowsOf(backward).pads_begin = windowsOf(backward).pads_end = {1, 1};
   backward.scratch = UINT32_MAX;
   made.add("backward", std::move(backward));
   made.train().outputs[1] = weights;

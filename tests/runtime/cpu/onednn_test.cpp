@@ -1,4 +1,5 @@
 #include "runtime/cpu/onednn.h"
+#include "tests/runtime/library_ops.h"
 
 #include "allocations.h"
 
@@ -39,6 +40,8 @@ int64_t product(const Dims &dims) {
 
 /// A command with its buffers, numbered in the order in which they are added.
 struct Call {
+  explicit Call(LibraryOp op) { command.op = opOf(op); }
+
   LibraryCommandT command;
   std::vector<Floats> memory;
   int times = 1;
@@ -119,19 +122,18 @@ template <typename Visit> void convolve(const Shape &s, Visit visit) {
 constexpr Shape kShape = {3, 4, 6, 9, 3, 2, 1};
 
 Call convolution(LibraryOp op) {
-  Call call;
-  call.command.op = op;
-  call.command.strides = {kShape.stride, kShape.stride};
-  call.command.pads_begin = call.command.pads_end = {kShape.pad, kShape.pad};
+  Call call(op);
+  windowsOf(call.command).strides = {kShape.stride, kShape.stride};
+  windowsOf(call.command).pads_begin =
+      windowsOf(call.command).pads_end = {kShape.pad, kShape.pad};
   return call;
 }
 
 } // namespace
 
 TEST(OneDnn, MultipliesWithBiasAndActivation) {
-  Call call;
-  call.command.op = LibraryOp::matmul;
-  call.command.activation = Activation::relu;
+  Call call(LibraryOp::matmul);
+  activationOf(call.command) = Activation::relu;
   call.add({5, 7}, false);
   call.add({7, 3}, false);
   call.add({1, 3}, false);
@@ -150,8 +152,7 @@ TEST(OneDnn, MultipliesWithBiasAndActivation) {
 }
 
 TEST(OneDnn, MultipliesATransposedMatrix) {
-  Call call;
-  call.command.op = LibraryOp::matmul;
+  Call call(LibraryOp::matmul);
   call.add({5, 7}, false).strides = {1, 5}; // stored as [7, 5]
   call.add({7, 3}, false).strides = {1, 7}; // stored as [3, 7]
   call.add({5, 3}, true);
@@ -179,8 +180,8 @@ TEST(OneDnn, AppliesEachActivation) {
        }},
   };
   for (auto [activation, function] : kActivations) {
-    Call call;
-    call.command.activation = activation;
+    Call call(LibraryOp::matmul);
+    activationOf(call.command) = activation;
     call.add({2, 1}, false);
     call.add({1, 2}, false);
     call.add({2, 2}, true);
@@ -245,8 +246,7 @@ TEST(OneDnn, GivesTheGradientsOfWeightsAndBias) {
 }
 
 TEST(OneDnn, ReordersIntoBlocks) {
-  Call call;
-  call.command.op = LibraryOp::reorder;
+  Call call(LibraryOp::reorder);
   call.add({1, 32, 2, 2}, false);
   LibraryTensorT &blocked = call.add({1, 32, 2, 2}, true); // nChw16c
   blocked.strides = {128, 64, 32, 16};
@@ -290,10 +290,10 @@ TEST(OneDnn, AllocatesNothingAfterItsFirstRuns) {
       {LibraryOp::convolution_backward_data, {2, 1, 0}},
       {LibraryOp::convolution_backward_weights, {0, 2, 1}}};
   for (const auto &[op, order] : calls) {
-    Call call;
-    call.command.op = op;
-    call.command.strides = {1, 1};
-    call.command.pads_begin = call.command.pads_end = {1, 1};
+    Call call(op);
+    windowsOf(call.command).strides = {1, 1};
+    windowsOf(call.command).pads_begin =
+        windowsOf(call.command).pads_end = {1, 1};
     for (int i = 0; i < 3; ++i)
       call.add(tensors[order[i]], /*isOutput=*/i == 2);
     call.times = 101;
@@ -304,8 +304,7 @@ TEST(OneDnn, AllocatesNothingAfterItsFirstRuns) {
 }
 
 TEST(OneDnn, SaysWhatItCannotDo) {
-  Call call;
-  call.command.op = LibraryOp::reorder;
+  Call call(LibraryOp::reorder);
   call.add({4, 4}, false);
   LibraryTensorT &odd = call.add({4, 4}, true);
   odd.strides = {4, 1};

@@ -39,7 +39,7 @@ inline CardCommand productOf(const ProductForm &form) {
   CardCommand made{form.name, commandOf(artifact::LibraryOp::matmul, inputs,
                                         {tensorOf(result, form.result,
                                                   form.resultStrides)})};
-  made.command.activation = form.activation;
+  activationOf(made.command) = form.activation;
   return made;
 }
 
@@ -180,8 +180,9 @@ inline void addConvolutions(const ConvolutionForm &form, artifact::DType dtype,
        {commandOf(LibraryOp::convolution, {x, w}, {y}),
         commandOf(LibraryOp::convolution_backward_data, {y, w}, {x}),
         commandOf(LibraryOp::convolution_backward_weights, {x, y}, {w})}) {
-    to.push_back({form.name + ", " + EnumNameLibraryOp(command.op), command});
-    artifact::LibraryCommandT &made = to.back().command;
+    to.push_back(
+        {form.name + ", " + EnumNameLibraryOp(command.op.type), command});
+    artifact::WindowsT &made = windowsOf(to.back().command);
     made.strides = form.strides;
     made.dilations = form.dilations;
     made.pads_begin = form.padsBegin;
@@ -264,9 +265,9 @@ inline void addAttention(artifact::DType dtype, int64_t queries, int64_t keys,
   for (auto &command : {commandOf(LibraryOp::attention, {q, k, k}, {q, rows}),
                         commandOf(LibraryOp::attention_backward,
                                   {q, k, k, q, q, rows}, {q, k, k})}) {
-    to.push_back({name + ", " + EnumNameLibraryOp(command.op), command});
-    to.back().command.scale = 0.25;
-    to.back().command.causal = isCausal;
+    to.push_back({name + ", " + EnumNameLibraryOp(command.op.type), command});
+    scoresOf(to.back().command).scale = 0.25;
+    scoresOf(to.back().command).causal = isCausal;
     if (!mask)
       continue;
     to.back().name += ", masked";
@@ -401,7 +402,7 @@ inline CardCommands refusedCommands() {
   made.push_back(
       {"convolutions of cards have no relu behind them",
        commandOf(LibraryOp::convolution, {source, weights}, {result})});
-  made.back().command.activation = Activation::relu;
+  activationOf(made.back().command) = Activation::relu;
 
   auto heads = tensorOf(DType::f32, {2, 2, 8, 16}),
        rows = tensorOf(DType::f32, {2, 2, 8, 1});

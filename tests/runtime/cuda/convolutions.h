@@ -39,8 +39,9 @@ inline artifact::LibraryCommandT convolution(artifact::LibraryOp op,
                  : op == LibraryOp::convolution_backward_data
                      ? commandOf(op, {y, w}, {x})
                      : commandOf(op, {x, y}, {w});
-  command.strides = {shape.stride, shape.stride};
-  command.pads_begin = command.pads_end = {shape.pad, shape.pad};
+  windowsOf(command).strides = {shape.stride, shape.stride};
+  windowsOf(command).pads_begin =
+      windowsOf(command).pads_end = {shape.pad, shape.pad};
   return command;
 }
 

@@ -51,17 +51,17 @@ TEST_F(Stub, MultipliesTheOtherWayAround) {
 
 TEST_F(Stub, HasEpiloguesOfBiasAndActivation) {
   LibraryCommandT command = linear(DType::f16, DType::f16);
-  command.activation = Activation::relu;
+  activationOf(command) = Activation::relu;
   prepare(command, 0);
   // Parts of a sum are not rounded to f16 before they meet.
   EXPECT_THAT(written(), HasSubstr("7: 6, 8: 64 with 1: 0, 3: 2,"));
-  command.activation = Activation::gelu_tanh;
+  activationOf(command) = Activation::gelu_tanh;
   prepare(command, 0);
   EXPECT_THAT(written(), HasSubstr("7: 36, 8: 64 with"));
   command.inputs.pop_back();
   prepare(command, 0);
   EXPECT_THAT(written(), HasSubstr("find for 3: 0, 4: 0, 7: 32 with"));
-  command.activation = Activation::none;
+  activationOf(command) = Activation::none;
   prepare(command, 0);
   EXPECT_THAT(written(), HasSubstr("find for 3: 0, 4: 0, 7: 1 with"));
 }
@@ -75,7 +75,7 @@ TEST_F(Stub, KeepsWhatGeluIsOfAndReadsItAgain) {
                                        tensorOf(DType::bf16, {768, 16}),
                                        tensorOf(DType::bf16, {1, 16})},
                                       {matrix, matrix});
-  command.activation = Activation::gelu_tanh;
+  activationOf(command) = Activation::gelu_tanh;
   auto call = prepare(command, 0);
   EXPECT_THAT(written(), HasSubstr("find for 3: 0, 4: 0, 7: 164, 8: 64, 11: "
                                    "64, 12: 16 with"));
@@ -86,7 +86,7 @@ TEST_F(Stub, KeepsWhatGeluIsOfAndReadsItAgain) {
                       {tensorOf(DType::bf16, {32, 768}),
                        tensorOf(DType::bf16, {768, 16}), matrix},
                       {matrix});
-  command.activation = Activation::gelu_tanh_gradient;
+  activationOf(command) = Activation::gelu_tanh_gradient;
   call = prepare(command, 0);
   EXPECT_THAT(written(),
               HasSubstr("find for 3: 0, 4: 0, 7: 192, 11: 64, 12: 16 with"));
@@ -140,14 +140,14 @@ TEST_F(Stub, SaysWhichEpilogueItHasNoAlgorithmFor) {
     return lack.ok() ? *lack : "";
   };
   LibraryCommandT command = linear(DType::bf16, DType::bf16);
-  command.activation = Activation::relu;
+  activationOf(command) = Activation::relu;
   EXPECT_EQ(lackOf(command), "");
   Environment lacks("GRADUS_STUB_LACKS", "6");
   EXPECT_EQ(lackOf(command), "cuBLASLt has no algorithm with RELU_BIAS");
   EXPECT_EQ(wordsOf(command), "cuBLASLt has no algorithm for a product of 32 x "
                               "768 x 10 elements of bf16 into bf16 with its "
                               "epilogue 6");
-  command.activation = Activation::none;
+  activationOf(command) = Activation::none;
   EXPECT_EQ(lackOf(command), "");
 }
 
@@ -202,7 +202,7 @@ TEST(CublasLt, TakesOurDescriptions) {
                 {tensorOf(DType::f16, {4, 8, 2}, {16, 1, 8}),
                  tensorOf(DType::f16, {4, 2, 8})},
                 {tensorOf(DType::f32, {4, 8, 8})})};
-  commands[0].activation = Activation::gelu_tanh;
+  activationOf(commands[0]) = Activation::gelu_tanh;
   for (const LibraryCommandT &command : commands) {
     auto form = matmulFormOf(*PackedCommand(command));
     ASSERT_TRUE(form.ok()) << form.status();

@@ -26,8 +26,8 @@ LibraryCommandT attention(bool isCausal, DType dtype = DType::bf16) {
       {tensorOf(dtype, {2, 3, 4, 8}), tensorOf(dtype, {2, 3, 5, 8}),
        tensorOf(dtype, {2, 3, 5, 16})},
       {tensorOf(dtype, {2, 3, 4, 16}), tensorOf(DType::f32, {2, 3, 4, 1})});
-  command.scale = 0.5;
-  command.causal = isCausal;
+  scoresOf(command).scale = 0.5;
+  scoresOf(command).causal = isCausal;
   return command;
 }
 
@@ -39,8 +39,8 @@ LibraryCommandT gradients(bool isCausal, DType dtype = DType::bf16) {
        tensorOf(dtype, {2, 3, 4, 16}), tensorOf(DType::f32, {2, 3, 4, 1})},
       {tensorOf(dtype, {2, 3, 4, 8}), tensorOf(dtype, {2, 3, 5, 8}),
        tensorOf(dtype, {2, 3, 5, 16})});
-  command.scale = 0.5;
-  command.causal = isCausal;
+  scoresOf(command).scale = 0.5;
+  scoresOf(command).causal = isCausal;
   return command;
 }
 

@@ -62,9 +62,9 @@ TEST_F(CudnnConvolution, HasGradientsOfTheSameTensors) {
 TEST_F(CudnnConvolution, PadsEachSideByItself) {
   LibraryCommandT command = convolution(
       LibraryOp::convolution, {4, 6, 8, 3, 1, 1}, 2, DType::f32, false);
-  command.dilations = {2, 1};
-  command.pads_begin = {3, 0};
-  command.pads_end = {1, 2};
+  windowsOf(command).dilations = {2, 1};
+  windowsOf(command).pads_begin = {3, 0};
+  windowsOf(command).pads_end = {1, 2};
   EXPECT_THAT(
       describe(command),
       HasSubstr("1: 100=0 101=1 102=2,1 103=1,1 104=1,2 105=3,0 106=2"));
@@ -95,7 +95,7 @@ TEST_F(CudnnConvolution, HasOneToThreeAxes) {
       LibraryOp::convolution,
       {tensorOf(DType::f32, {2, 4, 9}), tensorOf(DType::f32, {8, 4, 3})},
       {tensorOf(DType::f32, {2, 8, 4})});
-  command.strides = {2};
+  windowsOf(command).strides = {2};
   std::string words = describe(command);
   EXPECT_THAT(words, HasSubstr("902=2,4,1,9 903=36,9,9,1 906=1 "));
   EXPECT_THAT(words, HasSubstr("902=8,4,1,3 903=12,3,3,1 906=2 "));
@@ -112,7 +112,7 @@ TEST_F(CudnnConvolution, HasOneToThreeAxes) {
 TEST_F(CudnnConvolution, HasNothingBehindIt) {
   LibraryCommandT command = convolution(
       LibraryOp::convolution, {4, 6, 8, 3, 1, 1}, 2, DType::f32, false);
-  command.activation = Activation::relu;
+  activationOf(command) = Activation::relu;
   EXPECT_EQ(wordsOf(command), "convolutions of cards have no relu behind them");
   command.inputs.push_back(std::make_unique<gradus::artifact::LibraryTensorT>(
       tensorOf(DType::f32, {8})));

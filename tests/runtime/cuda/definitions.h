@@ -4,6 +4,7 @@
 #include "arrays.h"
 
 #include "runtime/artifact.h"
+#include "tests/runtime/library_ops.h"
 
 #include <algorithm>
 #include <optional>
@@ -76,20 +77,20 @@ inline Array sumsOf(const Array &matrix, bool ofRows) {
 inline Arrays productsOf(const artifact::LibraryCommandT &command,
                          const Arrays &in) {
   using artifact::Activation;
-  bool isGradient = command.activation == Activation::gelu_tanh_gradient;
+  bool isGradient = activationOf(command) == Activation::gelu_tanh_gradient;
   Array sum =
       product(in[0], in[1], in.size() > 2 && !isGradient ? &in[2] : nullptr);
   Arrays made = {sum};
   for (size_t i = 0; i < sum.numbers.size(); ++i)
     made[0].numbers[i] = isGradient
                              ? sum.numbers[i] * geluSlope(in[2].numbers[i])
-                             : activated(command.activation, sum.numbers[i]);
+                             : activated(activationOf(command), sum.numbers[i]);
   if (command.outputs.size() < 2)
     return made;
   bool ofRows = command.outputs[1]->dims[0] == sum.dims[0];
-  made.push_back(command.activation != Activation::none ? sum
-                 : ofRows                               ? sumsOf(in[0], true)
-                                                        : sumsOf(in[1], false));
+  made.push_back(activationOf(command) != Activation::none ? sum
+                 : ofRows ? sumsOf(in[0], true)
+                          : sumsOf(in[1], false));
   return made;
 }
 
@@ -102,8 +103,9 @@ inline int64_t entry(const Dims &list, size_t i, int64_t otherwise) {
 /// Calls `visit` with the indices of each source, weight and result that meet;
 /// weights have an axis of groups or none.
 template <typename Visit>
-void forEachMeeting(const artifact::LibraryCommandT &windows, const Dims &x,
+void forEachMeeting(const artifact::LibraryCommandT &command, const Dims &x,
                     const Dims &w, const Dims &y, Visit visit) {
+  const artifact::WindowsT &windows = windowsOf(command);
   size_t axes = x.size() - 2, extra = w.size() - x.size();
   Dims taps(w.begin() + ptrdiff_t(extra) + 1, w.end());
   Dims from(x.size()), tap(w.size());
@@ -220,8 +222,8 @@ struct Attention {
 /// Attention of a command, whose mask is among these inputs.
 inline Attention attentionOf(const artifact::LibraryCommandT &command,
                              const Arrays &in) {
-  size_t others = command.op == artifact::LibraryOp::attention ? 3 : 6;
-  return {command.scale, command.causal,
+  size_t others = command.op.type == artifact::LibraryOp::attention ? 3 : 6;
+  return {scoresOf(command).scale, scoresOf(command).causal,
           in.size() > others ? &in[others] : nullptr};
 }
 
@@ -234,7 +236,7 @@ inline Arrays definitionOf(const artifact::LibraryCommandT &command,
     forEachMeeting(command, x, w, y, add);
     return Arrays{made};
   };
-  switch (command.op) {
+  switch (command.op.type) {
   case LibraryOp::matmul:
     return productsOf(command, in);
   case LibraryOp::convolution:

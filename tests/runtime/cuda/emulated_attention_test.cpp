@@ -39,9 +39,9 @@ struct Given {
   }
   fb::LibraryCommandT command(fb::LibraryOp op) const {
     fb::LibraryCommandT made;
-    made.op = op;
-    made.scale = facts.scale;
-    made.causal = facts.causal;
+    made.op = opOf(op);
+    scoresOf(made).scale = facts.scale;
+    scoresOf(made).causal = facts.causal;
     return made;
   }
 
@@ -120,8 +120,8 @@ TEST(EmulatedAttention, AddsAMaskToItsScores) {
             result = operandOf(Array(given[0].dims)),
             logsumexp = operandOf(Array(given[1].dims));
     fb::LibraryCommandT command;
-    command.op = fb::LibraryOp::attention;
-    command.scale = 0.5;
+    command.op = opOf(fb::LibraryOp::attention);
+    scoresOf(command).scale = 0.5;
     ASSERT_TRUE(
         runOp(command, {&query, &key, &value, &added}, {&result, &logsumexp})
             .ok());
@@ -131,7 +131,8 @@ TEST(EmulatedAttention, AddsAMaskToItsScores) {
     Array *inputs[] = {&q, &k, &v};
     Operand found[] = {operandOf(Array(q.dims)), operandOf(Array(k.dims)),
                        operandOf(Array(v.dims))};
-    command.op = fb::LibraryOp::attention_backward;
+    command.op = opOf(fb::LibraryOp::attention_backward);
+    scoresOf(command).scale = 0.5;
     ASSERT_TRUE(
         runOp(command,
               {&query, &key, &value, &result, &changes, &logsumexp, &added},
@@ -151,8 +152,8 @@ TEST(EmulatedAttention, KeepsLargeScores) {
           value = operandOf(v), result = operandOf(Array({1, 1, 2, 1})),
           logsumexp = operandOf(Array({1, 1, 2, 1}));
   fb::LibraryCommandT command;
-  command.op = fb::LibraryOp::attention;
-  command.scale = 1;
+  command.op = opOf(fb::LibraryOp::attention);
+  scoresOf(command).scale = 1;
   ASSERT_TRUE(
       runOp(command, {&query, &key, &value}, {&result, &logsumexp}).ok());
   EXPECT_NEAR(arrayOf(logsumexp).numbers[0], 900, 1e-3);

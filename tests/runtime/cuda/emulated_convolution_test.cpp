@@ -34,11 +34,12 @@ Dims resultOf(const Shapes &shapes) {
 
 fb::LibraryCommandT commandOf(const Shapes &shapes, fb::LibraryOp op) {
   fb::LibraryCommandT made;
-  made.op = op;
-  made.strides = shapes.strides;
-  made.dilations = shapes.dilations;
-  made.pads_begin = shapes.before;
-  made.pads_end = shapes.after;
+  made.op = opOf(op);
+  fb::WindowsT &windows = windowsOf(made);
+  windows.strides = shapes.strides;
+  windows.dilations = shapes.dilations;
+  windows.pads_begin = shapes.before;
+  windows.pads_end = shapes.after;
   return made;
 }
 
@@ -99,7 +100,7 @@ TEST_P(EmulatedConvolution, AddsABiasAndActivates) {
           result = lay(y);
   std::fill(result.bytes.begin(), result.bytes.end(), 0xFF);
   auto asked = commandOf(shapes, fb::LibraryOp::convolution);
-  asked.activation = fb::Activation::relu;
+  activationOf(asked) = fb::Activation::relu;
   ASSERT_TRUE(runOp(asked, {&source, &weights, &added}, {&result}).ok());
   expectNear(arrayOf(result), y, 1e-5);
 }

@@ -80,7 +80,7 @@ TEST_F(EmulatedLibrary, TakesTheAlgorithmThatWasMeasured) {
 
 /// BIAS is 4 in cuBLASLt's numbers, and RELU_BIAS 6.
 TEST_F(EmulatedLibrary, LacksEpiloguesOnPurpose) {
-  adder_.add("product", callOn(kTotal, kSum, UINT32_MAX)).activation =
+  activationOf(adder_.add("product", callOn(kTotal, kSum, UINT32_MAX))) =
       gradus::artifact::Activation::relu;
   read();
   EXPECT_TRUE(emulatedLibrary(driver())->prepare(command(4), 0).ok());

@@ -10,6 +10,12 @@ namespace fb = gradus::artifact;
 
 namespace {
 
+fb::LibraryCommandT matmul() {
+  fb::LibraryCommandT command;
+  command.op = opOf(fb::LibraryOp::matmul);
+  return command;
+}
+
 using Layout = void (*)(fb::LibraryTensorT &);
 void asIs(fb::LibraryTensorT &) {}
 /// Rows of `row` elements, or columns of `column`; matrices behind each other.
@@ -50,7 +56,7 @@ void expectProduct(const Shapes &shapes, Layout layout,
   std::vector<Operand *> inputs = {&source, &weights};
   if (hasBias)
     inputs.push_back(&added);
-  Status status = runOp({}, inputs, {&result});
+  Status status = runOp(matmul(), inputs, {&result});
   ASSERT_TRUE(status.ok()) << status;
   expectNear(arrayOf(result), expected, tolerance);
 }
@@ -80,8 +86,8 @@ TEST(EmulatedMatmul, AppliesActivations) {
   a.numbers = {2};
   b.numbers = {-1, 3};
   Operand source = operandOf(a), weights = operandOf(b), result = operandOf(b);
-  fb::LibraryCommandT command;
-  command.activation = fb::Activation::relu;
+  fb::LibraryCommandT command = matmul();
+  activationOf(command) = fb::Activation::relu;
   ASSERT_TRUE(runOp(command, {&source, &weights}, {&result}).ok());
   EXPECT_EQ(arrayOf(result).numbers, (std::vector<double>{0, 6}));
 }
@@ -93,7 +99,7 @@ TEST(EmulatedMatmul, SumsAnOperandAlongWhatIsMultiplied) {
       Operand source = operandOf(a, layout), weights = operandOf(b, layout),
               result = operandOf(Array({5, 3})),
               sums = operandOf(Array(expected.dims));
-      Status status = runOp({}, {&source, &weights}, {&result, &sums});
+      Status status = runOp(matmul(), {&source, &weights}, {&result, &sums});
       ASSERT_TRUE(status.ok()) << status;
       expectNear(arrayOf(result), product(a, b, nullptr), 1e-5);
       expectNear(arrayOf(sums), expected, 1e-5);
@@ -106,8 +112,8 @@ TEST(EmulatedMatmul, KeepsWhatGeluIsOfForItsGradient) {
         one = someArray({1, 8}, 3), x = product(a, b, &one);
   Operand source = operandOf(a), weights = operandOf(b), bias = operandOf(one),
           kept = operandOf(Array({4, 8})), result = operandOf(Array({4, 8}));
-  fb::LibraryCommandT command;
-  command.activation = fb::Activation::gelu_tanh;
+  fb::LibraryCommandT command = matmul();
+  activationOf(command) = fb::Activation::gelu_tanh;
   Status status = runOp(command, {&source, &weights, &bias}, {&result, &kept});
   ASSERT_TRUE(status.ok()) << status;
   expectNear(arrayOf(kept), x, 1e-5);
@@ -121,7 +127,7 @@ TEST(EmulatedMatmul, KeepsWhatGeluIsOfForItsGradient) {
                       return activated(fb::Activation::gelu_tanh, at);
                     }),
              1e-5);
-  command.activation = fb::Activation::gelu_tanh_gradient;
+  activationOf(command) = fb::Activation::gelu_tanh_gradient;
   status = runOp(command, {&source, &weights, &kept}, {&result});
   ASSERT_TRUE(status.ok()) << status;
   expectNear(arrayOf(result), expected, 1e-5);

@@ -1,6 +1,7 @@
 // What the emulated library does not take, in words.
 
 #include "runtime/cuda/emulated_ops.h"
+#include "tests/runtime/library_ops.h"
 
 #include "run_op.h"
 
@@ -11,6 +12,7 @@ namespace fb = gradus::artifact;
 TEST(EmulatedOps, NameWhatTheyDoNotTake) {
   Operand a = operandOf(Array({2, 2})), b = a, c = a;
   fb::LibraryCommandT command;
+  command.op = opOf(fb::LibraryOp::matmul);
   EXPECT_TRUE(runOp(command, {&a, &b}, {&c}).ok());
   b.tensor.dtype = fb::DType::i8;
   EXPECT_EQ(runOp(command, {&a, &b}, {&c}).message(),
@@ -21,7 +23,7 @@ TEST(EmulatedOps, NameWhatTheyDoNotTake) {
             "output 0: pads axis 1 of size 2 to 16, which libraries of cards "
             "do not");
   c = a;
-  command.op = fb::LibraryOp::reorder;
+  command.op = opOf(fb::LibraryOp::reorder);
   EXPECT_EQ(runOp(command, {&a}, {&c}).message(),
             "asks for reorder, which the emulated library does not have");
 }

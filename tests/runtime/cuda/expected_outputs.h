@@ -12,8 +12,8 @@ struct Expected {
 };
 
 inline bool isAttention(const artifact::LibraryCommandT &command) {
-  return command.op == artifact::LibraryOp::attention ||
-         command.op == artifact::LibraryOp::attention_backward;
+  return command.op.type == artifact::LibraryOp::attention ||
+         command.op.type == artifact::LibraryOp::attention_backward;
 }
 
 /// Digits of a type's numbers.
@@ -40,7 +40,7 @@ inline std::vector<Operand> inputsOf(const artifact::LibraryCommandT &command,
     inputs.push_back(
         operandOf(fullArray(tensor->dims, unsigned(inputs.size() + 1), binades),
                   *tensor));
-  if (command.op == artifact::LibraryOp::attention_backward) {
+  if (command.op.type == artifact::LibraryOp::attention_backward) {
     Arrays in = arraysOf(inputs);
     Arrays given = attentionOf(command, in).forward(in[0], in[1], in[2]);
     inputs[3] = operandOf(given[0], *command.inputs[3]);
@@ -62,11 +62,11 @@ struct Tolerance {
 inline Tolerance toleranceOf(const artifact::LibraryCommandT &command) {
   int digits = digitsOf(command.outputs[0]->dtype);
   Tolerance tolerance{digits == 24 ? 0 : std::ldexp(1, -digits), 0x1p-17};
-  if (command.op == artifact::LibraryOp::matmul)
+  if (command.op.type == artifact::LibraryOp::matmul)
     tolerance.ofMagnitudes =
         double(command.inputs[0]->dims.back() + 2) * 0x1p-23;
-  if (command.activation == artifact::Activation::gelu_tanh ||
-      command.activation == artifact::Activation::gelu_tanh_gradient)
+  if (activationOf(command) == artifact::Activation::gelu_tanh ||
+      activationOf(command) == artifact::Activation::gelu_tanh_gradient)
     tolerance.ofMagnitudes = 0x1p-11;
   return tolerance;
 }
@@ -96,11 +96,11 @@ expectedOf(const artifact::LibraryCommandT &command, const Arrays &inputs) {
   Arrays magnitudes;
   for (const Array &input : inputs)
     magnitudes.push_back(magnitudesOf(input));
-  if (command.activation != artifact::Activation::none) {
-    sums.activation = artifact::Activation::none;
+  if (activationOf(command) != artifact::Activation::none) {
+    activationOf(sums) = artifact::Activation::none;
     sums.outputs.resize(1);
   }
-  if (command.activation == artifact::Activation::gelu_tanh_gradient)
+  if (activationOf(command) == artifact::Activation::gelu_tanh_gradient)
     magnitudes.pop_back();
   Arrays summed = definitionOf(sums, magnitudes);
   for (size_t i = 0; i < outputs.size(); ++i) {

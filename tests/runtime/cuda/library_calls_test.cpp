@@ -219,7 +219,7 @@ TEST_P(LibraryCalls, Attend) {
 
 TEST_P(LibraryCalls, RefuseWhatNoCardTakes) {
   for (const CardCommand &each : refusedCommands())
-    if (missing(each.command.op).empty())
+    if (missing(each.command.op.type).empty())
       EXPECT_EQ(prepare(each.command).status().message(), each.name);
 }
 
@@ -270,7 +270,7 @@ TEST_P(LibraryCalls, GiveGradientsOfWeightsTheSameBits) {
   addConvolutions(form, DType::f32, /*isChannelsLast=*/false, commands);
   addConvolutions(form, DType::bf16, /*isChannelsLast=*/true, commands);
   for (const CardCommand &each : commands)
-    if (each.command.op == LibraryOp::convolution_backward_weights)
+    if (each.command.op.type == LibraryOp::convolution_backward_weights)
       expectSameBits(each.command, 20);
 }
 
@@ -307,7 +307,7 @@ TEST(LibraryCallComparison, RefusesOperandsOfTf32) {
 TEST(LibraryCallComparison, RefusesSumsOfRoundedParts) {
   size_t count = 0;
   for (const auto &[name, command] : products()) {
-    if (!isNarrow(command) || command.activation != Activation::none)
+    if (!isNarrow(command) || activationOf(command) != Activation::none)
       continue;
     std::vector<Operand> operands = inputsOf(command);
     Arrays inputs = arraysOf(operands), first = inputs, second = inputs;

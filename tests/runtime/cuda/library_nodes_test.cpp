@@ -108,7 +108,7 @@ TEST_F(CudaLibraryNodes, ShareABlockWhereThePlansIsTooSmall) {
 TEST_F(CudaLibraryNodes, ShareACallWhereTheyAreAlike) {
   for (uint32_t from : {kTotal, kX, kTotal})
     adder_.add("negate", callOn(from, kSum, UINT32_MAX));
-  adder_.command(6).kind.AsLibraryCommand()->activation =
+  activationOf(*adder_.command(6).kind.AsLibraryCommand()) =
       gradus::artifact::Activation::relu;
   read();
   library_->warms = true;
@@ -198,7 +198,7 @@ TEST_F(CudaLibraryNodes, RunAKernelWhereTheLibraryLacksAnEpilogue) {
     call.inputs.push_back(
         std::make_unique<gradus::artifact::LibraryTensorT>(*call.inputs[1]));
     call.outputs[0]->dtype = dtype;
-    call.epilogue = 2;
+    call.op.Asmatmul()->epilogue = 2;
     PackedPlan plan("matmul+bias", call);
     LibraryNodes nodes(*plan, kernels(), &*library_);
     Status status = nodes.prepare();
@@ -224,8 +224,8 @@ TEST_F(CudaLibraryNodes, RunAKernelWhereTheLibraryLacksAnEpilogue) {
 
 TEST_F(CudaLibraryNodes, RunNoKernelWhereTheLibraryHasAll) {
   LibraryCommandT call = callOn(kTotal, kSum, UINT32_MAX);
-  call.activation = gradus::artifact::Activation::relu;
-  call.epilogue = 0;
+  activationOf(call) = gradus::artifact::Activation::relu;
+  call.op.Asmatmul()->epilogue = 0;
   PackedPlan plan("matmul+relu", call);
   LibraryNodes nodes(*plan, kernels(), &*library_);
   ASSERT_TRUE(nodes.prepare().ok());
@@ -243,7 +243,7 @@ TEST_F(CudaLibraryNodes, RunNoKernelWhereTheLibraryHasAll) {
 /// As another compiler may have made it.
 TEST_F(CudaLibraryNodes, SayWhatIsLackingWhereThereIsNoKernel) {
   LibraryCommandT call = callOn(kTotal, kSum, UINT32_MAX);
-  call.activation = gradus::artifact::Activation::relu;
+  activationOf(call) = gradus::artifact::Activation::relu;
   PackedPlan plan("matmul+relu", call);
   library_->lack = "it has no algorithm with RELU";
   EXPECT_EQ(LibraryNodes(*plan, kernels(), &*library_).prepare().message(),

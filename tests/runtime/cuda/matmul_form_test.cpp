@@ -118,7 +118,7 @@ TEST(MatmulForm, AddsABiasOfARow) {
                 {tensorOf(DType::bf16, {8, 4}), tensorOf(DType::bf16, {4, 10}),
                  tensorOf(DType::bf16, {1, 10})},
                 {tensorOf(DType::bf16, {8, 10})});
-  command.activation = Activation::relu;
+  activationOf(command) = Activation::relu;
   MatmulForm form = formOf(command);
   EXPECT_TRUE(form.hasBias);
   EXPECT_EQ(form.activation, Activation::relu);
@@ -207,7 +207,7 @@ TEST(MatmulForm, HasWhatGeluIsOfBesideTheResult) {
         commandOf(LibraryOp::matmul,
                   {tensorOf(dtype, {8, 4}), tensorOf(dtype, {4, columns})},
                   {tensorOf(kept.dtype, {8, columns}), std::move(kept)});
-    made.activation = Activation::gelu_tanh;
+    activationOf(made) = Activation::gelu_tanh;
     return made;
   };
   EXPECT_TRUE(formOf(command(DType::bf16, tensorOf(DType::bf16, {8, 16}), 16))
@@ -228,7 +228,7 @@ TEST(MatmulForm, HasWhatGeluIsOfBesideTheResult) {
                 {tensorOf(DType::f16, {8, 4}), tensorOf(DType::f16, {4, 16}),
                  tensorOf(DType::f16, {8, 16})},
                 {tensorOf(DType::f16, {8, 16})});
-  gradient.activation = Activation::gelu_tanh_gradient;
+  activationOf(gradient) = Activation::gelu_tanh_gradient;
   EXPECT_TRUE(formOf(gradient).hasGeluInput);
   EXPECT_FALSE(formOf(gradient).hasBias);
   gradient.inputs[2]->strides = {32, 1};
@@ -241,9 +241,9 @@ TEST(MatmulForm, RefusesWhatTheLibraryHasNot) {
               tensorOf(DType::f16, {8, 10}));
   EXPECT_EQ(wordsOf(command), "cuBLASLt multiplies no bf16 by bf16 into f16");
   command.outputs[0]->dtype = DType::f32;
-  command.activation = Activation::tanh;
+  activationOf(command) = Activation::tanh;
   EXPECT_EQ(wordsOf(command), "cuBLASLt has no tanh behind a product");
-  command.activation = Activation::none;
+  activationOf(command) = Activation::none;
   command.inputs[0]->strides = {8, 2};
   EXPECT_EQ(
       wordsOf(command),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/artifact.h"
+#include "tests/runtime/library_ops.h"
 
 #include <vector>
 
@@ -22,7 +23,7 @@ inline artifact::LibraryCommandT
 commandOf(artifact::LibraryOp op, std::vector<artifact::LibraryTensorT> inputs,
           std::vector<artifact::LibraryTensorT> outputs) {
   artifact::LibraryCommandT command;
-  command.op = op;
+  command.op = opOf(op);
   for (auto &tensor : inputs)
     command.inputs.push_back(
         std::make_unique<artifact::LibraryTensorT>(std::move(tensor)));

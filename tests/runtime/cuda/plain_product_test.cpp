@@ -72,7 +72,7 @@ LibraryCommandT geluOf(DType result) {
       {tensorOf(DType::bf16, {8, 4}), tensorOf(DType::bf16, {4, 16}),
        tensorOf(result, {1, 16})},
       {tensorOf(result, {8, 16}, {24, 1}), tensorOf(result, {8, 16}, {24, 1})});
-  command.activation = gradus::artifact::Activation::gelu_tanh;
+  activationOf(command) = gradus::artifact::Activation::gelu_tanh;
   command.outputs[0]->buffer = 7;
   return command;
 }
@@ -89,7 +89,7 @@ TEST(PlainProduct, GivesWhatStandsBehindItAProductInF32) {
     ASSERT_EQ(parts.size(), 1u);
     EXPECT_EQ(parts[0].inputs.size(), 2u);
     ASSERT_EQ(parts[0].outputs.size(), 1u);
-    EXPECT_EQ(parts[0].activation, gradus::artifact::Activation::none);
+    EXPECT_EQ(activationOf(parts[0]), gradus::artifact::Activation::none);
     EXPECT_EQ(parts[0].outputs[0]->dtype, DType::f32);
     EXPECT_EQ(parts[0].outputs[0]->strides, (List{24, 1}));
     EXPECT_EQ(parts[0].outputs[0]->buffer, buffer);
@@ -101,7 +101,7 @@ TEST(PlainProduct, KnowsWhatStandsBehindAProduct) {
        {gradus::artifact::Activation::none, gradus::artifact::Activation::relu})
     for (bool hasBias : {false, true}) {
       LibraryCommandT command = geluOf(DType::f32);
-      command.activation = activation;
+      activationOf(command) = activation;
       command.outputs.resize(1);
       command.inputs.resize(hasBias ? 3 : 2);
       EXPECT_EQ(hasEpilogue(*PackedCommand(command)),

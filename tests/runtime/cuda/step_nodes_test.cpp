@@ -147,7 +147,7 @@ TEST_F(CudaStepNodes, LaunchAKernelBehindAPlainProduct) {
   call.inputs.push_back(
       std::make_unique<gradus::artifact::LibraryTensorT>(*call.inputs[1]));
   call.outputs[0]->dtype = gradus::artifact::DType::bf16;
-  call.epilogue = 2;
+  call.op.Asmatmul()->epilogue = 2;
   PackedPlan packed("matmul+bias", call);
   TestLibrary library(driver());
   library.lack = "it has no algorithm with BIAS";

@@ -91,6 +91,7 @@ inline artifact::LibraryCommandT callOn(uint32_t from, uint32_t to,
     return made;
   };
   artifact::LibraryCommandT command;
+  command.op = opOf(artifact::LibraryOp::matmul);
   command.inputs.push_back(tensor(from, gradus::test::kSize));
   command.inputs.push_back(tensor(gradus::test::kConstant, 1));
   command.outputs.push_back(tensor(to, gradus::test::kSize));

@@ -56,7 +56,7 @@ TEST_F(Tune, MeasuresEachCallOnce) {
   add(kTotal, 4096);
   add(kX, 1024);
   add(kTotal, 2048);
-  adder_.command(6).kind.AsLibraryCommand()->activation =
+  activationOf(*adder_.command(6).kind.AsLibraryCommand()) =
       gradus::artifact::Activation::relu;
   auto &choices = adder_.command(4).kind.AsLibraryCommand()->choices;
   choices.push_back(std::make_unique<gradus::artifact::LibraryChoiceT>());

@@ -122,10 +122,10 @@ protected:
   StatusOr<cudnn::ExecutionPlan> chosen(const LibraryCommandT &command,
                                         uint64_t scratch) {
     PackedCommand packed(command);
-    bool attends = command.op == LibraryOp::attention ||
-                   command.op == LibraryOp::attention_backward;
+    bool attends = command.op.type == LibraryOp::attention ||
+                   command.op.type == LibraryOp::attention_backward;
     StatusOr<cudnn::OperationGraph> graph =
-        failed("there is no part of ", EnumNameLibraryOp(command.op));
+        failed("there is no part of ", EnumNameLibraryOp(command.op.type));
     if (!attends)
       graph = cudnn::convolutionGraph(*session_, *packed);
     else if (auto parts = cudnn::attentionParts(*packed);
@@ -168,8 +168,8 @@ std::vector<LibraryCommandT> attentionOf(int64_t n, int64_t h, int64_t t,
                            {heads, heads, heads, heads, heads, rows},
                            {heads, heads, heads}));
   for (LibraryCommandT &command : both) {
-    command.scale = 0.125;
-    command.causal = isCausal;
+    scoresOf(command).scale = 0.125;
+    scoresOf(command).causal = isCausal;
     if (!mask.empty())
       command.inputs.push_back(
           std::make_unique<gradus::artifact::LibraryTensorT>(
@@ -217,7 +217,7 @@ TEST_F(DescribedCard, HasPlansForMasksOfAnOddNumberOfKeys) {
        {std::vector<int64_t>{2, 1, 1, 77}, {1, 2, 1, 77}})
     for (const LibraryCommandT &command : attentionOf(2, 2, 77, false, mask)) {
       auto plan = chosen(command, kScratch);
-      EXPECT_TRUE(plan.ok()) << EnumNameLibraryOp(command.op) << " with "
+      EXPECT_TRUE(plan.ok()) << EnumNameLibraryOp(command.op.type) << " with "
                              << mask[1] << " heads: " << plan.status();
     }
 }
@@ -241,11 +241,11 @@ TEST_F(DescribedCard, ComputesAttentionByFirstChoices) {
   for (const Hopper &card : {kH100, kH200}) {
     describe(card);
     for (const LibraryCommandT &command : attentionOf(8, 12, 1024, true, {}))
-      expectEarlyChoice(inWords("GPT-2's ", EnumNameLibraryOp(command.op)),
+      expectEarlyChoice(inWords("GPT-2's ", EnumNameLibraryOp(command.op.type)),
                         command);
     for (const LibraryCommandT &command :
          attentionOf(32, 12, 128, false, {32, 1, 128, 128}))
-      expectEarlyChoice(inWords("BERT's ", EnumNameLibraryOp(command.op)),
+      expectEarlyChoice(inWords("BERT's ", EnumNameLibraryOp(command.op.type)),
                         command);
   }
 }
