@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -40,6 +41,25 @@ int64_t LaunchOp::getInplaceOperand(unsigned result) {
 }
 
 int64_t LibraryOp::getScratchBytes() { return getScratch(); }
+
+LogicalResult LibraryOp::verify() {
+  const StringRef calls[] = {
+#define GRADUS_LIBRARY_OP(name, Table) #name,
+#include "runtime/library_ops.def"
+  };
+  if (llvm::is_contained(calls, getCall()))
+    return success();
+  return emitOpError("calls '") << getCall() << "', expected one of "
+                                << llvm::join(ArrayRef(calls), ", ");
+}
+
+LogicalResult LibraryOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FlatSymbolRefAttr name = getEpilogueAttr();
+  if (!name || symbols.lookupNearestSymbolFrom<KernelOp>(*this, name))
+    return success();
+  return emitOpError("has the epilogue ")
+         << name << ", but the program has no such kernel";
+}
 
 //===-- nest --------------------------------------------------------------===//
 

@@ -289,19 +289,21 @@ def LaunchOp : PlanOp<"launch", [Pure,
 }
 
 def LibraryOp : PlanOp<"library", [Pure,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<CommandInterface, ["getScratchBytes"]>]> {
   let summary = "A call of a vendor library (oneDNN on CPU)";
   let description = [{
-    `call` is `matmul`, `convolution`, `convolution_backward_data`,
-    `convolution_backward_weights` or `reorder`. `layouts` gives each operand
-    and then each result a layout: `{dims, strides, padded_dims, inner_blocks,
-    inner_axes}` (i64 arrays), `config` the rest
-    (strides, dilations, pads_begin, pads_end, activation). `scratch` bytes are
-    needed while it runs. On GPUs `matmul` may have a second result and be
-    multiplied by gelu's derivative (see `LibraryCommand` of
-    runtime/artifact.fbs), and `epilogue` may name the kernel that computes the
-    epilogue if the GPU's library has no algorithm for both at once.
+    `call` is an op of the artifact's union `LibraryOp` (runtime/artifact.fbs),
+    which says what operands and results it has, and `config` has what its table
+    holds: `activation` of `matmul` and `convolution`, `strides`, `dilations`,
+    `pads_begin` and `pads_end` of convolutions, `scale` and `causal` of
+    attention. `layouts` gives each operand and then each result a layout:
+    `{dims, strides, padded_dims, inner_blocks, inner_axes}` (i64 arrays).
+    `scratch` bytes are needed while it runs. `epilogue` may name the kernel
+    that computes the epilogue of a `matmul` if the GPU's library has no
+    algorithm for both at once.
   }];
+  let hasVerifier = 1;
   let arguments = (ins StrAttr:$call, Variadic<AnyRankedTensor>:$operands,
                        DictionaryAttr:$config, DictArrayAttr:$layouts,
                        DefaultValuedAttr<I64Attr, "0">:$scratch,

@@ -136,3 +136,23 @@ gradus.program @p {
     plan.end
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @train(%x: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+    // expected-error @below {{calls 'matmull', expected one of matmul, convolution, convolution_backward_data}}
+    %y = plan.library "matmull"(%x, %x) config {} layouts [] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    gradus.return %y : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @train(%x: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+    // expected-error @below {{has the epilogue @relu, but the program has no such kernel}}
+    %y = plan.library "matmul"(%x, %x) config {} layouts [] {epilogue = @relu} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    gradus.return %y : tensor<4x4xf32>
+  }
+}
