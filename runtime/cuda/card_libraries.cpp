@@ -5,6 +5,8 @@
 #include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/cudnn.h"
 
+#include <algorithm>
+
 namespace gradus::runtime::cuda {
 
 namespace {
@@ -90,8 +92,15 @@ private:
 
 } // namespace
 
-uint64_t scratchToLend(uint64_t ofCard, uint64_t ofPlan) {
+uint64_t scratchToLend(uint64_t ofCard, const artifact::Plan &plan) {
   constexpr uint64_t kPart = 32;
+  uint64_t constants = 0;
+  for (size_t i = 0; i < countOf(plan.buffers()); ++i) {
+    const artifact::Buffer &buffer = *plan.buffers()->Get(unsigned(i));
+    if (buffer.region() == artifact::Region::constants)
+      constants = std::max(constants, buffer.offset() + buffer.size());
+  }
+  uint64_t ofPlan = plan.state_bytes() + plan.arena_bytes() + constants;
   return ofPlan <= ofCard / 2 ? ofCard / kPart : 0;
 }
 

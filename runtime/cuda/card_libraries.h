@@ -14,9 +14,10 @@ namespace gradus::runtime::cuda {
 std::unique_ptr<LibraryServer> cardLibraries(const Card &card);
 
 /// Returns the bytes of scratch that calls may use in addition to a plan's: a
-/// part of the GPU's total memory, or none if the plan uses more than half of
-/// it. Free memory does not matter, so that other programs cannot change the
-/// choice of engines, and with it the bits of a step.
-uint64_t scratchToLend(uint64_t ofCard, uint64_t ofPlan);
+/// part of the GPU's total memory, or none if the plan's state, arena and
+/// constants are more than half of it. Free memory does not matter, so that
+/// other programs cannot change the choice of engines, and with it the bits of
+/// a step.
+uint64_t scratchToLend(uint64_t ofCard, const artifact::Plan &plan);
 
 } // namespace gradus::runtime::cuda

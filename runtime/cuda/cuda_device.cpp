@@ -113,11 +113,6 @@ StatusOr<PlanCode> loadKernels(const Card &card, const Artifact &artifact,
   return code;
 }
 
-/// Returns the GPU memory of a plan, without scratch and the like.
-uint64_t bytesOf(const artifact::Plan &plan) {
-  return plan.state_bytes() + plan.arena_bytes();
-}
-
 } // namespace
 
 const CodeImage *chooseImage(const artifact::Plan &plan, int capability) {
@@ -205,7 +200,7 @@ LibraryServer *CudaDevice::librariesFor(const artifact::Plan &plan) {
     libraries_ = emulated_
                      ? emulatedLibrary(emulated_->driver(), libraryOptions_)
                      : cardLibraries(*card_);
-  libraries_->lend(scratchToLend(card_->memory(), bytesOf(plan)));
+  libraries_->lend(scratchToLend(card_->memory(), plan));
   return libraries_.get();
 }
 

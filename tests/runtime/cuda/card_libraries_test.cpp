@@ -147,12 +147,30 @@ TEST_F(CardLibraries, LendScratchToCudnn) {
   EXPECT_EQ(scratch(), 5000u);
 }
 
+/// What a card of 80 GiB lends to a plan with a constant of that size.
+static uint64_t lent(uint64_t state, uint64_t arena, uint64_t constant) {
+  gradus::artifact::PlanT made;
+  made.state_bytes = state;
+  made.arena_bytes = arena;
+  for (auto region :
+       {gradus::artifact::Region::constants, gradus::artifact::Region::arena}) {
+    made.buffers.push_back(std::make_unique<gradus::artifact::BufferT>());
+    made.buffers.back()->region = region;
+    made.buffers.back()->size = constant;
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(gradus::artifact::Plan::Pack(builder, &made));
+  return scratchToLend(uint64_t{80} << 30,
+                       *flatbuffers::GetRoot<gradus::artifact::Plan>(
+                           builder.GetBufferPointer()));
+}
+
 /// No matter what is free.
 TEST(ScratchToLend, IsAPartOfACardThatIsHalfEmpty) {
-  constexpr uint64_t kGiB = 1 << 30;
-  EXPECT_EQ(scratchToLend(80 * kGiB, 7 * kGiB), 80 * kGiB / 32);
-  EXPECT_EQ(scratchToLend(80 * kGiB, 40 * kGiB), 80 * kGiB / 32);
-  EXPECT_EQ(scratchToLend(80 * kGiB, 40 * kGiB + 1), 0u);
+  constexpr uint64_t kGiB = 1 << 30, kPart = 80 * kGiB / 32;
+  EXPECT_EQ(lent(7 * kGiB, 0, 0), kPart);
+  EXPECT_EQ(lent(30 * kGiB, 9 * kGiB, kGiB), kPart);
+  EXPECT_EQ(lent(30 * kGiB, 9 * kGiB, kGiB + 1), 0u);
 }
 
 /// In the words of the emulated card (LibraryCalls): a plan that runs there
