@@ -180,11 +180,11 @@ static recipe::Field clipKey() {
   using recipe::Field, recipe::Keys;
   using Clip = ClipSettings;
   const auto value =
-      Field{"value", number, "1.0", "the largest allowed"}.from(0).into(
+      Field{"value", number, "1.0", "the largest allowed"}.positive().into(
           &Clip::value);
   const auto ratio = Field{"value", number, "0.01",
                            "the largest allowed, as part of the weights' norm"}
-                         .from(0)
+                         .positive()
                          .into(&Clip::value);
   const auto floor = Field{"epsilon", number, "0.001",
                            "the least norm that weights count with"}

@@ -63,6 +63,8 @@ struct FallbackUnder {
 
 struct Field {
   static constexpr double kNone = std::numeric_limits<double>::infinity();
+  /// The smallest number above 0 that a recipe may have.
+  static constexpr double kSmallest = std::numeric_limits<float>::min();
 
   std::string_view key;
   Kind kind;
@@ -99,6 +101,7 @@ struct Field {
     return of(std::vector<Field>(keys.begin(), keys.end()));
   }
   Field from(double least) const { return with(&Field::minimum, least); }
+  Field positive() const { return from(kSmallest); }
   Field below(double end) const { return with(&Field::limit, end); }
   Field times(size_t count) const { return with(&Field::length, count); }
   Field definedAs(std::string_view name) const {

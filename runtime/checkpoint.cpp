@@ -154,7 +154,9 @@ Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from) {
   if (isInF32 && number >= state.minimum && number < state.limit)
     return Status();
   std::string range;
-  if (state.minimum > std::numeric_limits<float>::lowest())
+  if (state.minimum == std::numeric_limits<float>::min())
+    append(range, " above 0");
+  else if (state.minimum > std::numeric_limits<float>::lowest())
     append(range, " from ", shown(state.minimum));
   if (std::isfinite(state.limit))
     append(range, range.empty() ? "" : " to", " below ", shown(state.limit));

@@ -23,7 +23,6 @@ public:
 
   std::vector<Mistake> find() {
     checkMetrics();
-    checkClip();
     checkFreezing();
     checkOptimizer(recipe_["optimizer"], "optimizer");
     checkSchedules();
@@ -38,7 +37,6 @@ private:
   }
 
   void checkMetrics();
-  void checkClip();
   void checkFreezing();
   void checkOptimizer(const Json &optimizer, const std::string &path);
   void checkSchedules();
@@ -76,13 +74,6 @@ void Together::checkMetrics() {
               " needs labels that are classes, but loss.type is ",
               recipe_["loss"]["type"]);
   }
-}
-
-void Together::checkClip() {
-  const Json &clip = recipe_["clip"];
-  if (clip.is_object() && clip["value"] == 0.0)
-    mistake("clip.value", "is 0, which leaves nothing of the gradients; "
-                          "expected more");
 }
 
 /// A list of groups, or parameters by their names.

@@ -137,13 +137,16 @@ Json Checker::checkNumber(const Field &field, const Json &value,
     return expected(field.kind == Kind::integer ? "an integer" : "a number",
                     value, path);
   double number = value.get<double>();
-  if (number < field.minimum)
+  bool isPositive = field.minimum == Field::kSmallest;
+  if (isPositive && number <= 0)
+    return expected("more than 0", value, path);
+  if (!isPositive && number < field.minimum)
     return expected(message("at least ", field.minimum), value, path);
   if (number >= field.limit && field.limit != Field::kNone)
     return expected(message("less than ", field.limit), value, path);
   if (std::abs(number) > std::numeric_limits<float>::max())
     return expected("a number in the range of f32", value, path);
-  if (number != 0 && std::abs(number) < std::numeric_limits<float>::min())
+  if (number != 0 && std::abs(number) < Field::kSmallest)
     return expected("0, or a number that f32 does not take for it", value,
                     path);
   if (field.kind == Kind::number)

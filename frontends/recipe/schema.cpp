@@ -70,7 +70,9 @@ Json Describer::variant(const std::vector<Choice> &choices) {
 
 Json number(const Field &field, const char *type) {
   Json result = {{"type", type}};
-  if (field.minimum != -Field::kNone)
+  if (field.minimum == Field::kSmallest)
+    result["exclusiveMinimum"] = 0;
+  else if (field.minimum != -Field::kNone)
     result["minimum"] = field.minimum;
   if (field.limit != Field::kNone)
     result["exclusiveMaximum"] = field.limit;

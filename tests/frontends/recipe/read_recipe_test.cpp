@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"inputs": {"dims": {"batch": 0}}})",
                 "inputs.dims.batch: expected at least 1, found 0"},
         Mistake{R"({"clip": {"type": "global_norm", "value": -1.0}})",
-                "clip.value: expected at least 0, found -1.0"},
+                "clip.value: expected more than 0, found -1.0"},
         Mistake{R"({"clip": {"type": "global_norm", "value": 1e-46}})",
                 "clip.value: expected 0, or a number that f32 does not take "
                 "for it, found 1e-46"},

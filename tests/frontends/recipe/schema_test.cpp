@@ -29,6 +29,8 @@ TEST(RecipeSchema, StatesRangesAndDefaults) {
   EXPECT_EQ(sgd["learning_rate"]["minimum"], 0);
   EXPECT_EQ(sgd["learning_rate"]["default"], 0.001);
   EXPECT_EQ(sgd["type"]["const"], "sgd");
+  const json &clip = kSchema["properties"]["clip"]["anyOf"][0]["anyOf"][0];
+  EXPECT_EQ(clip["anyOf"][1]["properties"]["value"]["exclusiveMinimum"], 0);
 }
 
 TEST(RecipeSchema, DescribesWhatSeveralKeysShareOnce) {
