@@ -7,7 +7,9 @@
 #include "frontends/recipe/strict_json.h"
 #include "recipe/key_path.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
 namespace gradus::recipe {
@@ -46,11 +48,18 @@ Json *child(Json &parent, const std::string &key) {
                                                                : nullptr;
 }
 
+/// The type that a variant has, or its default.
+Json typeOf(const Field &variant, const Json &value) {
+  if (value.is_object() && value.contains("type"))
+    return value["type"];
+  return variant.nullable() ? Json() : Json::parse(variant.fallback)["type"];
+}
+
 /// The fields of an object, or of the type that a variant has.
 const std::vector<Field> &fieldsOf(const Field &field, const Json &value) {
-  if (field.kind == Kind::variant && value.is_object())
+  if (field.kind == Kind::variant)
     for (const Choice &choice : field.choices)
-      if (value.value("type", Json()) == choice.name)
+      if (typeOf(field, value) == choice.name)
         return choice.fields;
   return field.fields;
 }
@@ -66,10 +75,19 @@ const Field *fieldIn(const Field &field, const Json &value,
   return nullptr;
 }
 
-/// Writes a value in its long form, so that there is something to set within.
-void lengthen(const Field &field, Json &value) {
+/// Writes a value in its long form, and a list that is not said as its default,
+/// so that there is something to set within.
+void lengthen(const Field &field, Json &value, std::string_view framework) {
   bool isOff = field.isSwitch && value == false;
   value = isOff ? Json::object() : written(field, value);
+  if (value.is_null() && field.kind == Kind::list && !field.nullable())
+    value = Json::parse(field.fallbackUnder(framework));
+}
+
+/// The framework whose defaults hold in an object, which may have a `compat`.
+std::string frameworkIn(const Json &object, const std::string &around) {
+  Json own = object.is_object() ? object.value("compat", Json()) : Json();
+  return own.is_string() ? own.get<std::string>() : around;
 }
 
 /// Whether a key is a list with an index as programs write it: `groups[0]`.
@@ -80,18 +98,62 @@ bool isIndexed(const Field &field, const Json &value, llvm::StringRef key) {
          list->kind == Kind::list;
 }
 
+llvm::SmallVector<llvm::StringRef> keysOf(const Override &override) {
+  llvm::SmallVector<llvm::StringRef> keys;
+  keyOf(override.setting).split(keys, '.');
+  return keys;
+}
+
+bool isIndex(llvm::StringRef key) {
+  return !key.empty() && llvm::all_of(key, llvm::isDigit);
+}
+
+/// Whether a setting is within a list that the recipe does not have (yet).
+bool isInDefault(const Json &recipe, const Override &override) {
+  Json missing;
+  const Json *place = &recipe;
+  for (llvm::StringRef key : keysOf(override)) {
+    if (place->is_null() && isIndex(key))
+      return true;
+    size_t index = 0;
+    if (place->is_object() && place->contains(key))
+      place = &place->at(key.str());
+    else if (place->is_array() && !key.getAsInteger(10, index) &&
+             index < place->size())
+      place = &place->at(index);
+    else
+      place = &missing;
+  }
+  return false;
+}
+
+bool isAppending(const std::string &setting) {
+  size_t equals = setting.find('=');
+  return equals != setting.npos && equals > 0 && setting[equals - 1] == '+';
+}
+
+/// Whether one of the later settings replaces what this one is within.
+bool isReplaced(const Override &override, llvm::ArrayRef<Override> later) {
+  return llvm::any_of(later, [&](const Override &each) {
+    llvm::StringRef path = keyOf(override.setting);
+    return !isAppending(each.setting) &&
+           path.consume_front(keyOf(each.setting)) &&
+           (path.empty() || path.starts_with("."));
+  });
+}
+
 /// Finds the place of a setting's key, and makes the objects around it.
 absl::StatusOr<Json *> placeOf(Json &recipe, const Override &override) {
   Json *place = &recipe;
   const Field *field = &recipeField();
   llvm::StringRef path = keyOf(override.setting);
-  llvm::SmallVector<llvm::StringRef> keys;
-  path.split(keys, '.');
-  for (llvm::StringRef key : keys) {
+  std::string framework = Json::parse(compatKey().fallback);
+  for (llvm::StringRef key : keysOf(override)) {
+    framework = frameworkIn(*place, framework);
     if (field && isIndexed(*field, *place, key))
       return invalid(override.origin, ": write ", withDots(path));
     if (field && field != &recipeField())
-      lengthen(*field, *place);
+      lengthen(*field, *place, framework);
     field = field ? fieldIn(*field, *place, key) : nullptr;
     place = child(*place, key.str());
     if (!place)
@@ -112,8 +174,7 @@ absl::Status append(Json &list, Json value, const Override &override) {
   return absl::OkStatus();
 }
 
-} // namespace
-
+/// Applies one `path.to.key=value`, or `+=` for one more element of a list.
 absl::Status set(Json &recipe, const Override &override) {
   const std::string &setting = override.setting;
   size_t equals = setting.find('=');
@@ -132,9 +193,27 @@ absl::Status set(Json &recipe, const Override &override) {
     return invalid(override.origin, ": not UTF-8");
   if (value.is_discarded())
     value = text;
-  if (setting[equals - 1] == '+')
+  if (isAppending(setting))
     return append(**place, value, override);
   **place = value;
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status apply(Json &recipe, const Overrides &overrides) {
+  // What a list is by default follows from keys that later settings may have.
+  std::vector<size_t> late;
+  for (size_t i = 0; i < overrides.size(); ++i)
+    if (isInDefault(recipe, overrides[i]))
+      late.push_back(i);
+    else if (absl::Status status = set(recipe, overrides[i]); !status.ok())
+      return status;
+  for (size_t i : late)
+    if (llvm::ArrayRef later(overrides);
+        !isReplaced(overrides[i], later.drop_front(i + 1)))
+      if (absl::Status status = set(recipe, overrides[i]); !status.ok())
+        return status;
   return absl::OkStatus();
 }
 

@@ -18,7 +18,9 @@ nlohmann::ordered_json written(const Field &field,
 /// The key of a setting, without what follows it: `=` or `+=`.
 llvm::StringRef keyOf(llvm::StringRef setting);
 
-/// Applies one `path.to.key=value`, or `+=` for one more element of a list.
-absl::Status set(nlohmann::ordered_json &recipe, const Override &override);
+/// Applies settings, the later over the earlier: `path.to.key=value`, or `+=`
+/// for one more element of a list. An index into a list that is not said means
+/// the default of the key.
+absl::Status apply(nlohmann::ordered_json &recipe, const Overrides &overrides);
 
 } // namespace gradus::recipe

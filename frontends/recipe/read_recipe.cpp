@@ -391,9 +391,8 @@ absl::StatusOr<Recipe> read(std::string_view text, std::string_view name,
   absl::StatusOr<Json> given = parseStrictly(text);
   if (!given.ok())
     return invalid(name, ": ", given.status().message());
-  for (const Override &override : overrides)
-    if (absl::Status status = set(*given, override); !status.ok())
-      return status;
+  if (absl::Status status = apply(*given, overrides); !status.ok())
+    return status;
   return checked(*given, name, overrides);
 }
 

@@ -71,6 +71,28 @@ TEST(Overrides, SetWithinShortForms) {
   EXPECT_EQ(recipe["inputs"]["augment"]["x"]["resized_crop"]["scale"][0], 0.5);
 }
 
+// Which list that is follows from the type, wherever it is said.
+TEST(Overrides, SetWithinListsThatAreNotSaid) {
+  auto betas = [](const Overrides &overrides) {
+    return accepted("{}", overrides)["optimizer"]["betas"];
+  };
+  EXPECT_EQ(betas({"optimizer.betas.0=0.8"}), json({0.8, 0.999}));
+  EXPECT_EQ(betas({"optimizer.betas.0=0.8", "optimizer.type=lion"}),
+            json({0.8, 0.99}));
+  EXPECT_EQ(betas({"optimizer.betas.0=0.8", "optimizer.betas=[0.5, 0.6]"}),
+            json({0.5, 0.6}))
+      << "the later counts";
+  EXPECT_EQ(betas({"optimizer.betas=[0.5, 0.6]", "optimizer.betas.0=0.8"}),
+            json({0.8, 0.6}));
+  EXPECT_EQ(refused("{}", {"optimizer.betas.2=0.8"}),
+            "--set optimizer.betas.2=0.8: there is nothing at \"2\"");
+  EXPECT_EQ(
+      refused("{}", {"optimizer=sgd", "optimizer.betas.0=0.8"}),
+      "--set optimizer.betas.0=0.8: optimizer.betas: unknown key of sgd; "
+      "known: learning_rate, momentum, dampening, dampens_first, nesterov, "
+      "weight_decay, maximize, single_precision, compat");
+}
+
 TEST(Overrides, WriteAnIndexAsAKey) {
   const char *recipe = R"({"groups": [{"match": ["a"]}]})";
   EXPECT_EQ(refused(recipe, {"groups[0].frozen=true"}),
