@@ -81,6 +81,8 @@ struct Field {
   bool isSwitch = false;            // true is short for {}; false: off,
                                     // whatever else would switch it on
   bool hasFlag = false;             // command lines have it as --KEY
+  bool isSettable = false;          // a number, or a list of numbers, that may
+                                    // be set while training
   std::vector<FallbackUnder> elsewhere = {}; // in place of `fallback`
   Store store = {};                          // null: no settings struct has it
   const void *settingsType = nullptr;        // the struct that `store` fills

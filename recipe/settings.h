@@ -32,6 +32,14 @@ struct Number {
   double minimum = -Field::kNone, limit = Field::kNone;
 };
 
+/// Whether members of a type are numbers that may be set while training.
+template <typename T> inline constexpr bool holdsNumbers = false;
+template <> inline constexpr bool holdsNumbers<Number> = true;
+template <typename T>
+inline constexpr bool holdsNumbers<std::optional<T>> = holdsNumbers<T>;
+template <typename T, size_t N>
+inline constexpr bool holdsNumbers<std::array<T, N>> = holdsNumbers<T>;
+
 /// A value of the recipe with its field; read into a member of that type.
 class Value {
 public:
@@ -124,6 +132,7 @@ template <typename Settings, typename Member>
 Key<Settings> Field::into(Member Settings::*member) const {
   Field bound = *this;
   bound.settingsType = &settingsId<Settings>;
+  bound.isSettable = holdsNumbers<Member>;
   bound.store = [member](const Value &value, void *settings) {
     value.to(static_cast<Settings *>(settings)->*member);
   };

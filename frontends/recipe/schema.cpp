@@ -153,6 +153,8 @@ Json Describer::describe(const Field &field) {
   if (auto unbuilt = names(field.choices, /*built=*/false); !unbuilt.empty())
     help += " (not built yet: " + joined(unbuilt) + ")";
   result["description"] = help;
+  if (field.isSettable)
+    result["settable"] = true; // while training
   if (!field.key.empty())
     result["default"] = Json::parse(field.fallback);
   return result;

@@ -33,6 +33,15 @@ TEST(RecipeSchema, StatesRangesAndDefaults) {
   EXPECT_EQ(clip["anyOf"][1]["properties"]["value"]["exclusiveMinimum"], 0);
 }
 
+TEST(RecipeSchema, SaysWhichNumbersMayBeSetWhileTraining) {
+  const json &adamw = kSchema["$defs"]["optimizer"]["anyOf"][3]["properties"];
+  EXPECT_EQ(adamw["type"]["const"], "adamw");
+  EXPECT_EQ(adamw["learning_rate"]["settable"], true);
+  EXPECT_EQ(adamw["betas"]["settable"], true);
+  EXPECT_FALSE(adamw["amsgrad"].contains("settable"));
+  EXPECT_FALSE(kSchema["properties"]["dropout"].contains("settable"));
+}
+
 TEST(RecipeSchema, DescribesWhatSeveralKeysShareOnce) {
   EXPECT_EQ(kSchema["properties"]["optimizer"]["$ref"], "#/$defs/optimizer");
   const json &pieces = kSchema["properties"]["schedule"]["properties"];
