@@ -15,6 +15,7 @@ namespace gradus {
 struct Synonym {
   std::string_view word, meaning;
 
+  bool isSettable() const; // while training
   bool isOption() const { return command().size() < meaning.size(); }
   /// The command of an option, and the option: "train", "--epochs".
   std::string_view command() const {
@@ -34,8 +35,30 @@ struct Synonym {
 inline constexpr Synonym kSynonyms[] = {
 #define SYNONYM(word, meaning) {word, meaning},
 #include "recipe/synonyms.def"
-#undef SYNONYM
 };
+
+/// A word for which there is nothing to say here, and why.
+struct NeedlessWord {
+  std::string_view word, why;
+};
+
+inline constexpr NeedlessWord kNeedlessWords[] = {
+#define NOTHING(word, why) {word, why},
+#include "recipe/synonyms.def"
+};
+
+/// Keys of synonyms that may be set while training.
+inline constexpr std::string_view kSettableKeys[] = {
+#define SETTABLE(key) key,
+#include "recipe/synonyms.def"
+};
+
+inline bool Synonym::isSettable() const {
+  for (std::string_view each : kSettableKeys)
+    if (each == meaning)
+      return true;
+  return false;
+}
 
 /// The letters and digits of a word, in lower case.
 inline std::string bareWord(std::string_view word) {
@@ -56,6 +79,15 @@ inline std::vector<Synonym> synonymsOf(std::string_view word) {
     if (bareWord(each.word) == bare)
       found.push_back(each);
   return found;
+}
+
+/// Says why there is nothing to say for a word; nothing for other words.
+inline std::string_view whyNeedless(std::string_view word) {
+  std::string bare = bareWord(word);
+  for (const NeedlessWord &each : kNeedlessWords)
+    if (bareWord(each.word) == bare)
+      return each.why;
+  return "";
 }
 
 } // namespace gradus

@@ -76,11 +76,11 @@ private:
                   const std::string &path);
   Json checkBytes(const Json &value, const std::string &path);
   Json checkFields(const std::vector<Field> &fields, const Json &value,
-                   const std::string &path, std::string_view type);
+                   const std::string &path, const Field *variant = nullptr);
   const Choice *findChoice(const Field &field, const Json &name,
                            const std::string &path);
   void refuseUnknown(const std::vector<Field> &fields, const Json &value,
-                     const std::string &path, std::string_view type);
+                     const std::string &path, const Field *variant);
   Json expected(std::string_view what, const Json &found,
                 const std::string &path) {
     mistake(path, message("expected ", what, ", found ", shown(found)));
@@ -119,7 +119,7 @@ Json Checker::checkKind(const Field &field, const Json &value,
   case Kind::choice:
     return findChoice(field, value, path) ? value : nullptr;
   case Kind::object:
-    return value.is_object() ? checkFields(field.fields, value, path, "")
+    return value.is_object() ? checkFields(field.fields, value, path)
                              : expected(formsOf(field), value, path);
   case Kind::variant:
     return checkVariant(field, value, path);
@@ -199,7 +199,7 @@ Json Checker::checkVariant(const Field &field, const Json &value,
   Json rest = value;
   rest.erase("type");
   Json result = {{"type", choice->name}};
-  result.update(checkFields(choice->fields, rest, path, choice->name));
+  result.update(checkFields(choice->fields, rest, path, &field));
   return result;
 }
 
@@ -256,25 +256,49 @@ Json Checker::checkBytes(const Json &value, const std::string &path) {
   return expected("a size such as \"2GiB\" or a number of bytes", value, path);
 }
 
+/// The type of a variant that has these fields; null where it is none.
+const Choice *typeWith(const std::vector<Field> &fields, const Field *variant) {
+  if (variant)
+    for (const Choice &choice : variant->choices)
+      if (&choice.fields == &fields)
+        return &choice;
+  return nullptr;
+}
+
+/// "; sgd and lars have it": the types of a variant that have a key.
+std::string typesThatHave(std::string_view key, const Field *variant) {
+  std::vector<std::string_view> types;
+  if (variant)
+    for (const Choice &choice : variant->choices)
+      if (std::ranges::count(choice.fields, key, &Field::key))
+        types.push_back(choice.name);
+  return types.empty() ? ""
+                       : message("; ", joined(types, ", "),
+                                 types.size() == 1 ? " has it" : " have it");
+}
+
 void Checker::refuseUnknown(const std::vector<Field> &fields, const Json &value,
-                            const std::string &path, std::string_view type) {
+                            const std::string &path, const Field *variant) {
+  const Choice *type = typeWith(fields, variant);
   std::vector<std::string_view> known;
   for (const Field &field : fields)
     known.push_back(field.key);
   for (const auto &[key, given] : value.items())
     if (std::find(known.begin(), known.end(), key) != known.end())
       continue;
+    else if (std::string types = typesThatHave(key, variant); !types.empty())
+      mistake(join(path, key), message("unknown key of ", type->name, types));
     else if (path != kPluginsKey)
       mistake(join(path, key),
-              message("unknown key", type.empty() ? "" : " of ", type,
+              message("unknown key", type ? " of " : "", type ? type->name : "",
                       suggestionForKey(path, key, known)));
     else if (!given.is_null())
       mistake(join(path, key), unknownPluginKey(key, known));
 }
 
 Json Checker::checkFields(const std::vector<Field> &fields, const Json &value,
-                          const std::string &path, std::string_view type) {
-  refuseUnknown(fields, value, path, type);
+                          const std::string &path, const Field *variant) {
+  refuseUnknown(fields, value, path, variant);
   const std::string around = framework_;
   if (auto own = value.find("compat"); own != value.end() && own->is_string())
     framework_ = *own;

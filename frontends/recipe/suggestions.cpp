@@ -40,9 +40,24 @@ std::string asJson(std::string_view value) {
 std::string elsewhere(const Synonym &synonym) {
   if (synonym.isOption())
     return message("; it is an option: gradus ", synonym.meaning);
+  if (synonym.meaning == synonym.word) // one of our own
+    return asked(message("the recipe's ", inQuotes(synonym.key())));
   if (synonym.value().empty())
     return asked(inQuotes(synonym.key()));
   return asked(message(inQuotes(synonym.key()), ": ", asJson(synonym.value())));
+}
+
+/// Why there is nothing to say for a word, or else other words.
+std::string nothingOr(std::string others, std::string_view word) {
+  std::string_view why = whyNeedless(word);
+  return why.empty() ? others : message("; ", why);
+}
+
+/// Whether a synonym is a value of one of the recipe's own keys: an optimizer
+/// `lookahead` is the key of that name.
+bool isValueOfOwnKey(const Synonym &synonym) {
+  return !synonym.value().empty() &&
+         synonym.key().find('.') == std::string_view::npos;
 }
 
 /// Whether a value, `mse` or `[{"type": "cosine"}]`, is one with this name.
@@ -69,8 +84,9 @@ std::string suggestionForKey(std::string_view path, std::string_view word,
   bool isElsewhere = std::ranges::none_of(synonyms, [&](const Synonym &each) {
     return firstOf(each.key()) == firstOf(path);
   });
-  return isElsewhere && !synonyms.empty() ? elsewhere(synonyms.front())
-                                          : nearestOf(word, known);
+  if (isElsewhere && !synonyms.empty())
+    return elsewhere(synonyms.front());
+  return nothingOr(nearestOf(word, known), word);
 }
 
 std::string suggestionForValue(std::string_view word, const Names &known) {
@@ -78,7 +94,10 @@ std::string suggestionForValue(std::string_view word, const Names &known) {
     for (std::string_view name : known)
       if (names(synonym.value(), name))
         return asked(inQuotes(name));
-  return nearestOf(word, known);
+  for (const Synonym &synonym : synonymsOf(word))
+    if (synonym.isOption() || isValueOfOwnKey(synonym))
+      return elsewhere(synonym);
+  return nothingOr(nearestOf(word, known), word);
 }
 
 } // namespace gradus::recipe

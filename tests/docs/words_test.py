@@ -58,7 +58,7 @@ def leads(meaning, codes):
         for key in path.split("."):
             place = place[0] if isinstance(place, list) else place
             place = place.get(key) if isinstance(place, dict) else None
-        if place is not None and (not value or alike(json.loads(value) if value[0] in "[{" else value, place)):
+        if place is not None and (value in ("", "true") or alike(json.loads(value) if value[0] in "[{" else value, place)):
             return True
     return False
 

@@ -9,8 +9,8 @@ gradus.program @accuracy_of_numbers attributes {recipe = {loss = {type = "mse"},
 
 // -----
 
-// expected-error @below {{recipe: metrics.0: unknown value "recall"; known: accuracy, top5, gradient_norm, learning_rate}}
-gradus.program @unknown_metric attributes {recipe = {loss = {type = "mse"}, metrics = ["recall"]}} {
+// expected-error @below {{recipe: metrics.0: unknown value "bleu"; known: accuracy, top5, gradient_norm, learning_rate}}
+gradus.program @unknown_metric attributes {recipe = {loss = {type = "mse"}, metrics = ["bleu"]}} {
   gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
     gradus.return %x : tensor<4xf32>
   }

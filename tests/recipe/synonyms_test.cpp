@@ -37,6 +37,14 @@ TEST(Synonyms, AreKeysValuesOrOptions) {
   EXPECT_EQ(option.option(), "--dim batch=N");
 }
 
+TEST(Synonyms, AreNoneWhereNothingIsNeeded) {
+  EXPECT_EQ(whyNeedless("--num-workers"),
+            "a thread prepares batches while the step before runs");
+  EXPECT_EQ(whyNeedless("lr"), "");
+  for (const NeedlessWord &each : kNeedlessWords)
+    EXPECT_TRUE(synonymsOf(each.word).empty()) << each.word;
+}
+
 TEST(Synonyms, StandOnceForEachMeaning) {
   std::set<std::pair<std::string, std::string_view>> seen;
   for (const Synonym &each : kSynonyms)

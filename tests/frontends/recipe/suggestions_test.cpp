@@ -55,6 +55,47 @@ TEST(Suggestions, NameOptionsOfCommands) {
             "--patience");
 }
 
+TEST(Suggestions, NameOtherObjectsForOurOwnKeys) {
+  EXPECT_EQ(said(R"({"optimizer": {"ema": 1}})"),
+            "r: optimizer.ema: unknown key of adamw; did you mean the recipe's "
+            "\"ema\"?");
+  EXPECT_EQ(said(R"({"optimizer": {"la_steps": 6}})"),
+            "r: optimizer.la_steps: unknown key of adamw; did you mean "
+            "\"lookahead.steps\"?");
+  EXPECT_EQ(said(R"({"lookahead": {"k": 6, "alpha": 0.5}})"),
+            "r: lookahead.k: unknown key; did you mean \"steps\"?\n"
+            "  r: lookahead.alpha: unknown key; did you mean \"rate\"?");
+}
+
+TEST(Suggestions, NameTheTypesThatHaveAKey) {
+  EXPECT_EQ(said(R"({"optimizer": {"momentum": 0.9}})"),
+            "r: optimizer.momentum: unknown key of adamw; sgd, rmsprop, lars, "
+            "muon have it");
+  EXPECT_EQ(said(R"({"optimizer": {"centered": true}})"),
+            "r: optimizer.centered: unknown key of adamw; rmsprop has it");
+}
+
+TEST(Suggestions, SayWhereNothingIsNeeded) {
+  EXPECT_EQ(said(R"({"num_workers": 4})"),
+            "r: num_workers: unknown key; a thread prepares batches while the "
+            "step before runs");
+  EXPECT_EQ(said(R"({"metrics": ["f1"]})"),
+            "r: metrics.0: unknown value \"f1\"; `gradus evaluate` prints a "
+            "confusion matrix, or MAE, RMSE and R2");
+}
+
+// A type elsewhere may be an option, or a method's key, here.
+TEST(Suggestions, LeadFromOtherToolsTypesToOptionsAndMethods) {
+  EXPECT_EQ(said(R"({"schedule": {"learning_rate":
+                    [{"type": "ReduceLROnPlateau"}]}})"),
+            "r: schedule.learning_rate.0.type: unknown value "
+            "\"ReduceLROnPlateau\"; it is an option: gradus train --set "
+            "optimizer.learning_rate=VALUE");
+  EXPECT_EQ(said(R"({"optimizer": "lookahead"})"),
+            "r: optimizer.type: unknown value \"lookahead\"; did you mean "
+            "\"lookahead\": true?");
+}
+
 // A type that lacks the key is not said to have it.
 TEST(Suggestions, AreOfKeysThatTheTypeHas) {
   std::string words = said(R"({"optimizer": {"type": "rprop", "eps": 1}})");
@@ -92,30 +133,48 @@ TEST(Suggestions, AreTheNearestNamesElse) {
 
 //===-- the table ---------------------------------------------------------===//
 
-/// Whether some type of a field has the key.
-static bool hasKey(const Field &field, std::string_view path) {
+/// The field of a path, in the first type that has it; null where none does.
+static const Field *fieldAt(const Field &field, std::string_view path) {
   std::string_view key = path.substr(0, path.find('.'));
   std::string_view rest =
       key.size() == path.size() ? "" : path.substr(key.size() + 1);
-  auto leads = [&](const Field &part) {
-    return rest.empty() || hasKey(part, rest);
-  };
+  if (path.empty())
+    return &field;
   if (field.kind == Kind::list || field.kind == Kind::named)
-    return leads(field.fields[0]);
-  if (field.kind == Kind::variant && path == "type")
-    return true;
-  auto isIt = [&](const Field &part) { return part.key == key && leads(part); };
-  return std::ranges::any_of(field.fields, isIt) ||
-         std::ranges::any_of(field.choices, [&](const Choice &choice) {
-           return std::ranges::any_of(choice.fields, isIt);
-         });
+    return fieldAt(field.fields[0], rest);
+  std::vector<const Fields *> objects = {&field.fields};
+  for (const Choice &choice : field.choices)
+    objects.push_back(&choice.fields);
+  for (const Fields *object : objects)
+    for (const Field &part : *object)
+      if (part.key == key)
+        if (const Field *found = fieldAt(part, rest))
+          return found;
+  return nullptr;
+}
+
+TEST(SynonymTable, SaysWhichKeysMayBeSetWhileTraining) {
+  for (const Synonym &each : kSynonyms)
+    if (const Field *field =
+            each.isOption() ? nullptr : fieldAt(recipeField(), each.meaning))
+      EXPECT_EQ(each.isSettable(), field->isSettable) << each.meaning;
+}
+
+TEST(SynonymTable, HasEachKeyOfTheRecipe) {
+  for (const Field &field : recipeField().fields)
+    EXPECT_TRUE(std::ranges::any_of(
+        synonymsOf(field.key),
+        [&](const Synonym &each) { return each.key() == field.key; }))
+        << field.key;
 }
 
 // Options are checked by tests/docs/words_test.py.
 TEST(SynonymTable, LeadsToKeysAndValuesThatThereAre) {
   for (const Synonym &each : kSynonyms)
     if (!each.isOption()) {
-      EXPECT_TRUE(hasKey(recipeField(), each.key())) << each.meaning;
+      EXPECT_TRUE(fieldAt(recipeField(), each.key()) ||
+                  each.key().ends_with(".type"))
+          << each.meaning;
       if (each.value().empty())
         continue;
       auto recipe = recipe::read("{}", "r", {std::string(each.meaning)});
