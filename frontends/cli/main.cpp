@@ -97,7 +97,8 @@ static std::string unknownOption(const CLI::App &app, const Commands &all) {
     if (word.starts_with("--")) {
       std::string name = word.substr(0, word.find('='));
       return "unknown option '" + name + "'" +
-             suggestedOption(name, app.get_name(), all);
+             suggestedOption(name, app.get_name(), all,
+                             !valuesOf("--plugin").empty());
     }
   for (const CLI::App *command : app.get_subcommands())
     if (std::string words = unknownOption(*command, all); !words.empty())
