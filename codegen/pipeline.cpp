@@ -97,15 +97,10 @@ void gradus::buildCodegenPipeline(OpPassManager &manager, StringRef lastStage,
 }
 
 void gradus::registerCodegenPipeline() {
-  struct Options : PassPipelineOptions<Options> {
-    Option<std::string> stopAfter{*this, "stop-after",
-                                  llvm::cl::desc("The last stage to run")};
-  };
-  PassPipelineRegistration<Options>(
-      "codegen", "Turns the graphs of a program into commands",
-      [](OpPassManager &manager, const Options &options) {
-        buildCodegenPipeline(manager, options.stopAfter);
-      });
+  registerStages("codegen", "Turns the graphs of a program into commands",
+                 codegenStages(), [](OpPassManager &manager, StringRef last) {
+                   buildCodegenPipeline(manager, last);
+                 });
 }
 
 void gradus::registerCompiler(DialectRegistry &registry) {

@@ -210,15 +210,10 @@ std::string fillForProgram(OpPassManager &manager, const AddedPass &added) {
 }
 
 std::string problemOf(const AddedPass &added) {
-  std::vector<std::string> stages;
-  for (StringRef stage : trainingStages())
-    stages.push_back(stage.str());
   if (added.pipeline.empty())
     return "expected STAGE:PASS, such as methods:canonicalize";
-  if (!llvm::is_contained(stages, added.stage))
-    return "unknown stage \"" + added.stage + "\"" +
-           suggestion(added.stage, stages) + "; there are " +
-           llvm::join(stages, ", ");
+  if (!llvm::is_contained(trainingStages(), added.stage))
+    return unknownStage(added.stage, trainingStages());
   OpPassManager manager(ProgramOp::getOperationName());
   return fillForProgram(manager, added);
 }

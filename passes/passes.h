@@ -22,6 +22,19 @@ struct TrainingOptions {
 /// The stages of the pipeline in order: "model", "gradients", ...
 llvm::ArrayRef<llvm::StringRef> trainingStages();
 
+/// Says that there is no such stage, and which there are: `unknown stage "a";
+/// ...`.
+std::string unknownStage(llvm::StringRef name,
+                         llvm::ArrayRef<llvm::StringRef> stages);
+
+/// Registers a pipeline of stages for gradus-opt, which `build` adds up to the
+/// last one, all if that is empty. Its option `stop-after` is a stage.
+void registerStages(
+    llvm::StringRef name, llvm::StringRef summary,
+    llvm::ArrayRef<llvm::StringRef> stages,
+    std::function<void(mlir::OpPassManager &manager, llvm::StringRef last)>
+        build);
+
 /// The names of the passes in the pipeline.
 std::vector<std::string> pipelinePasses();
 

@@ -1,9 +1,11 @@
 // The order in which a training step is built. Read this file first.
 
 #include "passes/passes.h"
+#include "recipe/nearest.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -153,6 +155,35 @@ void gradus::buildTrainingPipeline(OpPassManager &manager,
   }
 }
 
+std::string gradus::unknownStage(StringRef name, ArrayRef<StringRef> stages) {
+  StringRef meant = nearest(name, stages);
+  return ("unknown stage \"" + name + "\"" +
+          (meant.empty() ? "" : "; did you mean \"" + meant + "\"?") +
+          "; there are " + llvm::join(stages, ", "))
+      .str();
+}
+
+void gradus::registerStages(
+    StringRef name, StringRef summary, ArrayRef<StringRef> stages,
+    std::function<void(OpPassManager &manager, StringRef last)> build) {
+  using OnError = llvm::function_ref<LogicalResult(const Twine &)>;
+  mlir::registerPassPipeline(
+      name, summary,
+      [=](OpPassManager &manager, StringRef text, OnError fail) {
+        PipelineOptions options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        StringRef last = options.stopAfter;
+        if (!last.empty() && !llvm::is_contained(stages, last))
+          return fail("stop-after: " + unknownStage(last, stages));
+        build(manager, last);
+        return success();
+      },
+      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> show) {
+        show(PipelineOptions());
+      });
+}
+
 namespace gradus {
 #define GEN_PASS_REGISTRATION
 #include "passes/passes.h.inc"
@@ -160,9 +191,9 @@ namespace gradus {
 
 void gradus::registerPasses() {
   registerGradusPasses();
-  PassPipelineRegistration<PipelineOptions>(
-      "training", "Turns a model and its recipe into one training step",
-      [](OpPassManager &manager, const PipelineOptions &options) {
-        buildTrainingPipeline(manager, {options.stopAfter});
-      });
+  registerStages("training",
+                 "Turns a model and its recipe into one training step",
+                 trainingStages(), [](OpPassManager &manager, StringRef last) {
+                   buildTrainingPipeline(manager, {last.str()});
+                 });
 }
