@@ -2,6 +2,7 @@
 
 #include "frontends/recipe/fields.h"
 
+#include "frontends/message.h"
 #include "frontends/recipe/boost.h"
 #include "passes/added_passes.h"
 #include "passes/clock.h"
@@ -13,6 +14,7 @@
 #include "passes/train_dropout.h"
 #include "recipe/run_settings.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -101,36 +103,53 @@ Field inputs() {
       {dims, normalize(), augment(), last});
 }
 
+/// The key of that name among those that a pass has.
+template <typename Keys>
+const Field &keyOf(std::string_view name, const Keys &keys) {
+  return *std::ranges::find(keys, name, &Field::key);
+}
+
 /// Keys about the model: its inputs, and which parts of it are trained.
 std::vector<Field> modelFields() {
   return {
       inputs(),
-      trainedKeys()[0],
-      trainedKeys()[1],
-      batchNormKeys()[0],
+      keyOf("trainable", trainedKeys()),
+      keyOf("fixed", trainedKeys()),
+      keyOf("freeze_batch_norm", batchNormKeys()),
       Field{"straight_through", boolean, "false",
             "rounding to integers and back (QuantizeLinear, DequantizeLinear) "
             "passes gradients on: 1 inside the range, 0 outside"},
-      dropoutKeys()[0],
-      batchNormKeys()[1]};
+      keyOf("dropout", dropoutKeys()),
+      keyOf("batch_norm_variance", batchNormKeys())};
 }
 
 /// The methods: one key each.
 std::vector<Field> methodFields() {
-  return {lossKey(),       metricsKey(),      movingKeys()[0],  scheduleKey(),
-          movingKeys()[1], movingKeys()[2],
+  return {lossKey(),
+          metricsKey(),
+          keyOf("optimizer", movingKeys()),
+          scheduleKey(),
+          keyOf("groups", movingKeys()),
+          keyOf("weight_decay_for", movingKeys()),
 #define GRADUS_METHOD(Settings, method) method().field,
 #define GRADUS_KEY(key) key(),
 #include "passes/methods.def"
 #undef GRADUS_METHOD
 #undef GRADUS_KEY
-          boost(),         distributionKey(), addedPassesKey(), plugins()};
+          boost(),
+          distributionKey(),
+          addedPassesKey(),
+          plugins()};
 }
 
 /// Keys about how a step runs.
 std::vector<Field> runFields() {
-  return {runKeys()[0], runKeys()[1], nonfiniteKey(),
-          runKeys()[2], runKeys()[3], compatKey()};
+  return {keyOf("memory_limit", runKeys()),
+          keyOf("deterministic", runKeys()),
+          nonfiniteKey(),
+          keyOf("seed", runKeys()),
+          keyOf("settable", runKeys()),
+          compatKey()};
 }
 
 Field allFields() {
@@ -162,8 +181,7 @@ std::vector<Flagged> flaggedKeys() {
     if (field.key == kPluginsKey)
       for (const Field &key : field.fields)
         if (key.hasFlag)
-          all.push_back(
-              {&key, std::string(kPluginsKey) + "." + std::string(key.key)});
+          all.push_back({&key, message(kPluginsKey, ".", key.key)});
   }
   return all;
 }
