@@ -22,7 +22,7 @@
 #include <vector>
 
 using namespace mlir;
-using gradus::recipe::Overrides;
+using gradus::recipe::KeyArguments;
 
 namespace {
 
@@ -31,18 +31,22 @@ constexpr const char *kOverview = "Gradus: passes on training graphs\n";
 struct SetKeys : PassWrapper<SetKeys, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SetKeys)
 
-  explicit SetKeys(Overrides settings) : settings(std::move(settings)) {}
+  explicit SetKeys(KeyArguments &keys) : keys(&keys) {}
   StringRef getName() const override { return "SetKeys"; }
 
   void runOnOperation() override {
     WalkResult walked = getOperation()->walk([&](gradus::ProgramOp program) {
-      return WalkResult(gradus::recipe::applySettings(program, settings));
+      if (!keys->settings.empty() &&
+          failed(gradus::recipe::applySettings(program, keys->settings)))
+        return WalkResult::interrupt();
+      keys->see(program);
+      return WalkResult::advance();
     });
     if (walked.wasInterrupted())
       signalPassFailure();
   }
 
-  Overrides settings;
+  KeyArguments *keys;
 };
 
 /// Returns what follows --load-pass-plugin in an argument; nothing for any
@@ -80,18 +84,17 @@ int fail(const Twine &words) {
   return 2;
 }
 
-/// Runs MlirOptMain with its arguments and a first pass that sets keys.
-int runWithSettings(std::vector<char *> &arguments, DialectRegistry &registry,
-                    const Overrides &settings) {
-  int count = arguments.size();
-  char **words = arguments.data();
+/// Runs MlirOptMain with a first pass that sets keys.
+int runWithKeys(KeyArguments &keys, DialectRegistry &registry) {
+  int count = keys.others.size();
+  char **words = keys.others.data();
   llvm::InitLLVM atExit(count, words);
   auto [input, output] =
       registerAndParseCLIOptions(count, words, kOverview, registry);
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   MlirOptMainConfig chosen = config;
   config.setPassPipelineSetupFn([&](PassManager &manager) {
-    manager.addPass(std::make_unique<SetKeys>(settings));
+    manager.addPass(std::make_unique<SetKeys>(keys));
     return chosen.setupPassPipeline(manager);
   });
   std::string problem;
@@ -99,7 +102,10 @@ int runWithSettings(std::vector<char *> &arguments, DialectRegistry &registry,
   auto printed = text ? openOutputFile(output, &problem) : nullptr;
   if (!printed)
     return fail(problem);
-  if (failed(MlirOptMain(printed->os(), std::move(text), registry, config)))
+  LogicalResult done =
+      MlirOptMain(printed->os(), std::move(text), registry, config);
+  llvm::errs() << keys.offPasses();
+  if (failed(done))
     return EXIT_FAILURE;
   printed->keep();
   return EXIT_SUCCESS;
@@ -114,11 +120,13 @@ int main(int argc, char **argv) {
   std::vector<char *> arguments(argv, argv + argc);
   if (llvm::Error error = takePlugins(arguments))
     return fail(llvm::toString(std::move(error)));
-  gradus::recipe::KeyArguments keys(arguments);
+  KeyArguments keys(arguments);
   if (!keys.problem.empty())
     return fail(keys.problem);
-  if (!keys.settings.empty())
-    return runWithSettings(keys.others, registry, keys.settings);
+  const std::string help = KeyArguments::help();
+  llvm::cl::extrahelp more(help);
+  if (!keys.settings.empty() || keys.hasMethods())
+    return runWithKeys(keys, registry);
   return asMainReturnCode(
       MlirOptMain(keys.others.size(), keys.others.data(), kOverview, registry));
 }

@@ -19,7 +19,7 @@
 #include <mutex>
 
 namespace gradus {
-#define GRADUS_METHOD(Settings, method)                                        \
+#define GRADUS_METHOD(Settings, method, pass)                                  \
   struct Settings;                                                             \
   const recipe::Method<Settings> &method();
 #define GRADUS_KEY(key) const recipe::Field &key();
@@ -131,7 +131,7 @@ std::vector<Field> methodFields() {
           scheduleKey(),
           keyOf("groups", movingKeys()),
           keyOf("weight_decay_for", movingKeys()),
-#define GRADUS_METHOD(Settings, method) method().field,
+#define GRADUS_METHOD(Settings, method, pass) method().field,
 #define GRADUS_KEY(key) key(),
 #include "passes/methods.def"
 #undef GRADUS_METHOD
@@ -183,6 +183,21 @@ std::vector<Flagged> flaggedKeys() {
         if (key.hasFlag)
           all.push_back({&key, message(kPluginsKey, ".", key.key)});
   }
+  return all;
+}
+
+std::vector<Switch> switches() {
+  std::vector<Switch> all = {
+#define GRADUS_METHOD(Settings, method, pass)                                  \
+  {pass, std::string(method().field.key), &method().field, ""},
+#define GRADUS_KEY(key)
+#include "passes/methods.def"
+#undef GRADUS_METHOD
+#undef GRADUS_KEY
+  };
+  for (const PluginKey &key : pluginKeys())
+    all.push_back({key.pass, message(kPluginsKey, ".", key.field.key),
+                   &key.field, kPluginsKey});
   return all;
 }
 

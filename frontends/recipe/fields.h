@@ -22,4 +22,12 @@ struct Flagged {
 };
 std::vector<Flagged> flaggedKeys();
 
+/// A pass that does nothing unless the recipe has its key.
+struct Switch {
+  std::string pass, path; // of the key
+  const Field *field;
+  std::string object; // that the key is in; empty: the recipe
+};
+std::vector<Switch> switches();
+
 } // namespace gradus::recipe

@@ -2,6 +2,9 @@
 
 #include "frontends/recipe/key_arguments.h"
 
+#include "frontends/message.h"
+#include "recipe/settings.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/raw_ostream.h"
@@ -37,6 +40,8 @@ size_t KeyArguments::readAt(const std::vector<char *> &arguments, size_t at) {
   bool isFlag = option.starts_with("-") && flag != flags_.end();
   bool isSet = option.starts_with("-") && name == "set";
   bool isPass = PassInfo::lookup(name) != nullptr;
+  if (option.starts_with("-"))
+    notePass(name);
   if ((!isFlag && !isSet) ||
       (isPass && (!hasValue || arePassOptions(name, value)))) {
     others.push_back(arguments[at]);
@@ -59,6 +64,44 @@ size_t KeyArguments::readAt(const std::vector<char *> &arguments, size_t at) {
   if (isPass)
     others.push_back(made_.emplace_back(flag->name).data());
   return words;
+}
+
+void KeyArguments::notePass(const std::string &name) {
+  for (const Method &known : methods_)
+    if (known.its.pass == name)
+      return;
+  for (const Switch &each : switches())
+    if (each.pass == name)
+      methods_.push_back({each});
+}
+
+void KeyArguments::see(ProgramOp program) {
+  for (Method &method : methods_) {
+    method.isSeen = true;
+    method.isOn |=
+        !valueOf(program, *method.its.field, method.its.object).isNull();
+  }
+}
+
+std::string KeyArguments::offPasses() const {
+  std::string lines;
+  for (const auto &[its, isSeen, isOn] : methods_)
+    if (isSeen && !isOn)
+      lines += message("gradus-opt: warning: --", its.pass,
+                       " runs the pass, and no recipe has its key; --set ",
+                       its.path, "=... would\n");
+  return lines;
+}
+
+std::string KeyArguments::help() {
+  std::string text = "\nKeys of the recipe, set before the first pass:\n\n"
+                     "  --set KEY=VALUE\n";
+  for (const Flag &flag : flags())
+    text += message("  ", flag.name, flag.form.empty() ? "" : "=", flag.form,
+                    "\n      ", flag.help, "\n");
+  return text +
+         "  A flag with the name of a pass runs the pass, too; alone, it "
+         "sets no key.\n";
 }
 
 } // namespace gradus::recipe
