@@ -328,8 +328,9 @@ ordered_json librariesOf(const artifact::Plan &plan) {
     for (const auto &[text, epilogue] : texts)
       if (!epilogue.empty())
         ++epilogues[epilogue];
-    all.push_back(
-        {{"name", name}, {"calls", texts.size()}, {"epilogues", epilogues}});
+    all.push_back({{"name", name},
+                   {"different_calls", texts.size()},
+                   {"epilogues", epilogues}});
   }
   return all;
 }
@@ -338,8 +339,8 @@ std::string librariesText(const ordered_json &libraries) {
   std::string text;
   for (const ordered_json &each : libraries) {
     text += (text.empty() ? "" : ", ") + each["name"].get<std::string>() +
-            " (" + jsonText(each["calls"]) +
-            (each["calls"] == 1 ? " call" : " calls");
+            " (" + jsonText(each["different_calls"]) +
+            (each["different_calls"] == 1 ? " call" : " different calls");
     for (const auto &[epilogue, count] : each["epilogues"].items())
       text += ", " + jsonText(count) + " with " + epilogue;
     text += ")";

@@ -14,10 +14,10 @@ namespace gradus::cli {
 std::string targetText(const artifact::Plan &plan);
 
 /// The libraries that a plan calls, by how many different calls, and how many
-/// of those have what with a product: [{"name": "cuBLASLt", "calls": 3,
-/// "epilogues": {"bias+gelu_tanh": 1}}].
+/// of those have what with a product: [{"name": "cuBLASLt", "different_calls":
+/// 3, "epilogues": {"bias+gelu_tanh": 1}}].
 nlohmann::ordered_json librariesOf(const artifact::Plan &plan);
-/// "cuBLASLt (3 calls, 1 with bias+gelu_tanh), cuDNN (1 call)"
+/// "cuBLASLt (3 different calls, 1 with bias+gelu_tanh), cuDNN (1 call)"
 std::string librariesText(const nlohmann::ordered_json &libraries);
 
 /// Keys as `gradus inspect --json` prints them. Times to expect are of each

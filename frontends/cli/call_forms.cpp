@@ -40,7 +40,7 @@ std::string callFormsText(const ordered_json &forms) {
     return printable(of) +
            ": no call of a library has more than one form there\n";
   Table table(
-      {"call on " + forms["device"].get<std::string>(), "calls", "form"});
+      {"call on " + forms["device"].get<std::string>(), "commands", "form"});
   for (const ordered_json &call : forms["calls"])
     table.row(
         {call["call"].get<std::string>(), jsonText(call["count"]),

@@ -66,7 +66,7 @@ TEST(ArtifactFacts, NameTheLibrariesOfAPlan) {
   activationOf(
       *made.header.plans[1]->graphs[0]->commands[5]->kind.AsLibraryCommand()) =
       gradus::artifact::Activation::relu;
-  EXPECT_EQ(textOf(1), "cuBLASLt (2 calls, 1 with relu)");
+  EXPECT_EQ(textOf(1), "cuBLASLt (2 different calls, 1 with relu)");
 }
 
 TEST(ArtifactFacts, NameNoLibraryWhereNoneIsCalled) {

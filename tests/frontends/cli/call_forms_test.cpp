@@ -20,6 +20,7 @@ TEST(CallForms, SayWhatTakesThePlaceOfACall) {
         {{"call", "matmul"}, {"count", 3}, {"form", "whole"}}}}};
   std::string text = callFormsText(forms);
   EXPECT_TRUE(text.starts_with("  call on cuda")) << text;
+  EXPECT_NE(text.find("commands"), std::string::npos) << text;
   EXPECT_NE(text.find("plain call and a kernel (cuBLASLt has no algorithm with "
                       "BIAS)\n"),
             std::string::npos)
