@@ -2,7 +2,7 @@
 
 #include "frontends/recipe/boost.h"
 
-#include "frontends/recipe/recipe.h"
+#include "tests/frontends/recipe/reading.h"
 
 #include <gtest/gtest.h>
 
@@ -49,16 +49,11 @@ struct Case {
 
 class Flags : public testing::TestWithParam<Case> {};
 
-std::string accepted(std::string_view text, const Overrides &overrides = {}) {
+std::string acceptedText(std::string_view text,
+                         const Overrides &overrides = {}) {
   auto recipe = read(text, "r.json", overrides);
   EXPECT_TRUE(recipe.ok()) << recipe.status();
   return recipe.ok() ? recipe->json : "{}";
-}
-
-std::string refused(std::string_view text) {
-  auto recipe = read(text, "r.json");
-  EXPECT_FALSE(recipe.ok());
-  return std::string(recipe.status().message());
 }
 
 } // namespace
@@ -127,13 +122,13 @@ TEST(Boost, LeavesAKeyOfTheRecipeAsItIs) {
 
 /// What is printed for keys that nobody wrote takes nothing from a document.
 TEST(Boost, CountsOverPrintedDefaults) {
-  Json recipe = Json::parse(accepted("{}"));
+  Json recipe = Json::parse(acceptedText("{}"));
   recipe["boost"] = Json::parse(
       R"({"level": "O1", "boost": {"mode": "manual", "grad_freeze": false,
                                    "grad_accumulation": true},
           "grad_accumulation": {"grad_accumulation_step": 4},
           "common": {"gradient_split_groups": [2]}})");
-  Json boosted = Json::parse(accepted(recipe.dump()));
+  Json boosted = Json::parse(acceptedText(recipe.dump()));
   EXPECT_EQ(boosted["less_bn"]["keep"], Json::array());
   EXPECT_EQ(boosted["fc_to_fn"]["bias"], false);
   EXPECT_EQ(boosted["accumulation"], 4);
@@ -149,7 +144,7 @@ TEST(Boost, IsToldWhatWinsOverIt) {
   };
   using Lines = std::vector<std::string>;
   EXPECT_EQ(remarks(R"({"boost": "O1"})"), Lines());
-  EXPECT_EQ(remarks(accepted(R"({"boost": "O2"})")),
+  EXPECT_EQ(remarks(acceptedText(R"({"boost": "O2"})")),
             Lines{"boost's adasum changes nothing: there is one process, which "
                   "has nothing to merge"});
   EXPECT_EQ(
@@ -196,11 +191,11 @@ constexpr const char *kWithoutFreezing =
     R"({"boost": {"level": "O1", "boost": {"mode": "manual", "grad_freeze": false}, "compat": "mindspore"}})";
 
 TEST(Boost, IsKeptWithAllThatItStandsFor) {
-  Json recipe = Json::parse(accepted(kWithoutFreezing));
+  Json recipe = Json::parse(acceptedText(kWithoutFreezing));
   EXPECT_EQ(flagsOf(recipe["boost"]), "100000");
   EXPECT_EQ(recipe["less_bn"]["keep"], Json::array());
   EXPECT_EQ(recipe["gradient_centralization"]["compat"], "mindspore");
-  EXPECT_EQ(accepted(recipe.dump()), recipe.dump(2));
+  EXPECT_EQ(acceptedText(recipe.dump()), recipe.dump(2));
 }
 
 TEST(Boost, IsO0WhereNothingIsOn) {
@@ -208,11 +203,11 @@ TEST(Boost, IsO0WhereNothingIsOn) {
        {"{}", R"({"boost": "O0"})",
         R"({"boost": {"level": "O2", "boost": {"mode": "disable_all"}}})",
         R"({"boost": {"grad_freeze": {"freeze_p": 0.5}}})"})
-    EXPECT_EQ(Json::parse(accepted(text))["boost"], "O0") << text;
+    EXPECT_EQ(Json::parse(acceptedText(text))["boost"], "O0") << text;
 }
 
 TEST(Boost, TakesALevelAlone) {
-  Json recipe = Json::parse(accepted(R"({"boost": "O2"})"));
+  Json recipe = Json::parse(acceptedText(R"({"boost": "O2"})"));
   EXPECT_EQ(flagsOf(recipe["boost"]), "111000");
   EXPECT_EQ(recipe["gradient_freeze"]["groups"], 10);
   EXPECT_EQ(recipe["gradient_freeze"]["strategy"], nullptr);
@@ -221,7 +216,7 @@ TEST(Boost, TakesALevelAlone) {
 }
 
 TEST(Boost, TakesOneSplitPointForAListOfIt) {
-  Json recipe = Json::parse(accepted(
+  Json recipe = Json::parse(acceptedText(
       R"({"boost": {"level": "O1", "common": {"gradient_split_groups": 5},
                     "boost": {"mode": "manual", "grad_freeze": false}}})"));
   EXPECT_EQ(recipe["boost"]["common"]["gradient_split_groups"],

@@ -1,10 +1,7 @@
 // The table of recipe keys is sound: every default is a value of its own field.
 
 #include "frontends/recipe/fields.h"
-#include "frontends/recipe/recipe.h"
-
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
+#include "tests/frontends/recipe/reading.h"
 
 using namespace gradus::recipe;
 using nlohmann::json;
@@ -27,12 +24,6 @@ TEST(RecipeFields, SayWhatTheyAreFor) { visit(recipeField()); }
 TEST(RecipeFields, HaveDefaultsThatAreBuilt) {
   auto recipe = readFile("");
   EXPECT_TRUE(recipe.ok()) << recipe.status();
-}
-
-static json accepted(std::string_view text, const Overrides &overrides = {}) {
-  auto recipe = read(text, "r.json", overrides);
-  EXPECT_TRUE(recipe.ok()) << recipe.status();
-  return recipe.ok() ? json::parse(recipe->json) : json();
 }
 
 TEST(Methods, AreSwitchedByTrueAndFalse) {

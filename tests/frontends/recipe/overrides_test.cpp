@@ -1,25 +1,10 @@
 // Settings over a recipe: where they go, and whose mistake is whose.
 
 #include "frontends/recipe/overrides.h"
-
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
+#include "tests/frontends/recipe/reading.h"
 
 using namespace gradus::recipe;
 using nlohmann::json;
-
-static json accepted(std::string_view text, const Overrides &overrides = {}) {
-  auto recipe = read(text, "r.json", overrides);
-  EXPECT_TRUE(recipe.ok()) << recipe.status();
-  return recipe.ok() ? json::parse(recipe->json) : json();
-}
-
-static std::string refused(std::string_view text,
-                           const Overrides &overrides = {}) {
-  auto recipe = read(text, "r.json", overrides);
-  EXPECT_FALSE(recipe.ok());
-  return std::string(recipe.status().message());
-}
 
 TEST(Overrides, IsOverriddenKeyByKey) {
   json recipe = accepted(

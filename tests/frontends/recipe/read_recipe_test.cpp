@@ -1,25 +1,9 @@
 // Recipes: what is filled in, what may be said shortly, what is refused.
 
-#include "frontends/recipe/recipe.h"
-
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
+#include "tests/frontends/recipe/reading.h"
 
 using namespace gradus::recipe;
 using nlohmann::json;
-
-static json accepted(std::string_view text, const Overrides &overrides = {}) {
-  auto recipe = read(text, "r.json", overrides);
-  EXPECT_TRUE(recipe.ok()) << recipe.status();
-  return recipe.ok() ? json::parse(recipe->json) : json();
-}
-
-static std::string refused(std::string_view text,
-                           const Overrides &overrides = {}) {
-  auto recipe = read(text, "r.json", overrides);
-  EXPECT_FALSE(recipe.ok());
-  return std::string(recipe.status().message());
-}
 
 TEST(ReadRecipe, FillsInTheDefaultsOfTheChosenOptimizer) {
   json adam = accepted(
