@@ -112,10 +112,10 @@ private:
     if (failed(replace(head, epsilon, keepsBias)))
       return failure();
     predict->setAttr(kDone, UnitAttr::get(&getContext()));
-    if (hadBias && failed(leaveRecord("fc_to_fn/bias", keepsBias)))
+    if (hadBias && failed(leaveRecord(kFcToFnBias, keepsBias)))
       return failure();
-    return epsilon == kUsual ? success()
-                             : leaveRecord("fc_to_fn/epsilon", epsilon);
+    return epsilon == usualFnEpsilon() ? success()
+                                       : leaveRecord(kFcToFnEpsilon, epsilon);
   }
 
   /// Finds the output that the loss names, or the model's only one.
@@ -239,7 +239,6 @@ private:
   }
 
   static constexpr StringLiteral kDone = "gradus.full_normalization";
-  static constexpr double kUsual = 1e-4; // the same as in rewritten_layers.cpp
 };
 
 recipe::Field fcToFnKey() {
@@ -247,7 +246,7 @@ recipe::Field fcToFnKey() {
   using recipe::Field, recipe::Keys;
   using Fn = FcToFnSettings;
   const Keys<Fn> keys = {
-      Field{"epsilon", number, "0.0001",
+      Field{"epsilon", number, kUsualFnEpsilon,
             "the least square of a norm that is divided by"}
           .from(1e-30)
           .into(&Fn::epsilon),

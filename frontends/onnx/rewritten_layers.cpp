@@ -7,6 +7,7 @@
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/new_node.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "passes/fc_to_fn.h"
 #include "runtime/well_known.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -23,8 +24,6 @@ using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
 constexpr const char *kRemoved = well_known::kLessBnRemoved;
-constexpr const char *kEpsilon = "fc_to_fn/epsilon";
-constexpr const char *kBias = "fc_to_fn/bias"; // 1 kept, 0 dropped; else none
 constexpr llvm::StringLiteral kMultiplier(well_known::kMultiplier);
 
 /// The first number of a trained f32 tensor; `otherwise` if there is none.
@@ -270,7 +269,8 @@ private:
     GRADUS_RETURN_IF_ERROR(settleBias(graph_.node(place), multiplier));
     epsilonName_ = multiplier + "/epsilon";
     addInitializer(epsilonName_, TensorProto::FLOAT, {},
-                   numberOf(trained_, kEpsilon, 1e-4f));
+                   numberOf(trained_, kFcToFnEpsilon,
+                            static_cast<float>(usualFnEpsilon())));
     addInitializer(multiplier, TensorProto::FLOAT, {1}, 1.0f);
     NodeProto product = graph_.node(place);
     bool isTransposed =
@@ -292,8 +292,8 @@ private:
   /// checkpoint has it. A constant does not count as the layer's bias.
   absl::Status settleBias(const NodeProto &product,
                           const std::string &multiplier) {
-    hadBias_ = trained_.contains(kBias);
-    keepsBias_ = numberOf(trained_, kBias, 0) != 0;
+    hadBias_ = trained_.contains(kFcToFnBias);
+    keepsBias_ = numberOf(trained_, kFcToFnBias, 0) != 0;
     std::string bias = product.input_size() > 2 ? product.input(2)
                                                 : biasBehind(product.output(0));
     if (hadBias_ || bias.empty())
