@@ -170,8 +170,8 @@ struct SmallOps {
   Value like(Value a, Value model) const {
     return convert(builder, loc, a, tensorType(model).getElementType());
   }
-  Value product(Value a, Value b, bool transposeA = false,
-                bool transposeB = false) const {
+  Value matmulOf(Value a, Value b, bool transposeA = false,
+                 bool transposeB = false) const {
     return matmul(builder, loc, a, b, transposeA, transposeB);
   }
   /// Broadcasts one value for each query to all of its scores.
@@ -205,9 +205,9 @@ struct SmallOps {
 };
 
 Value SmallOps::scores(bool keysFirst) const {
-  Value product = keysFirst ? this->product(key, scaled(query), false, true)
-                            : this->product(scaled(query), key, false, true);
-  return unseen(masked(product, keysFirst), keysFirst);
+  Value dots = keysFirst ? matmulOf(key, scaled(query), false, true)
+                         : matmulOf(scaled(query), key, false, true);
+  return unseen(masked(dots, keysFirst), keysFirst);
 }
 
 Value SmallOps::masked(Value scores, bool keysFirst) const {
@@ -276,7 +276,7 @@ Values AttentionOp::decompose(OpBuilder &builder) {
   Value logarithm = a.make<math::LogOp>({total});
   Value logsumexp = a.add(largest, logarithm);
   return {
-      a.like(a.product(a.dropped(probabilities, false), a.value), getResult()),
+      a.like(a.matmulOf(a.dropped(probabilities, false), a.value), getResult()),
       logsumexp, a.sub(logarithm, a.sub(logsumexp, largest))};
 }
 
@@ -284,12 +284,12 @@ Values AttentionBackwardOp::decompose(OpBuilder &builder) {
   SmallOps a(*this, builder);
   Value scores = a.scores(/*keysFirst=*/true), g = a.wide(getGradient());
   Value probabilities = a.probabilities(*this, scores, 2);
-  Value along = a.dropped(a.product(a.value, g, false, true), true);
+  Value along = a.dropped(a.matmulOf(a.value, g, false, true), true);
   Value slopes =
       a.mul(probabilities, a.sub(along, a.over(getDelta(), scores, 2)));
-  return {a.like(a.scaled(a.product(slopes, a.key, true)), getQuery()),
-          a.like(a.product(slopes, a.scaled(a.query)), getKey()),
-          a.like(a.product(a.dropped(probabilities, true), g), getValue())};
+  return {a.like(a.scaled(a.matmulOf(slopes, a.key, true)), getQuery()),
+          a.like(a.matmulOf(slopes, a.scaled(a.query)), getKey()),
+          a.like(a.matmulOf(a.dropped(probabilities, true), g), getValue())};
 }
 
 //===-- gradient ----------------------------------------------------------===//
@@ -301,7 +301,7 @@ static Value maskGradient(AttentionOp op, OpBuilder &builder, Value g,
   SmallOps a(op, builder);
   Value scores = a.scores(false);
   Value probabilities = a.probabilities(op, scores, 3);
-  Value along = a.dropped(a.product(a.wide(g), a.value, false, true), false);
+  Value along = a.dropped(a.matmulOf(a.wide(g), a.value, false, true), false);
   Value slopes = a.mul(probabilities, a.sub(along, a.over(delta, scores, 3)));
   ArrayRef<int64_t> mask = tensorType(op.getMask()).getShape();
   SmallVector<int64_t> repeated;

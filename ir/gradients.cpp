@@ -90,13 +90,13 @@ Values MatmulOp::pullback(OpBuilder &builder, ValueRange g) {
   bool ta = getTransposeA(), tb = getTransposeB();
   Type element = tensorType(a).getElementType();
   Value gy = convert(builder, loc, g[0], element);
-  auto product = [&](Value left, Value right, bool tl, bool tr) {
+  auto narrowMatmul = [&](Value left, Value right, bool tl, bool tr) {
     Value wide =
         matmul(builder, loc, left, right, tl, tr, computeType(element));
     return convert(builder, loc, wide, element);
   };
-  return {ta ? product(b, gy, tb, true) : product(gy, b, false, !tb),
-          tb ? product(gy, a, true, ta) : product(a, gy, !ta, false)};
+  return {ta ? narrowMatmul(b, gy, tb, true) : narrowMatmul(gy, b, false, !tb),
+          tb ? narrowMatmul(gy, a, true, ta) : narrowMatmul(a, gy, !ta, false)};
 }
 
 /// Asks the result, not the input: the result is kept for the next layer

@@ -89,14 +89,14 @@ void joinParts(OpBuilder &builder, Location loc, int64_t axis,
   contributions.insert(contributions.begin() + first, whole);
 }
 
-//===-- products ----------------------------------------------------------===//
+//===-- matmuls ----------------------------------------------------------===//
 
 /// The matmul A' B of two matrices, which is a sum over rows.
-MatmulOp productOfRows(Value value) {
-  auto product = value.getDefiningOp<MatmulOp>();
-  bool fits = product && product.getTransposeA() && !product.getTransposeB() &&
-              product.getType().getRank() == 2;
-  return fits ? product : MatmulOp();
+MatmulOp matmulOfRows(Value value) {
+  auto matmul = value.getDefiningOp<MatmulOp>();
+  bool fits = matmul && matmul.getTransposeA() && !matmul.getTransposeB() &&
+              matmul.getType().getRank() == 2;
+  return fits ? matmul : MatmulOp();
 }
 
 Value stacked(OpBuilder &builder, Location loc, ArrayRef<Value> parts) {
@@ -109,20 +109,20 @@ Value stacked(OpBuilder &builder, Location loc, ArrayRef<Value> parts) {
 }
 
 /// Joins a sum of many such matmuls to one matmul with all their rows.
-void joinProducts(OpBuilder &builder, Location loc,
-                  SmallVector<Value> &contributions) {
+void joinMatmuls(OpBuilder &builder, Location loc,
+                 SmallVector<Value> &contributions) {
   constexpr size_t few = 3;
   Type element = tensorType(contributions.front()).getElementType();
   SmallVector<Value> left, right;
   for (Value value : contributions)
-    if (MatmulOp product = productOfRows(value)) {
-      left.push_back(product.getA());
-      right.push_back(product.getB());
+    if (MatmulOp matmul = matmulOfRows(value)) {
+      left.push_back(matmul.getA());
+      right.push_back(matmul.getB());
     }
   if (left.size() <= few)
     return;
   llvm::erase_if(contributions,
-                 [](Value value) { return bool(productOfRows(value)); });
+                 [](Value value) { return bool(matmulOfRows(value)); });
   contributions.push_back(matmul(builder, loc, stacked(builder, loc, left),
                                  stacked(builder, loc, right), true, false,
                                  element));
@@ -139,7 +139,7 @@ Value addUp(OpBuilder &builder, Location loc, ArrayRef<Value> given) {
   Type element = tensorType(given[0]).getElementType();
   for (Value &value : contributions) // a sum in 16 bits is rounded once
     value = unrounded(builder, loc, value, computeType(element));
-  joinProducts(builder, loc, contributions);
+  joinMatmuls(builder, loc, contributions);
   Value sum = contributions.front();
   for (Value next : llvm::drop_begin(contributions))
     sum = arith::AddFOp::create(builder, loc, sum, next);

@@ -24,11 +24,11 @@ using namespace mlir;
 
 /// The layer of an output: a matmul with a parameter, and its bias.
 struct Head {
-  MatmulOp product;
+  MatmulOp matmul;
   arith::AddFOp biased; // null: no bias
   ReadOp weight, bias;
 
-  Value end() { return biased ? biased.getResult() : product.getResult(); }
+  Value end() { return biased ? biased.getResult() : matmul.getResult(); }
 };
 
 /// The read of a state, looking through casts and moves of elements.
@@ -55,9 +55,9 @@ Head layerAt(Value value) {
         value = image;
         break;
       }
-  head.product = value.getDefiningOp<MatmulOp>();
-  if (head.product)
-    head.weight = readOf(head.product.getB());
+  head.matmul = value.getDefiningOp<MatmulOp>();
+  if (head.matmul)
+    head.weight = readOf(head.matmul.getB());
   return head;
 }
 
@@ -101,7 +101,7 @@ private:
     if (failed(output))
       return failure();
     Head head = headOf(predict.getReturned()[*output]);
-    if (!head.product)
+    if (!head.matmul)
       return recipe::keyError(getOperation(), "fc_to_fn")
              << "finds no dense layer with a weight of its own that gives the "
                 "output \""
@@ -143,8 +143,8 @@ private:
             ensureState(getOperation(), multiplier, type, Role::parameter, 1)))
       return failure();
     leaveToOthers(head);
-    normalizeOperands(head.product, epsilon);
-    Value sum = keepsBias ? head.end() : head.product.getResult();
+    normalizeOperands(head.matmul, epsilon);
+    Value sum = keepsBias ? head.end() : head.matmul.getResult();
     builder.setInsertionPointAfterValue(sum);
     Value scaled = multiplied(builder, sum, multiplier, type);
     Value last = head.end();
@@ -153,7 +153,7 @@ private:
     });
     if (head.biased && !keepsBias)
       dropBias(head);
-    report(head.product, weight);
+    report(head.matmul, weight);
     return success();
   }
 
@@ -166,25 +166,25 @@ private:
 
   /// Gives other users of the matmul without its bias an unchanged copy.
   static void leaveToOthers(Head head) {
-    if (!head.biased || head.product->hasOneUse())
+    if (!head.biased || head.matmul->hasOneUse())
       return;
-    Operation *own = OpBuilder(head.product).clone(*head.product);
-    head.product->getResult(0).replaceUsesWithIf(
+    Operation *own = OpBuilder(head.matmul).clone(*head.matmul);
+    head.matmul->getResult(0).replaceUsesWithIf(
         own->getResult(0), [&](OpOperand &use) {
           return use.getOwner() != head.biased.getOperation();
         });
   }
 
   /// Normalizes the rows of the input and of the weight to length 1.
-  static void normalizeOperands(MatmulOp product, double epsilon) {
-    OpBuilder builder(product);
-    int64_t a = tensorType(product.getA()).getRank(),
-            b = tensorType(product.getB()).getRank();
+  static void normalizeOperands(MatmulOp matmul, double epsilon) {
+    OpBuilder builder(matmul);
+    int64_t a = tensorType(matmul.getA()).getRank(),
+            b = tensorType(matmul.getB()).getRank();
     auto replace = [&](OpOperand &operand, int64_t axis) {
       operand.set(normalized(builder, operand.get(), axis, epsilon));
     };
-    replace(product.getAMutable(), product.getTransposeA() ? a - 2 : a - 1);
-    replace(product.getBMutable(), product.getTransposeB() ? b - 1 : b - 2);
+    replace(matmul.getAMutable(), matmul.getTransposeA() ? a - 2 : a - 1);
+    replace(matmul.getBMutable(), matmul.getTransposeB() ? b - 1 : b - 2);
   }
 
   /// value / sqrt(max(sum value^2, epsilon)).
@@ -230,9 +230,9 @@ private:
     dropIfUnused(getOperation(), state);
   }
 
-  void report(MatmulOp product, StringRef weight) {
+  void report(MatmulOp matmul, StringRef weight) {
     remark::passed(
-        product.getLoc(),
+        matmul.getLoc(),
         remark::RemarkOpts::name("Normalized").category(getArgument()))
         << ("the layer of " + weight + " is a head of full normalization")
                .str();

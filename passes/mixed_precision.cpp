@@ -32,7 +32,7 @@ bool isF32(Value value) {
 
 /// Matmul and convolutions: 16-bit operands, sums in f32. An outer product sums
 /// nothing: it counts as arithmetic, mostly on positions.
-bool isProduct(Operation *op) {
+bool isMatmulOrConvolution(Operation *op) {
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
     ArrayRef<int64_t> a = tensorType(matmul.getA()).getShape();
     return a[a.size() - (matmul.getTransposeA() ? 2 : 1)] > 1;
@@ -86,9 +86,9 @@ private:
   void visit(Operation *op) {
     if (!llvm::any_of(op->getResults(), isF32))
       return;
-    if (isProduct(op) && llvm::all_of(op->getOperands(), isF32) &&
+    if (isMatmulOrConvolution(op) && llvm::all_of(op->getOperands(), isF32) &&
         !isOfPositions(op))
-      visitProduct(op);
+      visitMatmulOrConvolution(op);
     else if (keepsElements(op))
       visitKeeping(op);
     else if (isArithmetic(op) && op->getNumResults() == 1 &&
@@ -107,7 +107,7 @@ private:
     });
   }
 
-  void visitProduct(Operation *op) {
+  void visitMatmulOrConvolution(Operation *op) {
     for (OpOperand &operand : op->getOpOperands())
       operand.set(rounded(operand.get()));
     Value result = op->getResult(0);
@@ -120,7 +120,8 @@ private:
       result = sum;
     }
     if (llvm::any_of(result.getUsers(), [](Operation *user) {
-          return isProduct(user) || keepsElements(user) || isArithmetic(user);
+          return isMatmulOrConvolution(user) || keepsElements(user) ||
+                 isArithmetic(user);
         }))
       rounded(result);
   }

@@ -182,7 +182,7 @@ private:
   bool visitBranches(Value main, Value shortcut);
   void visitBranch(MutableArrayRef<Unit> units, Unit projection);
   void visitDepthwise(ConvolutionOp convolution);
-  void visitHead(MatmulOp product);
+  void visitHead(MatmulOp matmul);
   void visitLayer(ConcatenateOp layers, Value added);
   void visitTransition(Operation *pool);
   void visit(Operation &op);
@@ -212,8 +212,8 @@ void Judge::visit(Operation &op) {
   else if (auto convolution = dyn_cast<ConvolutionOp>(op);
            convolution && isDepthwise(convolution))
     visitDepthwise(convolution);
-  else if (auto product = dyn_cast<MatmulOp>(op))
-    visitHead(product);
+  else if (auto matmul = dyn_cast<MatmulOp>(op))
+    visitHead(matmul);
   else if (auto layers = dyn_cast<ConcatenateOp>(op))
     for (Value added : layers.getOperands())
       visitLayer(layers, added);
@@ -346,8 +346,8 @@ Value beforeMean(Value value) {
 
 /// The last convolution before a dense layer on means, if its image has no
 /// other use: in squeeze-and-excitation the means are applied to the image.
-void Judge::visitHead(MatmulOp product) {
-  Value image = beforeMean(product.getA());
+void Judge::visitHead(MatmulOp matmul) {
+  Value image = beforeMean(matmul.getA());
   Value before = image ? activated(image) : Value();
   Unit last = before ? unitAt(before) : Unit();
   if (last && image.hasOneUse() && (isRelu6(image) || isLinear(last.input())))

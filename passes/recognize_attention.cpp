@@ -139,7 +139,7 @@ private:
   /// and a very low number.
   void takeMask(Value &scores) {
     if (auto add = scores.getDefiningOp<arith::AddFOp>()) {
-      bool isLeft = isProduct(add.getLhs());
+      bool isLeft = isMatmul(add.getLhs());
       mask_ = isLeft ? add.getRhs() : add.getLhs();
       scores = isLeft ? add.getLhs() : add.getRhs();
     } else if (auto select = scores.getDefiningOp<arith::SelectOp>()) {
@@ -158,7 +158,7 @@ private:
     }
   }
 
-  static bool isProduct(Value value) {
+  static bool isMatmul(Value value) {
     double scale = 1;
     return value.hasOneUse() &&
            withoutFactors(value, scale).getDefiningOp<MatmulOp>();
@@ -271,13 +271,13 @@ struct RecognizeAttention : impl::RecognizeAttentionBase<RecognizeAttention> {
   using Base::Base;
 
   void runOnOperation() override {
-    getOperation().walk([&](MatmulOp product) {
-      Pattern pattern(product);
+    getOperation().walk([&](MatmulOp matmul) {
+      Pattern pattern(matmul);
       if (!pattern.matches())
         return;
       pattern.replace();
       remark::passed(
-          product.getLoc(),
+          matmul.getLoc(),
           remark::RemarkOpts::name("Recognized").category(getArgument()))
           << "attention computed as one op";
     });

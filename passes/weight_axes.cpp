@@ -36,13 +36,12 @@ Found ofConvolution(Operation *op, Value weight, unsigned operand) {
 }
 
 /// The axis that a matmul contracts.
-Found ofProduct(Operation *op, Value weight, unsigned operand) {
-  auto product = dyn_cast<MatmulOp>(op);
-  if (!product)
+Found ofMatmul(Operation *op, Value weight, unsigned operand) {
+  auto matmul = dyn_cast<MatmulOp>(op);
+  if (!matmul)
     return {};
   int64_t rank = tensorType(weight).getRank();
-  bool isLast =
-      operand == 0 ? !product.getTransposeA() : product.getTransposeB();
+  bool isLast = operand == 0 ? !matmul.getTransposeA() : matmul.getTransposeB();
   return WeightAxes{WeightKind::dense, {isLast ? rank - 1 : rank - 2}};
 }
 
@@ -120,7 +119,7 @@ Found ofUses(Value value);
 Found ofUse(OpOperand &use) {
   Operation *op = use.getOwner();
   unsigned operand = use.getOperandNumber();
-  for (auto of : {ofConvolution, ofProduct, ofLookUp})
+  for (auto of : {ofConvolution, ofMatmul, ofLookUp})
     if (Found found = of(op, use.get(), operand))
       return found;
   if (op->getNumResults() != 1 || op->getNumOperands() != 1)
