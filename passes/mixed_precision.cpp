@@ -100,10 +100,10 @@ private:
   /// integers beyond 256 are not exact in bf16.
   bool isOfPositions(Operation *op) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
-      Operation *maker = operand.getDefiningOp();
-      while (maker && movesElements(maker))
-        maker = maker->getOperand(0).getDefiningOp();
-      return isa_and_present<arith::SIToFPOp, arith::UIToFPOp>(maker);
+      Operation *definingOp = operand.getDefiningOp();
+      while (definingOp && movesElements(definingOp))
+        definingOp = definingOp->getOperand(0).getDefiningOp();
+      return isa_and_present<arith::SIToFPOp, arith::UIToFPOp>(definingOp);
     });
   }
 

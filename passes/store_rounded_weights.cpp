@@ -27,10 +27,10 @@ constexpr StringLiteral kRefresh(well_known::kRoundWeights);
 
 /// The read whose elements a value consists of, in any order.
 ReadOp readBehind(Value value) {
-  Operation *maker = value.getDefiningOp();
-  while (maker && movesOneOperand(maker))
-    maker = maker->getOperand(0).getDefiningOp();
-  return dyn_cast_or_null<ReadOp>(maker);
+  Operation *definingOp = value.getDefiningOp();
+  while (definingOp && movesOneOperand(definingOp))
+    definingOp = definingOp->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<ReadOp>(definingOp);
 }
 
 struct StoreRoundedWeightsPass
@@ -107,12 +107,12 @@ struct StoreRoundedWeightsPass
 
   /// Rebuilds `value`, a moved weight, from the weight's copy.
   Value narrow(OpBuilder &builder, Value value, StringRef copy) {
-    Operation *maker = value.getDefiningOp();
+    Operation *definingOp = value.getDefiningOp();
     auto type = tensorType(value).clone(typeOf(copy).getElementType());
-    if (isa<ReadOp>(maker))
-      return readState(builder, maker->getLoc(), copy, type);
-    Value input = narrow(builder, maker->getOperand(0), copy);
-    Operation *move = builder.clone(*maker);
+    if (isa<ReadOp>(definingOp))
+      return readState(builder, definingOp->getLoc(), copy, type);
+    Value input = narrow(builder, definingOp->getOperand(0), copy);
+    Operation *move = builder.clone(*definingOp);
     move->setOperand(0, input);
     move->getResult(0).setType(type);
     return move->getResult(0);
