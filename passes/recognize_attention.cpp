@@ -212,11 +212,12 @@ Value beforeTranspose(Value value) {
       tensorType(view.getInput()).getShape().take_back(2) ==
           tensorType(value).getShape().take_back(2))
     value = view.getInput();
-  auto turned = value.getDefiningOp<TransposeOp>();
-  if (!turned || turned.getPermutation() != ArrayRef<int64_t>(exchangeLast(
-                                                turned.getType().getRank())))
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  if (!transpose ||
+      transpose.getPermutation() !=
+          ArrayRef<int64_t>(exchangeLast(transpose.getType().getRank())))
     return {};
-  return turned.getInput();
+  return transpose.getInput();
 }
 
 /// The keys as [batch, heads, keys, width], from either form of the matmul.

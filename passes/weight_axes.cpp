@@ -93,12 +93,12 @@ std::optional<Axes> before(Operation *op, const Axes &axes) {
     return beforeSlice(slice, axes);
   if (auto view = dyn_cast<ReshapeOp>(op))
     return beforeView(view, axes);
-  auto turned = dyn_cast<TransposeOp>(op);
-  if (!turned)
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose)
     return {};
   Axes result;
   for (int64_t axis : axes)
-    result.push_back(turned.getPermutation()[axis]);
+    result.push_back(transpose.getPermutation()[axis]);
   llvm::sort(result);
   return result;
 }

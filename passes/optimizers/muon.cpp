@@ -97,10 +97,11 @@ LogicalResult move(ParameterStep &step, const MuonSettings &settings) {
   int64_t rows = tensorType(momentum).getDimSize(0);
   int64_t columns = tensorType(momentum).getDimSize(1);
   bool tall = rows > columns;
-  auto turned = [&](Value value) {
+  auto transposed = [&](Value value) {
     return tall ? transpose(math.builder, math.loc, value, {1, 0}) : value;
   };
-  Value direction = turned(orthogonal(step, settings, turned(momentum)));
+  Value direction =
+      transposed(orthogonal(step, settings, transposed(momentum)));
   step.decay();
   step.learningRate =
       math.multiply(step.learningRate,
