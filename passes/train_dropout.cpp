@@ -39,7 +39,7 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
       explain(program, train);
     for (Operation &op : llvm::make_early_inc_range(train.getBody().front())) {
       double ratio = ratioOf(&op).value_or(0);
-      if (wanted && ratioOf(&op) && (*wanted == 0 || !isCoin(&op)))
+      if (wanted && ratioOf(&op) && (*wanted == 0 || !isBernoulliMask(&op)))
         ratio = *wanted;
       if (ratio != 0 && failed(drop(program, &op, {ratio}, stream++)))
         return signalPassFailure();
@@ -60,7 +60,7 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
   /// Whether this is a Bernoulli mask of known probability, 1 or 0: a dropout
   /// of ones that is compared with 1. The model scales by that probability
   /// itself, so the mask must keep its ratio.
-  static bool isCoin(Operation *op) {
+  static bool isBernoulliMask(Operation *op) {
     auto dropout = dyn_cast<DropoutOp>(op);
     if (!dropout || !matchPattern(dropout.getInput(), m_OneFloat()))
       return false;
@@ -79,10 +79,12 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     if (!mayDrop(train))
       recipe::keyWarning(program, "dropout")
           << "changes nothing: the model has no dropout that could take it";
-    if (int64_t count = llvm::count_if(
-            train.getBody().front(), [](Operation &op) { return isCoin(&op); }))
+    if (int64_t count =
+            llvm::count_if(train.getBody().front(),
+                           [](Operation &op) { return isBernoulliMask(&op); }))
       recipe::keyWarning(program, "dropout")
-          << "leaves " << count << (count == 1 ? " coin" : " coins")
+          << "leaves " << count
+          << (count == 1 ? " Bernoulli mask" : " Bernoulli masks")
           << " of the model alone (stochastic depth, or dropout of channels as "
              "torch.export writes it): the chance stays the model's, and only "
              "0 stops it";

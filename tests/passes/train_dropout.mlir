@@ -40,12 +40,12 @@ gradus.program @none attributes {recipe = {dropout = 0.0}} {
   }
 }
 
-// A coin of the model, a dropout of ones that is compared with them, keeps its
+// A Bernoulli mask of the model, a dropout of ones that is compared with them, keeps its
 // chance, which the model divides by.
-// CHECK-LABEL: gradus.program @coin
+// CHECK-LABEL: gradus.program @mask
 // CHECK:           arith.constant dense<858993459>
 // CHECK:           arith.constant dense<2147483648>
-gradus.program @coin attributes {recipe = {dropout = 0.5}} {
+gradus.program @mask attributes {recipe = {dropout = 0.5}} {
   gradus.graph @train(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
     %one = arith.constant dense<1.0> : tensor<4xf32>
     %stay = gradus.dropout %one ratio 0.2 : tensor<4xf32>
@@ -57,14 +57,14 @@ gradus.program @coin attributes {recipe = {dropout = 0.5}} {
   }
 }
 
-// What is no coin takes the recipe's ratio: neither of the numbers is 1.
-// CHECK-LABEL: gradus.program @no_coins
+// What is no mask takes the recipe's ratio: neither of the numbers is 1.
+// CHECK-LABEL: gradus.program @no_masks
 // CHECK-NOT:       arith.constant dense<858993459>
 // CHECK:           arith.constant dense<2147483648>
 // CHECK-NOT:       arith.constant dense<858993459>
 // CHECK:           arith.constant dense<2147483648>
 // CHECK-NOT:       arith.constant dense<858993459>
-gradus.program @no_coins attributes {recipe = {dropout = 0.5}} {
+gradus.program @no_masks attributes {recipe = {dropout = 0.5}} {
   gradus.graph @train(%x: tensor<4xf32>) -> (y: tensor<4xi1>, z: tensor<4xi1>) {
     %one = arith.constant dense<1.0> : tensor<4xf32>
     %two = arith.constant dense<2.0> : tensor<4xf32>

@@ -35,8 +35,8 @@ gradus.program @told attributes {recipe = {dropout = 0.5}} {
 
 // -----
 
-// expected-warning @below {{recipe: dropout leaves 1 coin of the model alone (stochastic depth, or dropout of channels as torch.export writes it): the chance stays the model's, and only 0 stops it}}
-gradus.program @coin attributes {recipe = {dropout = 0.5}} {
+// expected-warning @below {{recipe: dropout leaves 1 Bernoulli mask of the model alone (stochastic depth, or dropout of channels as torch.export writes it): the chance stays the model's, and only 0 stops it}}
+gradus.program @mask attributes {recipe = {dropout = 0.5}} {
   gradus.graph @train(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
     %one = arith.constant dense<1.0> : tensor<4xf32>
     %stay = gradus.dropout %one ratio 0.2 : tensor<4xf32>
