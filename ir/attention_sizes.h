@@ -25,9 +25,10 @@ struct AttentionSizes {
   /// The maximum number of keys in a tile: the transposed keys and the values
   /// lie on the stack beside the scores, in 768 KiB. 0 if not even a few fit.
   int64_t keysAtMost() const {
-    constexpr int64_t mostTurned = 192 * 1024, most = 1024, fewest = 16;
-    int64_t fit = mostTurned / std::max<int64_t>(width + depth, 1) - 16;
-    return fit < fewest ? 0 : std::min(fit, most);
+    constexpr int64_t maximumTransposed = 192 * 1024, maximum = 1024,
+                      minimum = 16;
+    int64_t fit = maximumTransposed / std::max<int64_t>(width + depth, 1) - 16;
+    return fit < minimum ? 0 : std::min(fit, maximum);
   }
 
 private:

@@ -39,16 +39,16 @@ static int64_t perChannel(Value value, unsigned axis) {
 }
 
 /// The largest number of terms in a sum along an axis, or over whole tensors.
-static int64_t mostTerms(Operation &op) {
-  int64_t longest = 1, most = 1, fewest = INT64_MAX;
+static int64_t maximumTerms(Operation &op) {
+  int64_t longest = 1, largest = 1, fewest = INT64_MAX;
   for (Value operand : op.getOperands()) {
-    most = std::max(most, elements(operand));
+    largest = std::max(largest, elements(operand));
     for (int64_t extent : shapeOf(operand))
       longest = std::max(longest, extent);
   }
   for (Value result : op.getResults())
     fewest = std::min(fewest, std::max<int64_t>(elements(result), 1));
-  return std::max(longest, most / fewest);
+  return std::max(longest, largest / fewest);
 }
 
 int64_t gradus::summedTerms(Operation &op) {
@@ -63,10 +63,10 @@ int64_t gradus::summedTerms(Operation &op) {
   if (isa<ConvolutionBackwardDataOp, ConvolutionBackwardWeightsOp>(op))
     return perChannel(op.getOperand(1), 1); // Weights or gradient.
   if (isa<ReduceOp, ScatterAddOp>(op))
-    return mostTerms(op);
+    return maximumTerms(op);
   // Normalizations, softmax and the like use a sum on each of its own terms,
   // which then move by the typical rounding of a sum.
-  return std::llround(std::sqrt(mostTerms(op)));
+  return std::llround(std::sqrt(maximumTerms(op)));
 }
 
 //===-- values ------------------------------------------------------------===//

@@ -135,9 +135,9 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
   }
 
   Value byValue(const Arithmetic &math, Value gradient) {
-    Value most = limit(math), least = math.negate(most);
-    Value low = math.larger(gradient, spreadLike(math, least, gradient));
-    return math.smaller(low, spreadLike(math, most, gradient));
+    Value maximum = limit(math), minimum = math.negate(maximum);
+    Value low = math.larger(gradient, spreadLike(math, minimum, gradient));
+    return math.smaller(low, spreadLike(math, maximum, gradient));
   }
 
   /// Brock et al., https://arxiv.org/abs/2102.06171: each output's gradient is
@@ -187,7 +187,7 @@ static recipe::Field clipKey() {
                          .positive()
                          .into(&Clip::value);
   const auto floor = Field{"epsilon", number, "0.001",
-                           "the least norm that weights count with"}
+                           "the minimum norm that weights count with"}
                          .from(0)
                          .into(&Clip::epsilon);
   const auto added = Field{"norm_epsilon", number, "1e-6",

@@ -10,7 +10,7 @@ struct ClipSettings {
 
   Bounds bounds = {};     // what is at most `value`
   recipe::Number value;   // for `adaptive`, as part of the weights' norm
-  double epsilon = 0;     // of `adaptive`: the least norm of weights
+  double epsilon = 0;     // of `adaptive`: the minimum norm of weights
   bool divides = false;   // global_norm: by max(1, norm / value)
   double normEpsilon = 0; // else times min(1, value / (norm + normEpsilon))
 };

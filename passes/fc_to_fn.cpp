@@ -247,7 +247,7 @@ recipe::Field fcToFnKey() {
   using Fn = FcToFnSettings;
   const Keys<Fn> keys = {
       Field{"epsilon", number, kUsualFnEpsilon,
-            "the least square of a norm that is divided by"}
+            "the minimum square of a norm that is divided by"}
           .from(1e-30)
           .into(&Fn::epsilon),
       Field{"bias", boolean, "false", "whether it keeps its bias"}.into(

@@ -39,11 +39,11 @@ static Value classesBefore(OpBuilder &builder, Location loc, Value logits,
 
 Value gradus::buildTopClasses(OpBuilder &builder, Location loc, Value logits,
                               Value labels, int64_t axis, int64_t ignoreIndex,
-                              int64_t most) {
+                              int64_t count) {
   Arithmetic math(builder, loc);
   logits = convert(builder, loc, logits, builder.getF32Type());
   Value before = classesBefore(builder, loc, logits, labels, axis);
-  Value among = math.less(before, math.number(most, before));
+  Value among = math.less(before, math.number(count, before));
   Value counted =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, labels,
                             splat(builder, loc, labels.getType(), ignoreIndex));

@@ -196,7 +196,7 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     OpBuilder builder(graph.getBody().front().getTerminator());
     return buildTopClasses(builder, named(graph, name), each.output, each.label,
                            each.loss.classAxis, each.loss.settings.ignoreIndex,
-                           /*most=*/5);
+                           /*count=*/5);
   }
 
   /// Forgets the model's outputs; what only they needed dies in the clean-up.

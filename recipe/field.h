@@ -102,7 +102,7 @@ struct Field {
   template <typename Settings> Field of(const Keys<Settings> &keys) const {
     return of(std::vector<Field>(keys.begin(), keys.end()));
   }
-  Field from(double least) const { return with(&Field::minimum, least); }
+  Field from(double bound) const { return with(&Field::minimum, bound); }
   Field positive() const { return from(kSmallest); }
   Field below(double end) const { return with(&Field::limit, end); }
   Field times(size_t count) const { return with(&Field::length, count); }

@@ -62,11 +62,11 @@ std::vector<std::string_view> byLikeness(std::string_view word,
 /// the word's letters.
 template <typename Names>
 std::string_view nearest(std::string_view word, const Names &names) {
-  std::pair<size_t, size_t> least(1 + word.size() / 2, 0);
+  std::pair<size_t, size_t> smallest(1 + word.size() / 2, 0);
   std::string_view best;
   for (const auto &name : names)
-    if (auto letters = likeness(word, name); letters < least) {
-      least = letters;
+    if (auto letters = likeness(word, name); letters < smallest) {
+      smallest = letters;
       best = name;
     }
   return best;

@@ -80,12 +80,12 @@ absl::Status checkDraws(const std::string &path, const Json &draws,
   if (part.is_object() && part["scale"][1] > 1)
     return invalid(path, ".resized_crop.scale: is ", jsonText(part["scale"]),
                    ", expected at most 1, which is the whole image");
-  int64_t most =
+  int64_t maximum =
       rank < 3 ? 0
                : std::max(type.getDimSize(rank - 1), type.getDimSize(rank - 2));
-  if (crop > most)
+  if (crop > maximum)
     return invalid(path, ".crop: is ", crop, ", but the input is ",
-                   textOf(type), "; expected 0 to ", most);
+                   textOf(type), "; expected 0 to ", maximum);
   return absl::OkStatus();
 }
 

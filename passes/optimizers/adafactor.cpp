@@ -119,7 +119,7 @@ Optimizer gradus::adafactor() {
       {learningRate("0.01"), power.into(&S::decayPower),
        epsilon("1.1920928955078125e-07").into(&S::epsilon),
        amount("minimum_scale", "0.001",
-              "least scale of a parameter that a step is made for")
+              "minimum scale of a parameter that a step is made for")
            .into(&S::minimumScale),
        amount("clip_threshold", "1.0", "longest step, in deviations")
            .into(&S::clipThreshold),

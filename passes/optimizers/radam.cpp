@@ -27,16 +27,16 @@ Value rectification(const ParameterStep &step, Value beta2) {
   auto minus = [&](Value value, double number) {
     return math.subtract(value, step.scalar(number));
   };
-  Value most = minus(math.divide(step.scalar(2), step.rest(beta2)), 1);
+  Value maximum = minus(math.divide(step.scalar(2), step.rest(beta2)), 1);
   Value power = step.powerOfStep(beta2);
   Value missing = math.divide(
       math.multiply(math.multiply(step.scalar(2), step.stepNumber), power),
       step.rest(power));
-  Value length = math.subtract(most, missing);
+  Value length = math.subtract(maximum, missing);
   Value above =
-      math.multiply(math.multiply(minus(length, 4), minus(length, 2)), most);
-  Value below =
-      math.multiply(math.multiply(minus(most, 4), minus(most, 2)), length);
+      math.multiply(math.multiply(minus(length, 4), minus(length, 2)), maximum);
+  Value below = math.multiply(
+      math.multiply(minus(maximum, 4), minus(maximum, 2)), length);
   Value factor = math.multiply(math.squareRoot(math.divide(above, below)),
                                math.squareRoot(biasCorrection(step, beta2)));
   return math.select(math.less(step.scalar(5), length), factor, step.scalar(0));

@@ -65,7 +65,7 @@ Optimizer gradus::rprop() {
                             "by which step sizes shrink and grow", 2)
                         .into(&S::factors),
                     numbers("sizes", "[1e-6, 50.0]",
-                            "the least and the largest step size", 2)
+                            "the minimum and the maximum step size", 2)
                         .into(&S::sizes)},
                    move);
   made.couplesDecay = false;
