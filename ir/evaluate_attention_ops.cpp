@@ -64,9 +64,9 @@ template <typename Op> struct Scores {
   double factor(int64_t row, int64_t j) const {
     if (!step)
       return 1;
-    uint64_t place = row * sizes.keys + j;
+    uint64_t offset = row * sizes.keys + j;
     uint32_t bits =
-        Philox::rounds({uint32_t(place), uint32_t(place >> 32),
+        Philox::rounds({uint32_t(offset), uint32_t(offset >> 32),
                         uint32_t(step->integers[0]), uint32_t(stream)},
                        uint32_t(seed), uint32_t(seed >> 32))[0];
     return bits < dropping.limit() ? 0 : dropping.factor();
@@ -79,22 +79,22 @@ private:
   double masked(double score, int64_t row, int64_t j) const {
     int64_t i = row % sizes.queries;
     if (mask) {
-      int64_t place = placeInMask(row, j);
+      int64_t offset = offsetInMask(row, j);
       if (mask->isFloat)
-        score += mask->floats[place];
-      else if (!mask->integers[place])
+        score += mask->floats[offset];
+      else if (!mask->integers[offset])
         score = -INFINITY;
     }
     return causal && j > i ? -INFINITY : score;
   }
 
-  int64_t placeInMask(int64_t row, int64_t j) const {
-    int64_t head = row / sizes.queries, place = 0;
+  int64_t offsetInMask(int64_t row, int64_t j) const {
+    int64_t head = row / sizes.queries, offset = 0;
     int64_t index[] = {head / sizes.heads, head % sizes.heads,
                        row % sizes.queries, j};
     for (auto [at, size] : llvm::zip(index, mask->shape))
-      place = place * size + (size == 1 ? 0 : at);
-    return place;
+      offset = offset * size + (size == 1 ? 0 : at);
+    return offset;
   }
 
   bool causal;

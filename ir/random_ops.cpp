@@ -38,10 +38,10 @@ struct Words {
 };
 } // namespace
 
-Value gradus::buildRandomBits(OpBuilder &builder, Location loc, Value place,
+Value gradus::buildRandomBits(OpBuilder &builder, Location loc, Value index,
                               Value step, Value stream, int64_t seed) {
   Words words{builder, loc};
-  Value x[4] = {words.low(place), words.high(place), words.low(step),
+  Value x[4] = {words.low(index), words.high(index), words.low(step),
                 words.low(stream)};
   uint32_t key[2] = {uint32_t(seed), uint32_t(uint64_t(seed) >> 32)};
   for (int round = 0; round < Philox::kRounds; ++round) {
@@ -59,9 +59,9 @@ Value gradus::buildRandomBits(OpBuilder &builder, Location loc, Value place,
   return x[0];
 }
 
-Value RandomBitsOp::buildBits(OpBuilder &builder, Location loc, Value place,
+Value RandomBitsOp::buildBits(OpBuilder &builder, Location loc, Value index,
                               Value step, int64_t stream, int64_t seed) {
-  return buildRandomBits(builder, loc, place, step,
+  return buildRandomBits(builder, loc, index, step,
                          Words{builder, loc}.number(stream), seed);
 }
 

@@ -176,12 +176,12 @@ std::string nestingProblem(OpPassManager &anywhere, StringRef pipeline) {
 }
 
 /// The ops that passes are made for; none for those that run on any.
-llvm::SetVector<StringRef> placesOf(OpPassManager &anywhere) {
-  llvm::SetVector<StringRef> places;
+llvm::SetVector<StringRef> anchorsOf(OpPassManager &anywhere) {
+  llvm::SetVector<StringRef> anchors;
   for (Pass &pass : anywhere.getPasses())
     if (std::optional<StringRef> name = pass.getOpName())
-      places.insert(*name);
-  return places;
+      anchors.insert(*name);
+  return anchors;
 }
 
 /// Fills a manager that runs on programs, with passes on graphs nested in it.
@@ -195,16 +195,16 @@ std::string fillForProgram(OpPassManager &manager, const AddedPass &added) {
     return problem;
   StringRef onGraph = GraphOp::getOperationName(),
             onProgram = ProgramOp::getOperationName();
-  llvm::SetVector<StringRef> places = placesOf(anywhere);
-  if (places.size() > 1)
-    return "its passes run on " + llvm::join(places, " and ") +
+  llvm::SetVector<StringRef> anchors = anchorsOf(anywhere);
+  if (anchors.size() > 1)
+    return "its passes run on " + llvm::join(anchors, " and ") +
            "; add them one by one";
-  StringRef place = places.empty() ? onProgram : places.front();
-  if (place == onGraph)
+  StringRef anchor = anchors.empty() ? onProgram : anchors.front();
+  if (anchor == onGraph)
     return fill(manager, (onGraph + "(" + added.pipeline + ")").str());
-  if (place == onProgram)
+  if (anchor == onProgram)
     return fill(manager, added.pipeline);
-  return ("it runs on " + place + ", expected " + onProgram + ", " + onGraph +
+  return ("it runs on " + anchor + ", expected " + onProgram + ", " + onGraph +
           " or any op")
       .str();
 }

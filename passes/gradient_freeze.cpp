@@ -89,23 +89,23 @@ private:
 
   /// The number of the first op that computes with a value.
   static int64_t firstUse(Value value,
-                          const DenseMap<Operation *, int64_t> &places) {
-    int64_t first = places.size();
+                          const DenseMap<Operation *, int64_t> &positions) {
+    int64_t first = positions.size();
     for (Operation *user : value.getUsers())
-      first =
-          std::min(first, prepares(user) ? firstUse(user->getResult(0), places)
-                                         : places.lookup(user));
+      first = std::min(first, prepares(user)
+                                  ? firstUse(user->getResult(0), positions)
+                                  : positions.lookup(user));
     return first;
   }
 
   /// The number of the first op that computes with each parameter.
   static llvm::StringMap<int64_t> firstUses(GraphOp train) {
-    DenseMap<Operation *, int64_t> places;
+    DenseMap<Operation *, int64_t> positions;
     for (Operation &op : train.getBody().front())
-      places.try_emplace(&op, places.size());
+      positions.try_emplace(&op, positions.size());
     llvm::StringMap<int64_t> uses;
     for (auto read : train.getBody().front().getOps<ReadOp>()) {
-      int64_t use = firstUse(read.getResult(), places);
+      int64_t use = firstUse(read.getResult(), positions);
       auto [found, isNew] = uses.try_emplace(read.getState(), use);
       found->second = std::min(found->second, use);
     }
@@ -118,7 +118,7 @@ private:
 
   static std::vector<FrozenParameter> inOrder(const Placed &placed) {
     std::vector<FrozenParameter> parameters;
-    for (const auto &[place, parameter] : placed)
+    for (const auto &[position, parameter] : placed)
       parameters.push_back(parameter);
     return parameters;
   }
@@ -260,7 +260,7 @@ private:
   static Value lookUp(OpBuilder &builder, Location loc, Value step,
                       ArrayRef<int64_t> sequence) {
     Value length = splatLike(builder, step, sequence.size());
-    Value place = arith::RemSIOp::create(builder, loc, step, length);
+    Value index = arith::RemSIOp::create(builder, loc, step, length);
     bool isNarrow =
         sequence.size() >= 256 && *llvm::max_element(sequence) < 128;
     auto type = RankedTensorType::get({int64_t(sequence.size())},
@@ -273,7 +273,7 @@ private:
     Value table = arith::ConstantOp::create(builder, loc, entries);
     auto scalar = RankedTensorType::get({}, type.getElementType());
     Value entry =
-        GatherOp::create(builder, loc, scalar, table, place, /*axis=*/0);
+        GatherOp::create(builder, loc, scalar, table, index, /*axis=*/0);
     if (isNarrow)
       entry = arith::ExtSIOp::create(builder, loc, step.getType(), entry);
     return entry;

@@ -16,7 +16,7 @@ struct LossType;
 /// The thing that a loss compares the model's output with.
 enum class Labels {
   none,    // nothing: the output is the loss
-  classes, // one class for each place along the class axis, i64
+  classes, // one class for each index along the class axis, i64
   values,  // numbers of the output's shape and type
 };
 

@@ -27,10 +27,10 @@ const recipe::Field &gradus::distributionKey() {
       Field{"distribution", object, "{}", "training on several processes"}.of(
           recipe::Fields{
               Field{"gradient_splits", list, "null",
-                    "places in the list of trained parameters at which a new "
+                    "indices in the list of trained parameters at which a new "
                     "group of gradients begins; an empty list: in its middle"}
                   .of(recipe::Fields{
-                      Field{"", integer, "0", "a place"}.from(0)})
+                      Field{"", integer, "0", "an index"}.from(0)})
                   .into(&Distribution::gradientSplits),
               Field{"mode", choice, "\"none\"", "how they share the work"}
                   .among({{"none"},

@@ -61,17 +61,17 @@ std::optional<Axes> beforeView(ReshapeOp view, const Axes &axes) {
   ArrayRef<int64_t> from = tensorType(view.getInput()).getShape(),
                     to = view.getType().getShape();
   Axes result;
-  size_t place = 0;
+  size_t position = 0;
   for (size_t axis = 0; axis < to.size(); ++axis) {
     if (to[axis] == 1)
       continue;
-    while (place < from.size() && from[place] == 1)
-      ++place;
-    if (place == from.size() || from[place] != to[axis])
+    while (position < from.size() && from[position] == 1)
+      ++position;
+    if (position == from.size() || from[position] != to[axis])
       return {};
     if (llvm::is_contained(axes, int64_t(axis)))
-      result.push_back(place);
-    ++place;
+      result.push_back(position);
+    ++position;
   }
   return result;
 }

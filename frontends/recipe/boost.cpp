@@ -45,12 +45,12 @@ Field flags() {
 }
 
 Field common() {
-  const Field place = Field{"", integer, "0", "a place"}.from(0);
+  const Field index = Field{"", integer, "0", "an index"}.from(0);
   return Field{"common", object, "{}", "for several methods"}.of(
       {Field{"gradient_split_groups", list, "null",
-             "places in the list of parameters at which a new group of "
+             "indices in the list of parameters at which a new group of "
              "gradients begins; null: in its middle"}
-           .of({place})
+           .of({index})
            .orOne(),
        Field{"device_number", integer, "8", "devices of one server"}.from(1)});
 }
