@@ -38,11 +38,6 @@ std::string withSamples(const TensorType &type) {
   return absl::StrCat(nameOf(type.dtype), " ", text, "]");
 }
 
-/// The sizes of an image input, in the order of its axes.
-struct ImageShape {
-  int64_t channels, height, width;
-};
-
 ImageShape imageShape(const TensorType &type) {
   const std::vector<int64_t> &shape = type.shape;
   return {shape.size() == 4 ? shape[1] : 1, shape[shape.size() - 2],
@@ -281,6 +276,7 @@ runtime::Status Feed::addPort(const Column &column, const TensorInfo &input,
   port.convert = convert;
   port.files = column.files;
   port.samples = samples_;
+  readsFiles_ |= column.files != nullptr;
   ports_.push_back(port);
   return runtime::Status();
 }
@@ -367,6 +363,7 @@ runtime::Status Feed::addPreparation(const TensorInfo &input,
     return runtime::Status();
   GRADUS_TRY(check(found->second, input));
   auto preparation = std::make_shared<Preparation>(found->second);
+  scales_ |= preparation->resizedCrop.has_value();
   if (ports_.back().files) // Files are cropped before they are scaled.
     std::swap(ports_.back().crop, preparation->resizedCrop);
   ports_.back().preparation = std::move(preparation);
@@ -541,13 +538,15 @@ std::string Feed::firstNonfinite() const {
 
 runtime::Status Feed::Port::readFile(const std::string &path, float *to,
                                      uint64_t draw) const {
-  GRADUS_ASSIGN(Image image, readImage(path));
+  thread_local ImageMemory memory;
   ImageShape shape = imageShape(input.type);
-  if (crop)
-    cropImage(image, cropBox(*crop, image.height, image.width, draw),
-              shape.channels, shape.height, shape.width, to);
-  else
-    fitImage(image, shape.channels, shape.height, shape.width, to);
+  if (crop) {
+    GRADUS_TRY(readPart(path, {*crop, draw, shape}, memory));
+    cropImage(memory.part, shape, memory, to);
+  } else {
+    GRADUS_TRY(readImage(path, memory));
+    fitImage(memory.part.image, shape, memory, to);
+  }
   return runtime::Status();
 }
 

@@ -59,6 +59,10 @@ public:
   /// Whether the graph has an input for the number of real samples in a batch.
   bool tellsCount() const;
   size_t inputCount() const { return ports_.size(); }
+  /// Whether samples are files, which are decoded when they are copied.
+  bool readsFiles() const { return readsFiles_; }
+  /// Whether samples are scaled when they are copied.
+  bool scales() const { return scales_ || readsFiles_; }
   /// The bytes of an input for a whole batch.
   size_t bytesOf(size_t input) const { return ports_[input].input.bytes; }
 
@@ -133,7 +137,7 @@ private:
   int64_t batch_ = -1;
   std::optional<Shuffle> order_; // the order of a part; none: the whole
   int64_t first_ = 0;
-  bool masksLast_ = false;
+  bool masksLast_ = false, readsFiles_ = false, scales_ = false;
 };
 
 } // namespace gradus::data

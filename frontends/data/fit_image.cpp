@@ -1,7 +1,6 @@
 // Scales images, or parts of them, to an input's size.
 
 #include "frontends/data/image_file.h"
-#include "frontends/data/resize.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,50 +12,58 @@ uint8_t greyOf(const uint8_t *rgb) {
   return (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16;
 }
 
-/// Converts one channel of a part of the image to the input's channels.
-std::vector<float> plane(const Image &image, const Box &box, int64_t channels,
-                         int64_t channel) {
-  std::vector<float> values;
-  values.reserve(box.width * box.height);
-  bool toGrey = channels == 1 && image.channels == 3;
-  int64_t place = image.channels == 3 && !toGrey ? channel : 0;
-  for (int64_t y = box.top; y < box.top + box.height; ++y) {
-    const uint8_t *row =
-        &image.pixels[(y * image.width + box.left) * image.channels];
-    for (int64_t x = 0; x < box.width; ++x) {
-      const uint8_t *pixel = row + x * image.channels;
-      values.push_back(toGrey ? greyOf(pixel) : pixel[place]);
-    }
-  }
-  return values;
+/// The pixels of a part of an image, in its colours.
+Pixels<uint8_t> pixelsOf(const Image &image, const Box &box) {
+  int64_t stride = image.width * image.channels;
+  return {image.pixels.data() + box.top * stride + box.left * image.channels,
+          box.width, image.channels, stride};
 }
 
-void scale(const Image &image, const Box &box, int64_t channels,
-           const std::vector<Taps> &rows, const std::vector<Taps> &columns,
-           float *to) {
-  for (int64_t channel = 0; channel < channels; ++channel)
-    resize(plane(image, box, channels, channel), box.width, rows, columns,
-           1.0f / 255.0f, to + channel * rows.size() * columns.size());
+/// Makes `grey` the grey of coloured pixels.
+Pixels<uint8_t> greyPixels(const Pixels<uint8_t> &colours, int64_t height,
+                           std::vector<uint8_t> &grey) {
+  grey.resize(height * colours.width);
+  uint8_t *to = grey.data();
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < colours.width; ++x)
+      *to++ = greyOf(colours.first + y * colours.stride + x * 3);
+  return {grey.data(), colours.width, 1, colours.width};
+}
+
+/// Scales the box by the taps in `memory`.
+void scale(const Image &image, const Box &box, const ImageShape &shape,
+           ImageMemory &memory, float *to) {
+  Pixels<uint8_t> pixels = pixelsOf(image, box);
+  if (shape.channels == 1 && image.channels == 3)
+    pixels = greyPixels(pixels, box.height, memory.grey);
+  resize(pixels, 1.0f / 255.0f, memory.resize, to);
+  int64_t plane = shape.height * shape.width;
+  for (int64_t i = pixels.channels; i < shape.channels; ++i)
+    std::copy_n(to, plane, to + i * plane);
 }
 
 } // namespace
 
-void fitImage(const Image &image, int64_t channels, int64_t height,
-              int64_t width, float *to) {
-  double factor =
-      std::max(double(width) / image.width, double(height) / image.height);
-  auto scaled = [&](int64_t size, int64_t wanted) {
-    return std::max<int64_t>(wanted, std::llround(size * factor));
+void fitImage(const Image &image, const ImageShape &shape, ImageMemory &memory,
+              float *to) {
+  double factor = std::max(double(shape.width) / image.width,
+                           double(shape.height) / image.height);
+  auto setAxis = [&](int64_t size, int64_t wanted, Taps &taps) {
+    int64_t scaled = std::max<int64_t>(wanted, std::llround(size * factor));
+    setTaps({0, double(size)}, size, scaled, wanted, taps);
   };
-  scale(image, {0, 0, image.height, image.width}, channels,
-        tapsOf(image.height, scaled(image.height, height), height),
-        tapsOf(image.width, scaled(image.width, width), width), to);
+  setAxis(image.height, shape.height, memory.resize.rows);
+  setAxis(image.width, shape.width, memory.resize.columns);
+  scale(image, {0, 0, image.height, image.width}, shape, memory, to);
 }
 
-void cropImage(const Image &image, const Box &box, int64_t channels,
-               int64_t height, int64_t width, float *to) {
-  scale(image, box, channels, tapsOf(box.height, height, height),
-        tapsOf(box.width, width, width), to);
+void cropImage(const ImagePart &part, const ImageShape &shape,
+               ImageMemory &memory, float *to) {
+  setTaps(part.rows, part.box.height, shape.height, shape.height,
+          memory.resize.rows);
+  setTaps(part.columns, part.box.width, shape.width, shape.width,
+          memory.resize.columns);
+  scale(part.image, part.box, shape, memory, to);
 }
 
 } // namespace gradus::data

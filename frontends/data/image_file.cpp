@@ -99,7 +99,7 @@ bool readPngPixels(Png &png, png_bytepp rows) {
   return true;
 }
 
-runtime::StatusOr<Image> decodePng(std::span<const uint8_t> file) {
+runtime::Status decodePng(std::span<const uint8_t> file, Image &to) {
   Png png;
   png.file = file;
   auto damaged = [&] {
@@ -107,20 +107,18 @@ runtime::StatusOr<Image> decodePng(std::span<const uint8_t> file) {
   };
   if (!png.info || !readPngHeader(png))
     return damaged();
-  Image image{png_get_image_width(png.read, png.info),
-              png_get_image_height(png.read, png.info),
-              png_get_channels(png.read, png.info),
-              {}};
-  GRADUS_TRY(checkSize(image.width, image.height));
-  size_t rowBytes = image.width * image.channels;
+  to.width = png_get_image_width(png.read, png.info);
+  to.height = png_get_image_height(png.read, png.info);
+  to.channels = png_get_channels(png.read, png.info);
+  GRADUS_TRY(checkSize(to.width, to.height));
+  size_t rowBytes = to.width * to.channels;
   if (png_get_rowbytes(png.read, png.info) != rowBytes)
     return invalid("has pixels that are neither grey nor RGB");
-  image.pixels.resize(rowBytes * image.height);
+  to.pixels.resize(rowBytes * to.height);
   std::vector<png_bytep> rows;
-  for (int64_t row = 0; row < image.height; ++row)
-    rows.push_back(image.pixels.data() + row * rowBytes);
-  return readPngPixels(png, rows.data()) ? runtime::StatusOr<Image>(image)
-                                         : damaged();
+  for (int64_t row = 0; row < to.height; ++row)
+    rows.push_back(to.pixels.data() + row * rowBytes);
+  return readPngPixels(png, rows.data()) ? runtime::Status() : damaged();
 }
 
 //===-- JPEG --------------------------------------------------------------===//
@@ -194,83 +192,203 @@ bool readJpegHeader(jpeg_decompress_struct &jpeg, JpegErrors &errors,
   return true;
 }
 
-bool readJpegPixels(jpeg_decompress_struct &jpeg, JpegErrors &errors,
-                    uint8_t *pixels, size_t rowBytes) {
+/// Whether rows and columns of the pixels can be left out: libjpeg-turbo does
+/// so, and to the bit, where the codes of a row follow each other.
+bool canLeaveOut(jpeg_decompress_struct &jpeg) {
+#if LIBJPEG_TURBO_VERSION_NUMBER >= 2001000
+  return !jpeg_has_multiple_scans(&jpeg) && !jpeg.arith_code;
+#else
+  return false;
+#endif
+}
+
+/// Starts decoding of columns of the scaled image, and of more around them:
+/// widens `left` and `width` to what is decoded. On false, see the errors.
+bool startJpeg(jpeg_decompress_struct &jpeg, JpegErrors &errors,
+               JDIMENSION &left, JDIMENSION &width) {
+  constexpr JDIMENSION kAround = 2; // colours are interpolated
   if (setjmp(errors.leave))
     return false;
   jpeg_start_decompress(&jpeg);
-  while (jpeg.output_scanline < jpeg.output_height) {
-    JSAMPROW row = pixels + jpeg.output_scanline * rowBytes;
-    jpeg_read_scanlines(&jpeg, &row, 1);
+  JDIMENSION end = std::min(jpeg.output_width, left + width + kAround);
+  left -= std::min(left, kAround);
+  width = end - left;
+#if LIBJPEG_TURBO_VERSION_NUMBER >= 2001000
+  if (width < jpeg.output_width && canLeaveOut(jpeg)) {
+    jpeg_crop_scanline(&jpeg, &left, &width);
+    return true;
   }
-  jpeg_finish_decompress(&jpeg);
+#endif
+  left = 0;
+  width = jpeg.output_width;
   return true;
 }
 
-runtime::StatusOr<Image> readJpeg(jpeg_decompress_struct &jpeg,
-                                  JpegErrors &errors,
-                                  std::span<const uint8_t> file) {
+/// Goes on to a row of the image; decodes the rows before if need be.
+void goToRow(jpeg_decompress_struct &jpeg, JDIMENSION row, uint8_t *spare) {
+#if LIBJPEG_TURBO_VERSION_NUMBER >= 2001000
+  if (row > 0 && canLeaveOut(jpeg))
+    jpeg_skip_scanlines(&jpeg, row);
+#endif
+  while (jpeg.output_scanline < row)
+    jpeg_read_scanlines(&jpeg, &spare, 1);
+}
+
+/// Whether the mark of the end was read, or is in what was not.
+bool hasEnd(jpeg_decompress_struct &jpeg, const JpegErrors &errors) {
+  if (jpeg_input_complete(&jpeg) || jpeg.unread_marker == JPEG_EOI)
+    return true;
+  const uint8_t *begin = jpeg.src->next_input_byte,
+                *at = errors.rest.data() + errors.rest.size();
+  for (at -= 2; at >= begin; --at) // It is the last of most files.
+    if (at[0] == 0xff && at[1] == JPEG_EOI)
+      return true;
+  return false;
+}
+
+/// Reads rows of the image from `first` on, until the pixels are full.
+bool readJpegPixels(jpeg_decompress_struct &jpeg, JpegErrors &errors,
+                    JDIMENSION first, uint8_t *pixels, const uint8_t *end) {
+  size_t rowBytes = size_t(jpeg.output_width) * jpeg.output_components;
+  if (setjmp(errors.leave))
+    return false;
+  goToRow(jpeg, first, pixels);
+  for (JSAMPROW row = pixels; row < end; row += rowBytes)
+    jpeg_read_scanlines(&jpeg, &row, 1);
+  if (jpeg.output_scanline == jpeg.output_height) {
+    jpeg_finish_decompress(&jpeg);
+  } else if (!hasEnd(jpeg, errors)) {
+    jpeg.err->msg_code = JWRN_JPEG_EOF;
+    leave(reinterpret_cast<j_common_ptr>(&jpeg));
+  }
+  return true;
+}
+
+/// Decides what to decode after the header is read.
+JpegPart choosePart(const jpeg_decompress_struct &jpeg,
+                    const RandomPart *part) {
+  int64_t height = jpeg.image_height, width = jpeg.image_width;
+  if (!part)
+    return jpegPart({0, 0, height, width}, 8);
+  Box box = cropBox(part->crop, height, width, part->draw);
+  bool scales = part->crop.scaledDecoding;
+  return jpegPart(
+      box,
+      scales ? jpegEighths(box, part->shape.height, part->shape.width) : 8);
+}
+
+runtime::Status readJpeg(jpeg_decompress_struct &jpeg, JpegErrors &errors,
+                         std::span<const uint8_t> file, const RandomPart *part,
+                         ImagePart &to) {
   auto damaged = [&] {
     return invalid("cannot be decoded: ", std::string_view(errors.words));
   };
   if (!readJpegHeader(jpeg, errors, file))
     return damaged();
   GRADUS_TRY(checkSize(jpeg.image_width, jpeg.image_height));
-  Image image{jpeg.image_width,
-              jpeg.image_height,
-              jpeg.out_color_space == JCS_RGB ? 3 : 1,
-              {}};
-  image.pixels.resize(image.width * image.height * image.channels);
-  if (!readJpegPixels(jpeg, errors, image.pixels.data(),
-                      image.width * image.channels))
+  JpegPart chosen = choosePart(jpeg, part);
+  jpeg.scale_num = chosen.eighths;
+  jpeg.scale_denom = 8;
+  JDIMENSION left = chosen.box.left, width = chosen.box.width;
+  if (!startJpeg(jpeg, errors, left, width))
     return damaged();
-  return image;
+  to.box = chosen.box;
+  to.box.top = 0;
+  to.box.left -= left;
+  to.rows = chosen.rows;
+  to.columns = chosen.columns;
+  Image &image = to.image;
+  image.width = width;
+  image.height = chosen.box.height;
+  image.channels = jpeg.out_color_space == JCS_RGB ? 3 : 1;
+  image.pixels.resize(image.width * image.height * image.channels);
+  uint8_t *pixels = image.pixels.data();
+  return readJpegPixels(jpeg, errors, chosen.box.top, pixels,
+                        pixels + image.pixels.size())
+             ? runtime::Status()
+             : damaged();
 }
 
-runtime::StatusOr<Image> decodeJpeg(std::span<const uint8_t> file) {
+/// Decodes the whole image if `part` is null.
+runtime::Status decodeJpeg(std::span<const uint8_t> file,
+                           const RandomPart *part, ImagePart &to) {
   JpegErrors errors;
   jpeg_decompress_struct jpeg = {};
   jpeg.err = jpeg_std_error(&errors.base);
   errors.base.error_exit = leave;
   errors.base.emit_message = onMessage;
   errors.progress.progress_monitor = onProgress;
-  auto image = readJpeg(jpeg, errors, file);
+  runtime::Status status = readJpeg(jpeg, errors, file, part, to);
   jpeg_destroy_decompress(&jpeg);
-  return image;
+  return status;
 }
 
-} // namespace
+//===-- Both --------------------------------------------------------------===//
 
-runtime::StatusOr<Image> decodeImage(std::span<const uint8_t> file) {
+/// Decodes what `part` needs; the whole image if it is null.
+runtime::Status decode(std::span<const uint8_t> file, const RandomPart *part,
+                       ImagePart &to) {
   constexpr uint8_t kPng[] = {0x89, 'P', 'N', 'G'}, kJpeg[] = {0xff, 0xd8};
   auto begins = [&](std::span<const uint8_t> with) {
     return file.size() >= with.size() &&
            std::equal(with.begin(), with.end(), file.begin());
   };
-  if (begins(kPng))
-    return decodePng(file);
   if (begins(kJpeg))
-    return decodeJpeg(file);
-  return invalid("is neither a PNG nor a JPEG file");
+    return decodeJpeg(file, part, to);
+  if (!begins(kPng))
+    return invalid("is neither a PNG nor a JPEG file");
+  GRADUS_TRY(decodePng(file, to.image));
+  int64_t height = to.image.height, width = to.image.width;
+  to.box = part ? cropBox(part->crop, height, width, part->draw)
+                : Box{0, 0, height, width};
+  to.rows = {0, double(to.box.height)};
+  to.columns = {0, double(to.box.width)};
+  return runtime::Status();
 }
 
-runtime::StatusOr<Image> readImage(const std::string &path) {
+/// Reads a file into memory. Decoders own memory while they read, so a fault
+/// must not interrupt them: they get a copy.
+runtime::Status copyFile(const std::string &path, std::vector<uint8_t> &to) {
   GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
   constexpr size_t kMostBytes = size_t{1} << 30; // above what it decodes
   std::span<const uint8_t> mapped = file.bytes();
   if (mapped.size() > kMostBytes)
     return invalid(path, ": has ", mapped.size(),
                    " bytes; an image has at most ", kMostBytes);
-  // Decoders own memory while they read, so a fault must not interrupt them:
-  // they get a copy.
-  std::vector<uint8_t> bytes(mapped.size());
-  if (!readsWhole(
-          [&] { std::copy(mapped.begin(), mapped.end(), bytes.data()); }))
+  to.resize(mapped.size());
+  if (!readsWhole([&] { std::copy(mapped.begin(), mapped.end(), to.data()); }))
     return invalid(path, ": the file was cut short while it was read");
-  auto image = decodeImage(bytes);
-  if (!image.ok())
-    return at(image.status(), path);
-  return image;
+  return runtime::Status();
+}
+
+runtime::Status read(const std::string &path, const RandomPart *part,
+                     ImageMemory &memory) {
+  GRADUS_TRY(copyFile(path, memory.file));
+  return at(decode(memory.file, part, memory.part), path);
+}
+
+} // namespace
+
+runtime::Status decodeImage(std::span<const uint8_t> file, Image &to) {
+  ImagePart whole;
+  std::swap(whole.image, to);
+  runtime::Status status = decode(file, nullptr, whole);
+  std::swap(whole.image, to);
+  return status;
+}
+
+runtime::Status decodePart(std::span<const uint8_t> file,
+                           const RandomPart &part, ImagePart &to) {
+  return decode(file, &part, to);
+}
+
+runtime::Status readImage(const std::string &path, ImageMemory &memory) {
+  return read(path, nullptr, memory);
+}
+
+runtime::Status readPart(const std::string &path, const RandomPart &part,
+                         ImageMemory &memory) {
+  return read(path, &part, memory);
 }
 
 bool hasImageName(const std::string &path) {

@@ -48,20 +48,18 @@ Placement place(const Preparation &preparation, uint64_t draw) {
 }
 
 /// Scales a part of each channel to the sample's size.
-std::vector<float> cropped(const Extent &extent, const Box &box,
-                           const float *from) {
-  std::vector<float> to(extent.channels * extent.height * extent.width);
-  auto rows = tapsOf(box.height, extent.height, extent.height),
-       columns = tapsOf(box.width, extent.width, extent.width);
-  std::vector<float> part(box.height * box.width);
-  for (int64_t channel = 0; channel < extent.channels; ++channel) {
-    int64_t first = channel * extent.height * extent.width;
-    for (int64_t y = 0; y < box.height; ++y)
-      std::copy_n(from + first + (box.top + y) * extent.width + box.left,
-                  box.width, part.data() + y * box.width);
-    resize(part, box.width, rows, columns, 1, to.data() + first);
-  }
-  return to;
+void crop(const Extent &extent, const Box &box, const float *from, float *to) {
+  thread_local ResizeMemory memory;
+  auto setAxis = [](int64_t size, int64_t wanted, Taps &taps) {
+    setTaps({0, double(size)}, size, wanted, wanted, taps);
+  };
+  setAxis(box.height, extent.height, memory.rows);
+  setAxis(box.width, extent.width, memory.columns);
+  const int64_t plane = extent.height * extent.width;
+  from += box.top * extent.width + box.left;
+  for (int64_t channel = 0; channel < extent.channels; ++channel)
+    resize(Pixels<float>{from + channel * plane, box.width, 1, extent.width}, 1,
+           memory, to + channel * plane);
 }
 
 bool isOrdered(const std::array<double, 2> &bounds, double most) {
@@ -74,10 +72,16 @@ bool isDivisor(float value) { return std::isfinite(value) && value != 0; }
 /// Copies a row shifted by `placement.right`, with zeros outside.
 void takeRow(const float *from, float *to, int64_t width,
              const Placement &placement) {
-  for (int64_t x = 0; x < width; ++x) {
-    int64_t source = (placement.flip ? width - 1 - x : x) + placement.right;
-    to[x] = source >= 0 && source < width ? from[source] : 0.0f;
-  }
+  int64_t right = placement.flip ? -placement.right : placement.right;
+  int64_t begin = std::clamp<int64_t>(-right, 0, width),
+          end = std::clamp<int64_t>(width - right, begin, width);
+  std::fill(to, to + begin, 0.0f);
+  if (placement.flip)
+    for (int64_t x = begin; x < end; ++x)
+      to[x] = from[width - 1 - x - right];
+  else
+    std::copy(from + begin + right, from + end + right, to + begin);
+  std::fill(to + end, to + width, 0.0f);
 }
 
 void augment(const Extent &extent, const Placement &placement,
@@ -90,6 +94,21 @@ void augment(const Extent &extent, const Placement &placement,
               extent.width, placement);
     else
       std::fill_n(target, extent.width, 0.0f);
+  }
+}
+
+/// Makes each value (value - mean) / std.
+void normalize(const Preparation &preparation, int64_t elements, float *to) {
+  const std::vector<float> zero = {0}, one = {1};
+  if (preparation.mean == zero && preparation.std == one)
+    return;
+  int64_t parts = std::max(preparation.mean.size(), preparation.std.size());
+  int64_t each = elements / parts;
+  for (int64_t part = 0; part < parts; ++part) {
+    float mean = preparation.mean[preparation.mean.size() > 1 ? part : 0];
+    float deviation = preparation.std[preparation.std.size() > 1 ? part : 0];
+    for (int64_t i = part * each; i < (part + 1) * each; ++i)
+      to[i] = (to[i] - mean) / deviation;
   }
 }
 
@@ -133,26 +152,19 @@ void prepare(const Preparation &preparation, const TensorInfo &input,
              uint64_t draw, const float *from, float *to) {
   Extent extent = extentOf(input);
   int64_t elements = extent.channels * extent.height * extent.width;
-  std::vector<float> part;
   if (preparation.resizedCrop) {
-    part = cropped(
-        extent,
-        cropBox(*preparation.resizedCrop, extent.height, extent.width, draw),
-        from);
+    thread_local std::vector<float> part;
+    part.resize(elements);
+    crop(extent,
+         cropBox(*preparation.resizedCrop, extent.height, extent.width, draw),
+         from, part.data());
     from = part.data();
   }
   if (preparation.isAugmenting())
     augment(extent, place(preparation, draw), from, to);
   else
     std::copy_n(from, elements, to);
-  int64_t parts = std::max(preparation.mean.size(), preparation.std.size());
-  int64_t each = elements / parts;
-  for (int64_t part = 0; part < parts; ++part) {
-    float mean = preparation.mean[preparation.mean.size() > 1 ? part : 0];
-    float deviation = preparation.std[preparation.std.size() > 1 ? part : 0];
-    for (int64_t i = part * each; i < (part + 1) * each; ++i)
-      to[i] = (to[i] - mean) / deviation;
-  }
+  normalize(preparation, elements, to);
 }
 
 } // namespace gradus::data

@@ -13,6 +13,9 @@ namespace gradus::data {
 /// Bounds of the part's share of the image's area, and of width / height.
 struct ResizedCrop {
   std::array<double, 2> scale = {0.08, 1.0}, ratio = {3.0 / 4, 4.0 / 3};
+  /// Decodes JPEG files at the smallest scale at which the part is no smaller
+  /// than the input; otherwise in full.
+  bool scaledDecoding = true;
 };
 
 /// A part of an image.

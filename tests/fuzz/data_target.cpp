@@ -95,13 +95,19 @@ Outcome readFile(const Format &format, std::span<const uint8_t> bytes) {
   return takeSamples(*dataset, false);
 }
 
+/// The whole image in colours and grey, and a part that the file's length
+/// chooses.
 Outcome readImage(std::span<const uint8_t> bytes) {
-  auto image = data::decodeImage(bytes);
-  if (!image.ok())
-    return refused(image.status());
+  data::ImageMemory memory;
+  data::Image &image = memory.part.image;
   std::vector<float> small(3 * 4 * 4);
-  data::fitImage(*image, 3, 4, 4, small.data());
-  data::fitImage(*image, 1, 4, 4, small.data());
+  data::RandomPart part{{}, bytes.size(), {3, 4, 4}};
+  if (data::decodePart(bytes, part, memory.part).ok())
+    data::cropImage(memory.part, part.shape, memory, small.data());
+  if (Status status = data::decodeImage(bytes, image); !status.ok())
+    return refused(status);
+  data::fitImage(image, {3, 4, 4}, memory, small.data());
+  data::fitImage(image, {1, 4, 4}, memory, small.data());
   return {};
 }
 

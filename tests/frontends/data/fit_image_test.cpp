@@ -12,7 +12,8 @@ using testing::Pointwise;
 static std::vector<float> fit(const Image &image, int64_t channels,
                               int64_t height, int64_t width) {
   std::vector<float> to(channels * height * width);
-  fitImage(image, channels, height, width, to.data());
+  ImageMemory memory;
+  fitImage(image, {channels, height, width}, memory, to.data());
   for (float &value : to)
     value *= 255;
   return to;
@@ -57,7 +58,9 @@ TEST(FitImage, ScalesAPartToAnyShape) {
   Image image{
       3, 2, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19}};
   std::vector<float> to(6);
-  cropImage(image, {0, 1, 2, 2}, 3, 1, 2, to.data());
+  ImageMemory memory;
+  cropImage({image, {0, 1, 2, 2}, {0, 2}, {0, 2}}, {3, 1, 2}, memory,
+            to.data());
   for (float &value : to)
     value *= 255;
   EXPECT_THAT(to, Pointwise(FloatEq(), {9, 12, 10, 13, 11, 14}));

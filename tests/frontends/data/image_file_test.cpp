@@ -6,6 +6,7 @@
 #include "tests/frontends/data/images.h"
 
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -17,9 +18,20 @@ using testing::HasSubstr;
 
 namespace {
 
+std::span<const uint8_t> bytesOf(const std::string &file) {
+  return {reinterpret_cast<const uint8_t *>(file.data()), file.size()};
+}
+
 gradus::runtime::StatusOr<Image> decode(const std::string &file) {
-  return decodeImage(
-      {reinterpret_cast<const uint8_t *>(file.data()), file.size()});
+  Image image;
+  if (auto status = decodeImage(bytesOf(file), image); !status.ok())
+    return status;
+  return image;
+}
+
+gradus::runtime::Status read(const std::string &path) {
+  ImageMemory memory;
+  return readImage(path, memory);
 }
 
 std::vector<uint8_t> pixelsOf(const std::string &file) {
@@ -59,7 +71,155 @@ std::string jpegScan(char last) {
   return jpegPart(0xda, std::string{1, 1, 0, 0, last, 0});
 }
 
+/// The whole image at a scale, as libjpeg decodes it.
+Image decodedAt(int eighths, const std::string &file) {
+  jpeg_decompress_struct jpeg = {};
+  jpeg_error_mgr errors = {};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&jpeg);
+  jpeg_mem_src(&jpeg, bytesOf(file).data(), file.size());
+  jpeg_read_header(&jpeg, TRUE);
+  jpeg.scale_num = eighths;
+  jpeg.scale_denom = 8;
+  jpeg_start_decompress(&jpeg);
+  Image image{
+      jpeg.output_width, jpeg.output_height, jpeg.output_components, {}};
+  image.pixels.resize(image.width * image.height * image.channels);
+  for (JSAMPROW row = image.pixels.data();
+       jpeg.output_scanline < jpeg.output_height;
+       row += image.width * image.channels)
+    jpeg_read_scanlines(&jpeg, &row, 1);
+  jpeg_finish_decompress(&jpeg);
+  jpeg_destroy_decompress(&jpeg);
+  return image;
+}
+
+std::vector<uint8_t> pixelsIn(const Image &image, const Box &box) {
+  std::vector<uint8_t> pixels;
+  for (int64_t y = box.top; y < box.top + box.height; ++y) {
+    auto row =
+        image.pixels.begin() + (y * image.width + box.left) * image.channels;
+    pixels.insert(pixels.end(), row, row + box.width * image.channels);
+  }
+  return pixels;
+}
+
+/// Waves and edges, which differ in each colour.
+Image scene(int64_t width, int64_t height, int64_t channels) {
+  Image image{width, height, channels, {}};
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x)
+      for (int64_t c = 0; c < channels; ++c)
+        image.pixels.push_back(128 + 60 * std::sin(x * 0.11 * (c + 1)) +
+                               40 * std::cos(y * 0.07) +
+                               ((x / 19 + y / 23 + c) % 2 ? 20 : -20));
+  return image;
+}
+
+/// Small and large parts, of all shapes.
+constexpr ResizedCrop kAnyPart = {{0.01, 1}, {0.2, 5}};
+
+/// Parts of a file are pixels of the whole decoded at their scale.
+void expectPartsOfWhole(const std::string &file, const ImageShape &to) {
+  Image whole;
+  ASSERT_TRUE(decodeImage(bytesOf(file), whole).ok());
+  ImagePart found; // one for all, as threads have it
+  for (uint64_t draw = 0; draw < 60; ++draw) {
+    Box box = cropBox(kAnyPart, whole.height, whole.width, draw);
+    int eighths = jpegEighths(box, to.height, to.width);
+    auto status = decodePart(bytesOf(file), {kAnyPart, draw, to}, found);
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(pixelsIn(found.image, found.box),
+              pixelsIn(decodedAt(eighths, file), jpegPart(box, eighths).box))
+        << "draw " << draw << " at " << eighths << "/8";
+  }
+}
+
+/// The values of a part of a file, scaled.
+std::vector<float> partOf(const std::string &file, const RandomPart &part) {
+  ImageMemory memory;
+  EXPECT_TRUE(decodePart(bytesOf(file), part, memory.part).ok());
+  std::vector<float> to(part.shape.channels * part.shape.height *
+                        part.shape.width);
+  cropImage(memory.part, part.shape, memory, to.data());
+  return to;
+}
+
+/// Maximum and mean difference of scaled parts decoded in full and at a scale.
+std::pair<double, double> differenceOf(const Image &image) {
+  const std::string file = jpegFile(image, {.across = 1, .down = 1});
+  double largest = 0, sum = 0;
+  int64_t count = 0;
+  for (uint64_t draw = 0; draw < 20; ++draw) {
+    RandomPart part{{.scale = {0.3, 1}}, draw, {3, 24, 24}};
+    std::vector<float> scaled = partOf(file, part);
+    part.crop.scaledDecoding = false;
+    std::vector<float> full = partOf(file, part);
+    for (size_t i = 0; i < full.size(); ++i, ++count) {
+      largest = std::max<double>(largest, std::abs(full[i] - scaled[i]));
+      sum += std::abs(full[i] - scaled[i]);
+    }
+  }
+  return {largest, sum / count};
+}
+
 } // namespace
+
+// Interpolated colours and rows that are left out make no difference.
+TEST(ImageFile, DecodesPartsOfJpegToTheBit) {
+  for (auto [width, height] : {std::pair(203, 149), {64, 64}, {17, 90}})
+    for (int64_t small : {5, 40, 1000})
+      for (auto [across, down] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}})
+        expectPartsOfWhole(jpegFile(scene(width, height, 3), {across, down}),
+                           {3, small, small});
+}
+
+TEST(ImageFile, DecodesPartsOfEachKindOfJpeg) {
+  expectPartsOfWhole(jpegFile(scene(203, 149, 1)), {1, 20, 20});
+  expectPartsOfWhole(jpegFile(scene(203, 149, 3), {.progressive = true}),
+                     {3, 20, 20});
+  expectPartsOfWhole(jpegFile(scene(203, 149, 3), {.restart = 3}), {3, 20, 20});
+}
+
+TEST(ImageFile, FindsPartsOfPng) {
+  Image image = scene(41, 23, 3);
+  ImagePart found;
+  ASSERT_TRUE(
+      decodePart(bytesOf(pngFile(image)), {kAnyPart, 5, {3, 4, 4}}, found)
+          .ok());
+  EXPECT_EQ(pixelsIn(found.image, found.box),
+            pixelsIn(image, cropBox(kAnyPart, 23, 41, 5)));
+}
+
+// Which is what a part needs: nothing of it is moved by a fraction of a pixel.
+TEST(ImageFile, DecodesAtAScaleWhatIsInPlaceInFull) {
+  Image ramp{256, 192, 3, {}};
+  for (int64_t i = 0; i < 256 * 192; ++i)
+    for (int64_t value : {i % 256, i / 256, 255 - i % 256})
+      ramp.pixels.push_back(value);
+  auto [largest, mean] = differenceOf(ramp);
+  EXPECT_LT(largest * 255, 1.5);
+  EXPECT_LT(mean * 255, 0.5);
+  EXPECT_GT(mean, 0) << "both were decoded in full";
+}
+
+// At an edge more than elsewhere, of which the mean says more.
+TEST(ImageFile, DecodesAtAScaleWhatLooksAlike) {
+  auto [largest, mean] = differenceOf(scene(403, 301, 3));
+  EXPECT_LT(largest, 0.15);
+  EXPECT_LT(mean, 0.015);
+}
+
+TEST(ImageFile, RefusesAPartOfAFileThatIsCutOff) {
+  std::string file = jpegFile(scene(203, 149, 3));
+  ImagePart found;
+  for (uint64_t draw = 0; draw < 30; ++draw)
+    for (size_t size : {file.size() / 3, file.size() - 2})
+      EXPECT_THAT(wordsOf(decodePart(bytesOf(file.substr(0, size)),
+                                     {kAnyPart, draw, {3, 8, 8}}, found)),
+                  HasSubstr("cannot be decoded: Premature end of JPEG"))
+          << "draw " << draw << ", " << size << " bytes";
+}
 
 TEST(ImageFile, ReadsPngToTheBit) {
   for (int64_t channels : {1, 3}) {
@@ -145,6 +305,8 @@ TEST(ImageFile, SurvivesFlippedBytes) {
     for (size_t i = 0; i < file.size(); ++i) {
       std::string damaged = file;
       damaged[i] ^= 0x5a;
+      ImagePart part;
+      (void)decodePart(bytesOf(damaged), {kAnyPart, i, {3, 8, 8}}, part);
       auto image = decode(damaged);
       if (image.ok()) {
         EXPECT_EQ(std::ssize(image->pixels),
@@ -168,7 +330,7 @@ TEST(ImageFile, RefusesMorePixelsThanItReads) {
 TEST(ImageFile, NamesAFileThatIsNoImage) {
   Folder folder;
   std::string path = folder.write("x.png", "GIF89a");
-  EXPECT_THAT(wordsOf(readImage(path).status()),
+  EXPECT_THAT(wordsOf(read(path)),
               HasSubstr(path + ": is neither a PNG nor a JPEG file"));
   EXPECT_TRUE(hasImageName("a/B.JPEG"));
   EXPECT_FALSE(hasImageName("notes.txt"));
@@ -191,16 +353,16 @@ TEST(ImageFile, OutlivesAFileThatIsCutShortMeanwhile) {
     }
   });
   for (int i = 0; i < 300; ++i)
-    (void)readImage(path); // an image or an error, and no end of the process
+    (void)read(path); // an image or an error, and no end of the process
   stop = true;
   cutter.join();
-  EXPECT_TRUE(readImage(path).ok());
+  EXPECT_TRUE(read(path).ok());
 }
 
 TEST(ImageFile, IsNotReadWhereItIsLongerThanAny) {
   Folder folder;
   std::string path = folder.write("x.png", "");
   std::filesystem::resize_file(path, uintmax_t{1} << 40); // a hole
-  EXPECT_THAT(wordsOf(readImage(path).status()),
+  EXPECT_THAT(wordsOf(read(path)),
               HasSubstr("has 1099511627776 bytes; an image has at most"));
 }

@@ -29,7 +29,15 @@ inline std::string pngFile(const Image &image) {
   return file;
 }
 
-inline std::string jpegFile(const Image &image) {
+/// How a JPEG file is written. Each of its chroma samples stands for `across` x
+/// `down` pixels.
+struct JpegKind {
+  int across = 2, down = 2;
+  bool progressive = false;
+  int restart = 0; // blocks from mark to mark
+};
+
+inline std::string jpegFile(const Image &image, const JpegKind &kind = {}) {
   jpeg_compress_struct jpeg = {};
   jpeg_error_mgr errors = {};
   jpeg.err = jpeg_std_error(&errors);
@@ -43,6 +51,11 @@ inline std::string jpegFile(const Image &image) {
   jpeg.in_color_space = image.channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
   jpeg_set_defaults(&jpeg);
   jpeg_set_quality(&jpeg, 100, TRUE);
+  jpeg.comp_info[0].h_samp_factor = image.channels == 3 ? kind.across : 1;
+  jpeg.comp_info[0].v_samp_factor = image.channels == 3 ? kind.down : 1;
+  jpeg.restart_interval = kind.restart;
+  if (kind.progressive)
+    jpeg_simple_progression(&jpeg);
   jpeg_start_compress(&jpeg, TRUE);
   while (jpeg.next_scanline < jpeg.image_height) {
     auto *row = const_cast<uint8_t *>(image.pixels.data()) +

@@ -11,22 +11,52 @@ using namespace gradus::data;
 using testing::FloatNear;
 using testing::Pointwise;
 
+namespace {
+
 /// (37 y y + 91 x + 13 x y) mod 256 in 6 x 7 pixels.
-static std::vector<float> partOf(const Box &box) {
-  std::vector<float> part;
-  for (int64_t y = box.top; y < box.top + box.height; ++y)
-    for (int64_t x = box.left; x < box.left + box.width; ++x)
-      part.push_back((37 * y * y + 91 * x + 13 * x * y) % 256);
-  return part;
+constexpr int64_t kHeight = 6, kWidth = 7;
+
+uint8_t pixel(int64_t y, int64_t x) {
+  return (37 * y * y + 91 * x + 13 * x * y) % 256;
 }
 
-static std::vector<float> resized(const Box &box, int64_t height,
-                                  int64_t width) {
-  std::vector<float> to(height * width);
-  resize(partOf(box), box.width, tapsOf(box.height, height, height),
-         tapsOf(box.width, width, width), 1, to.data());
+void setBoth(const Box &box, int64_t height, int64_t width,
+             ResizeMemory &memory) {
+  setTaps({0, double(box.height)}, box.height, height, height, memory.rows);
+  setTaps({0, double(box.width)}, box.width, width, width, memory.columns);
+}
+
+std::vector<float> resized(const Box &box, int64_t height, int64_t width) {
+  std::vector<float> plane, to(height * width);
+  for (int64_t y = 0; y < kHeight; ++y)
+    for (int64_t x = 0; x < kWidth; ++x)
+      plane.push_back(pixel(y, x));
+  ResizeMemory memory;
+  setBoth(box, height, width, memory);
+  resize(
+      Pixels<float>{&plane[box.top * kWidth + box.left], box.width, 1, kWidth},
+      1, memory, to.data());
   return to;
 }
+
+/// The same in bytes, as one of three colours; the others are other numbers.
+std::vector<float> resizedColour(int64_t colour, const Box &box, int64_t height,
+                                 int64_t width, ResizeMemory &memory) {
+  std::vector<uint8_t> image;
+  for (int64_t y = 0; y < kHeight; ++y)
+    for (int64_t x = 0; x < kWidth; ++x)
+      for (int64_t c = 0; c < 3; ++c)
+        image.push_back(c == colour ? pixel(y, x) : 255 - pixel(x, y));
+  std::vector<float> to(3 * height * width);
+  setBoth(box, height, width, memory);
+  resize(Pixels<uint8_t>{&image[(box.top * kWidth + box.left) * 3], box.width,
+                         3, kWidth * 3},
+         1, memory, to.data());
+  auto first = to.begin() + colour * height * width;
+  return {first, first + height * width};
+}
+
+} // namespace
 
 TEST(Resize, GrowsAsTorchvisionDoes) {
   EXPECT_THAT(resized({1, 2, 4, 3}, 5, 6),
@@ -53,7 +83,30 @@ TEST(Resize, GrowsAlongOneAxisAndShrinksAlongTheOther) {
 }
 
 TEST(Resize, MultipliesByItsUnit) {
-  float to = 0;
-  resize({3}, 1, tapsOf(1, 1, 1), tapsOf(1, 1, 1), 0.5f, &to);
+  float from = 3, to = 0;
+  ResizeMemory memory;
+  setBoth({0, 0, 1, 1}, 1, 1, memory);
+  resize(Pixels<float>{&from, 1, 1, 1}, 0.5f, memory, &to);
   EXPECT_EQ(to, 1.5f);
+}
+
+// To the bit, whatever was scaled in the same memory before.
+TEST(Resize, ScalesEachColourAsAPlane) {
+  ResizeMemory memory;
+  for (int64_t colour : {0, 1, 2})
+    for (auto [height, width] : {std::pair(2, 3), {9, 23}, {4, 3}, {1, 1}})
+      for (const Box &box : {Box{0, 0, 6, 7}, {1, 2, 4, 3}, {2, 0, 3, 7}})
+        EXPECT_EQ(resizedColour(colour, box, height, width, memory),
+                  resized(box, height, width))
+            << height << " x " << width;
+}
+
+// Halves of the first and the last number count as halves of a pixel do.
+TEST(Resize, BeginsWithinANumber) {
+  Taps taps;
+  setTaps({0.5, 2}, 3, 1, 1, taps);
+  ASSERT_EQ(taps.each.size(), 1u);
+  EXPECT_EQ(taps.each[0].first, 0);
+  // The middle is 1.5, the reach 2: weights 1/2, 1, 1/2.
+  EXPECT_THAT(taps.weights, testing::ElementsAre(0.25f, 0.5f, 0.25f));
 }
