@@ -72,7 +72,7 @@ void run(const EvaluateOptions &options) {
   if (!options.session.json)
     std::printf("data: %s\n", outline.evaluationText().c_str());
   std::vector<Metric> metrics =
-      evaluate(*session, graph, feed,
+      evaluate(*session, graph, feed, dataThreads(options.session),
                [&](auto inputs, int64_t count) { report.add(inputs, count); });
   print(metrics, outline, report, options.session.json);
   for (const Metric &metric : metrics)

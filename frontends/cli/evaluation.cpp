@@ -91,11 +91,13 @@ private:
 } // namespace
 
 std::vector<Metric> evaluate(Session &session, int graph,
-                             const data::Feed &feed, const AfterBatch &after) {
+                             const data::Feed &feed, int dataThreads,
+                             const AfterBatch &after) {
   int64_t samples = evaluatedSamples(feed);
   verifyEvaluates(feed, feed.source());
   data::Batches batches(
-      feed, {.end = data::Batches::perEpoch(feed, !feed.tellsCount())});
+      feed, {.end = data::Batches::perEpoch(feed, !feed.tellsCount()),
+             .threads = dataThreads});
   size_t inputs = feed.inputCount();
   ScalarOutputs scalars(session.graphs()[graph], 1);
   Means means(session, feed);

@@ -37,13 +37,13 @@ void verifyEvaluates(const data::Feed &feed, const std::string &source);
 using AfterBatch =
     std::function<void(std::span<const void *const> inputs, int64_t count)>;
 
-/// Runs those samples once. Metrics are weighted means: of the labels that are
-/// not ignored, with their weights for the loss, or of the samples if labels
-/// cannot be ignored. Throws Unreadable. The graph's scalars are such means
-/// over the `count` real samples of a batch. A loss that is a sum is one over
-/// all samples.
+/// Runs those samples once, prepared by `dataThreads`. Metrics are weighted
+/// means: of the labels that are not ignored, with their weights for the loss,
+/// or of the samples if labels cannot be ignored. Throws Unreadable. The
+/// graph's scalars are such means over the `count` real samples of a batch. A
+/// loss that is a sum is one over all samples.
 std::vector<Metric> evaluate(runtime::Session &session, int graph,
-                             const data::Feed &feed,
+                             const data::Feed &feed, int dataThreads,
                              const AfterBatch &after = {});
 
 /// Whether a metric is a current value (learning_rate, loss_scale,

@@ -85,10 +85,11 @@ void collect(const Session &session, int graph, int64_t first, int64_t count,
 }
 
 std::vector<OutputTensor> predict(Session &session, int graph,
-                                  const data::Feed &feed) {
+                                  const data::Feed &feed, int dataThreads) {
   std::vector<Predicted> predicted =
       outputTensors(session.graphs()[graph], feed);
-  data::Batches batches(feed, {.end = data::Batches::perEpoch(feed, false)});
+  data::Batches batches(feed, {.end = data::Batches::perEpoch(feed, false),
+                               .threads = dataThreads});
   size_t inputs = feed.inputCount();
   while (const data::Chunk *chunk = batches.next())
     for (int64_t i = 0; i < chunk->count; ++i) {
@@ -134,7 +135,7 @@ void run(const PredictOptions &options) {
   noteInitialState(options.session);
   int graph = findGraph(*session, well_known::kPredict);
   data::Feed feed = matchData(*session, graph, dataset, Use::prediction);
-  auto tensors = predict(*session, graph, feed);
+  auto tensors = predict(*session, graph, feed, dataThreads(options.session));
   std::vector<std::string> files = filesOf(dataset);
   writeTensors(options.output, tensors, metadataOf(files));
   for (const OutputTensor &tensor : tensors)

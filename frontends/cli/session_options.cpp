@@ -34,7 +34,8 @@ void addSessionOptions(CLI::App &command, SessionOptions &options) {
       .add_option_function<int>(
           "--threads",
           [&options](int threads) {
-            options.threads = threadsToUse(threads, availableCores());
+            options.threads =
+                threadsToUse("--threads", threads, availableCores());
           },
           "Threads; 0: one per core that this process may use")
       ->check(wholeNumber(0, kMostThreads));
@@ -46,10 +47,27 @@ void addSessionOptions(CLI::App &command, SessionOptions &options) {
   command.add_flag("--json", options.json, "One JSON object a line");
 }
 
-int threadsToUse(int asked, int cores) {
+void addDataThreads(CLI::App &command, SessionOptions &options) {
+  command
+      .add_option_function<int>(
+          "--data-threads",
+          [&options](int threads) {
+            options.dataThreads =
+                threadsToUse("--data-threads", threads, availableCores());
+          },
+          "Threads that decode and scale images ahead of the step; 0: one per "
+          "core that this process may use")
+      ->check(wholeNumber(0, kMostThreads));
+}
+
+int dataThreads(const SessionOptions &options) {
+  return options.dataThreads > 0 ? options.dataThreads : availableCores();
+}
+
+int threadsToUse(const std::string &option, int asked, int cores) {
   if (asked <= cores)
     return asked;
-  warn(absl::StrCat("--threads ", asked, ": this process may use ", cores,
+  warn(absl::StrCat(option, " ", asked, ": this process may use ", cores,
                     cores == 1 ? " core" : " cores",
                     " (by its affinity and CPU quota), so it runs on as many "
                     "threads"));
@@ -87,6 +105,7 @@ void addTrainedOptions(CLI::App &command, SessionOptions &options,
   command.add_option("--data", data, "FILE or NAME=FILE; repeats")
       ->required()
       ->allow_extra_args(false);
+  addDataThreads(command, options);
 }
 
 CLI::Validator wholeNumber(uint64_t least, uint64_t most) {

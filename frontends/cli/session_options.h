@@ -18,6 +18,7 @@ namespace gradus::cli {
 struct SessionOptions {
   std::string artifact;
   int threads = 0;
+  int dataThreads = 0; // 0: as many as cores
   std::string device = "cpu";
   bool trust = false;
   bool verbose = false;
@@ -29,15 +30,19 @@ struct SessionOptions {
 
 /// Adds ARTIFACT, --threads, --device, --trust, --verbose, --json.
 void addSessionOptions(CLI::App &command, SessionOptions &options);
-/// The number of threads asked for, at most one per core; a warning says if
-/// that is fewer. More threads than cores are not faster.
-int threadsToUse(int asked, int cores);
+/// Adds --data-threads.
+void addDataThreads(CLI::App &command, SessionOptions &options);
+/// The number of threads that `option` asks for, at most one per core; a
+/// warning says if that is fewer. More threads than cores are not faster.
+int threadsToUse(const std::string &option, int asked, int cores);
+/// The number of threads that prepare data.
+int dataThreads(const SessionOptions &options);
 
 /// Adds --init, --init-map and --resume: the initial state.
 void addStateOptions(CLI::App &command, SessionOptions &options);
 
 /// Adds all of these for commands that use a trained state: --checkpoint,
-/// --init, --init-map, --ema, and --data.
+/// --init, --init-map, --ema, --data, and --data-threads.
 void addTrainedOptions(CLI::App &command, SessionOptions &options,
                        std::vector<std::string> &data);
 /// A validator for an integer, written only in decimal digits.

@@ -338,7 +338,8 @@ void Training::test(Progress &progress) {
   if (!testFeed_)
     return;
   try {
-    tested_ = evaluate(*session_, evaluate_, *testFeed_);
+    tested_ = evaluate(*session_, evaluate_, *testFeed_,
+                       dataThreads(options_.session));
     testedAt_ = done_;
   } catch (const Unreadable &failure) {
     progress.clear();
@@ -469,8 +470,11 @@ void Training::trainAll(Progress &progress) {
   catchUp(progress);
   if (isStopped())
     return;
-  data::Batches batches(
-      feed_, {.shuffle = true, .seed = seed_, .first = start_, .end = total_});
+  data::Batches batches(feed_, {.shuffle = true,
+                                .seed = seed_,
+                                .first = start_,
+                                .end = total_,
+                                .threads = dataThreads(options_.session)});
   while (const data::Chunk *chunk = batches.next()) {
     if (!trainChunk(*chunk, progress)) {
       progress.clear();

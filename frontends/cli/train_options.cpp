@@ -110,6 +110,7 @@ static void addDataOptions(CLI::App &command, TrainOptions &options) {
                   "2epochs")
       ->check(testInterval());
   addValidationOption(command, options.validation, eval);
+  addDataThreads(command, options.session);
   command.add_flag("--ema", options.averaged,
                    "Test, and judge by --best, the averages of the weights");
   auto *epochs =

@@ -1,4 +1,5 @@
-// A ring of three slots: one in use, one ready, one being filled.
+// A ring of slots: one in use, the others ready or being filled. Threads take
+// shares of samples in order, so that all before one that fails are copied.
 
 #include "frontends/data/batches.h"
 
@@ -14,6 +15,8 @@ using gradus::runtime::failed;
 namespace gradus::data {
 
 static constexpr size_t kAlignment = 64;
+static constexpr int64_t kShareBytes = 1 << 16; // of samples that are scaled
+static constexpr int64_t kSlots = 3;            // or more
 
 static size_t aligned(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -32,27 +35,45 @@ int64_t Batches::perEpoch(const Feed &feed, bool shuffle) {
   return (feed.samples() + padded) / feed.batch();
 }
 
+/// The number of samples that a thread takes at once, of `all` in a chunk.
+static int64_t samplesPerShare(const Feed &feed, int64_t all) {
+  if (!feed.scales()) // Moving bytes is faster than waking threads.
+    return all;
+  if (feed.readsFiles())
+    return 1;
+  int64_t bytes = batchBytes(feed);
+  return std::clamp<int64_t>(kShareBytes * feed.batch() / bytes, 1, all);
+}
+
 Batches::Batches(const Feed &feed, const BatchOptions &options)
     : feed_(feed), options_(options),
       perEpoch_(perEpoch(feed, options.shuffle)), position_(options.first) {
+  if (perEpoch_ <= 0)
+    return;
   int64_t fitting =
       options_.chunkBytes / std::max<size_t>(1, batchBytes(feed_));
-  perChunk_ = std::clamp<int64_t>(fitting, 1, std::max<int64_t>(1, perEpoch_));
+  perChunk_ = std::clamp<int64_t>(fitting, 1, perEpoch_);
+  int64_t samples = perChunk_ * feed_.batch();
+  perShare_ = samplesPerShare(feed_, samples);
+  int64_t shares = (samples + perShare_ - 1) / perShare_;
+  int64_t threads = feed_.scales() ? std::max(1, options_.threads) : 1;
+  slots_.resize(kSlots + (threads - 1) / shares);
   for (Slot &slot : slots_)
     layOut(slot);
-  finished_ = perEpoch_ <= 0;
-  if (!finished_)
-    startThread();
+  startThreads(threads);
 }
 
-void Batches::startThread() {
+/// One thread is enough to go on, if more cannot be had.
+void Batches::startThreads(int64_t count) {
+  threads_.reserve(count);
   try {
-    thread_ = std::thread([this] { work(); });
+    for (int64_t i = 0; i < count; ++i)
+      threads_.emplace_back([this] { work(); });
   } catch (const std::system_error &error) {
-    finished_ = true;
-    status_ = failed("cannot start the thread that prepares batches, beside "
-                     "those of --threads: ",
-                     error.code().message());
+    if (threads_.empty())
+      failure_ = {0, failed("cannot start the thread that prepares batches, "
+                            "beside those of --threads: ",
+                            error.code().message())};
   }
 }
 
@@ -61,9 +82,9 @@ Batches::~Batches() {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  changed_.notify_all();
-  if (thread_.joinable())
-    thread_.join();
+  room_.notify_all();
+  for (std::thread &thread : threads_)
+    thread.join();
 }
 
 void Batches::layOut(Slot &slot) {
@@ -81,61 +102,129 @@ void Batches::layOut(Slot &slot) {
 const Chunk *Batches::next() {
   std::unique_lock lock(mutex_);
   ++taken_; // which releases the chunk before
-  changed_.notify_all();
-  changed_.wait(lock, [&] { return made_ >= taken_ || finished_; });
-  return made_ >= taken_ ? &slots_[(taken_ - 1) % 3].chunk : nullptr;
+  room_.notify_all();
+  if (slots_.empty() || !status_.ok())
+    return nullptr;
+  const Slot &slot = slots_[(taken_ - 1) % slots_.size()];
+  auto isReady = [&] { return taken_ <= begun_ && slot.done == slot.samples; };
+  ready_.wait(lock, [&] { return isReady() || isEnd(); });
+  if (isReady())
+    return &slot.chunk;
+  if (failure_)
+    status_ = failure_->status;
+  return nullptr;
+}
+
+/// Whether no chunk becomes ready any more.
+bool Batches::isEnd() const {
+  return copying_ == 0 &&
+         (failure_ || (taken_ > begun_ && position_ >= options_.end));
 }
 
 void Batches::work() {
   std::unique_lock lock(mutex_);
-  while (!stop_ && position_ < options_.end) {
-    changed_.wait(lock, [&] { return stop_ || made_ - taken_ < 2; });
-    if (stop_)
+  while (true) {
+    room_.wait(lock, [&] { return stop_ || failure_ || hasShare(); });
+    if (stop_ || failure_)
       return;
-    Slot &slot = slots_[made_ % 3];
+    Share share = takeShare();
     lock.unlock();
-    runtime::Status filled = fillOrSay(slot);
+    runtime::Status copied = copyOrSay(share);
     lock.lock();
-    if (!filled.ok()) {
-      status_ = filled;
-      break;
-    }
-    ++made_;
-    changed_.notify_all();
+    settle(share, copied);
   }
-  finished_ = true;
-  changed_.notify_all();
+}
+
+/// Whether there are samples to copy and a place for them; begins a chunk if
+/// there is a slot for it.
+bool Batches::hasShare() {
+  if (begun_ > 0) {
+    const Slot &last = slots_[(begun_ - 1) % slots_.size()];
+    if (last.given < last.samples)
+      return true;
+  }
+  int64_t ahead = begun_ - std::max<int64_t>(taken_, 1) + 1;
+  if (position_ >= options_.end || ahead >= std::ssize(slots_))
+    return false;
+  begin(slots_[begun_++ % slots_.size()]);
+  return true;
+}
+
+void Batches::begin(Slot &slot) {
+  int64_t epochEnd = (position_ / perEpoch_ + 1) * perEpoch_;
+  int64_t count =
+      std::min({perChunk_, epochEnd - position_, options_.end - position_});
+  slot.chunk.first = position_;
+  slot.chunk.count = count;
+  slot.chunk.inputs = {slot.inputs.data(), feed_.inputCount() * count};
+  slot.chunk.lastCount = realSamples(position_ + count - 1);
+  slot.samples = count * feed_.batch();
+  slot.given = slot.done = 0;
+  position_ += count;
+}
+
+Batches::Share Batches::takeShare() {
+  Slot &slot = slots_[(begun_ - 1) % slots_.size()];
+  int64_t begin = slot.given;
+  slot.given = std::min(slot.samples, begin + perShare_);
+  ++copying_;
+  return {&slot, begin, slot.given};
+}
+
+void Batches::settle(const Share &share, const runtime::Status &status) {
+  Slot &slot = *share.slot;
+  --copying_;
+  if (status.ok()) {
+    slot.done += share.end - share.begin;
+  } else {
+    int64_t sample = slot.chunk.first * feed_.batch() + share.begin;
+    if (!failure_ || sample < failure_->sample)
+      failure_ = {sample, status};
+    room_.notify_all(); // They end.
+  }
+  if (slot.done == slot.samples)
+    finish(slot);
+  if (slot.done == slot.samples || failure_ || copying_ == 0)
+    ready_.notify_all();
 }
 
 /// Turns exceptions into errors: one that left the thread would end the process
 /// and lose the training since the last checkpoint.
-runtime::Status Batches::fillOrSay(Slot &slot) {
+runtime::Status Batches::copyOrSay(const Share &share) const {
   try {
-    return fill(slot);
+    return copy(share);
   } catch (const std::exception &) {
     return failed("cannot prepare a batch: ", wordsOfCaught());
   }
 }
 
-runtime::Status Batches::fill(Slot &slot) {
-  int64_t epochEnd = (position_ / perEpoch_ + 1) * perEpoch_;
-  int64_t count =
-      std::min({perChunk_, epochEnd - position_, options_.end - position_});
+runtime::Status Batches::copy(const Share &share) const {
+  const Chunk &chunk = share.slot->chunk;
   size_t inputs = feed_.inputCount();
-  slot.chunk.first = position_;
-  slot.chunk.count = count;
-  slot.chunk.inputs = {slot.inputs.data(), inputs * count};
-  for (int64_t i = 0; i < count; ++i)
-    GRADUS_TRY(fillBatch(position_ + i, &slot.inputs[i * inputs],
-                         &slot.chunk.lastCount));
-  position_ += count;
+  for (int64_t i = share.begin; i < share.end; ++i) {
+    int64_t batch = i / feed_.batch(), place = i % feed_.batch();
+    GRADUS_TRY(copySample(chunk.first + batch, place,
+                          &share.slot->inputs[batch * inputs]));
+  }
   return runtime::Status();
 }
 
-/// Copies the sample at position `from` of the epoch's order to index `place`
-/// of a batch.
-runtime::Status Batches::copy(int64_t epoch, int64_t from, int64_t place,
-                              void *const *inputs) {
+/// The number of samples in a batch that fill no place of others.
+int64_t Batches::realSamples(int64_t batch) const {
+  int64_t start = batch % perEpoch_ * feed_.batch();
+  return std::min(feed_.batch(), feed_.samples() - start);
+}
+
+/// Copies a sample of the epoch's order to index `place` of a batch. Where no
+/// real sample is left, training takes others, so that batch norms see
+/// realistic data.
+runtime::Status Batches::copySample(int64_t batch, int64_t place,
+                                    void *const *inputs) const {
+  int64_t epoch = batch / perEpoch_, real = realSamples(batch);
+  if (place >= real && !options_.shuffle)
+    return runtime::Status();
+  int64_t from = place < real ? batch % perEpoch_ * feed_.batch() + place
+                              : (place - real) % feed_.samples();
   int64_t sample = from;
   if (options_.shuffle)
     sample = Shuffle(options_.seed, epoch, feed_.samples())(from);
@@ -143,22 +232,17 @@ runtime::Status Batches::copy(int64_t epoch, int64_t from, int64_t place,
                           drawOf(options_.seed, epoch, sample));
 }
 
-runtime::Status Batches::fillBatch(int64_t batch, void *const *inputs,
-                                   int64_t *count) {
-  int64_t epoch = batch / perEpoch_, start = batch % perEpoch_ * feed_.batch();
-  *count = std::min(feed_.batch(), feed_.samples() - start);
-  for (int64_t i = 0; i < *count; ++i)
-    GRADUS_TRY(copy(epoch, start + i, i, inputs));
-  if (!options_.shuffle || *count == feed_.batch()) {
-    feed_.finish(*count, inputs);
-    return runtime::Status();
+/// Ends the batches of a chunk whose samples are copied.
+void Batches::finish(const Slot &slot) const {
+  size_t inputs = feed_.inputCount();
+  for (int64_t i = 0; i < slot.chunk.count; ++i) {
+    int64_t real = realSamples(slot.chunk.first + i);
+    void *const *of = &slot.inputs[i * inputs];
+    if (!options_.shuffle || real == feed_.batch())
+      feed_.finish(real, of);
+    else
+      feed_.ignoreLabels(real, of);
   }
-  // The rest are real samples, so that batch norms see realistic data, with
-  // labels that are ignored.
-  for (int64_t i = *count; i < feed_.batch(); ++i)
-    GRADUS_TRY(copy(epoch, (i - *count) % feed_.samples(), i, inputs));
-  feed_.ignoreLabels(*count, inputs);
-  return runtime::Status();
 }
 
 } // namespace gradus::data

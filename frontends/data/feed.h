@@ -67,8 +67,9 @@ public:
   size_t bytesOf(size_t input) const { return ports_[input].input.bytes; }
 
   /// Copies one sample to index `place` of a batch whose inputs are at
-  /// `inputs`; `draw` seeds its augmentation. Fails if an image cannot be
-  /// decoded, or a file was cut short.
+  /// `inputs`; `draw` seeds its augmentation. Several threads may copy samples
+  /// to different indices at once. Fails if an image cannot be decoded, or a
+  /// file was cut short.
   runtime::Status copySample(int64_t sample, int64_t place, void *const *inputs,
                              uint64_t draw = 0) const;
   /// Sets the labels of the samples from index `place` on to ignored.

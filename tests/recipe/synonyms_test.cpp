@@ -38,7 +38,7 @@ TEST(Synonyms, AreKeysValuesOrOptions) {
 }
 
 TEST(Synonyms, AreNoneWhereNothingIsNeeded) {
-  EXPECT_EQ(whyNeedless("--num-workers"),
+  EXPECT_EQ(whyNeedless("--prefetch-factor"),
             "a thread prepares batches while the step before runs");
   EXPECT_EQ(whyNeedless("lr"), "");
   for (const NeedlessWord &each : kNeedlessWords)

@@ -25,13 +25,13 @@ TEST(SessionOptions, ResumeTakesTheWholeState) {
 
 TEST(SessionOptions, UseNoMoreThreadsThanCores) {
   testing::internal::CaptureStderr();
-  EXPECT_EQ(threadsToUse(0, 2), 0);
-  EXPECT_EQ(threadsToUse(2, 2), 2);
+  EXPECT_EQ(threadsToUse("--threads", 0, 2), 0);
+  EXPECT_EQ(threadsToUse("--threads", 2, 2), 2);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   testing::internal::CaptureStderr();
-  EXPECT_EQ(threadsToUse(8, 2), 2);
+  EXPECT_EQ(threadsToUse("--data-threads", 8, 2), 2);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "warning: --threads 8: this process may use 2 cores (by its "
+            "warning: --data-threads 8: this process may use 2 cores (by its "
             "affinity and CPU quota), so it runs on as many threads\n");
 }
 

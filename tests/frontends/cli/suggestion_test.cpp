@@ -56,7 +56,7 @@ TEST(SuggestedOption, IsOneThatTheCommandHasAmongSeveral) {
 }
 
 TEST(SuggestedOption, IsNoneWhereNoneIsNeeded) {
-  EXPECT_EQ(suggestedOption("--num_workers", "train", kCommands),
+  EXPECT_EQ(suggestedOption("--prefetch_factor", "train", kCommands),
             "; a thread prepares batches while the step before runs");
 }
 

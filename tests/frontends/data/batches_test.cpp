@@ -5,6 +5,7 @@
 #include "tests/frontends/data/images.h"
 #include "tests/this_build.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -44,6 +45,63 @@ std::vector<Batch> all(const Feed &feed, BatchOptions options) {
            *static_cast<const int64_t *>(chunk->inputs[2 * i + 1])});
     }
   return result;
+}
+
+/// Thirty JPEG and PNG images of unequal sizes in three classes.
+struct Images {
+  Images() {
+    for (int64_t i = 0; i < 30; ++i) {
+      std::string kind = i % 3 ? ".jpg" : ".png", name = std::to_string(i);
+      std::filesystem::create_directories(folder.path(classOf(i)));
+      Image image{20 + 7 * (i % 5), 60 - i, 3, {}};
+      for (int64_t k = 0; k < image.width * image.height * 3; ++k)
+        image.pixels.push_back(k * (i + 3) % 199);
+      paths.push_back(folder.write(classOf(i) + "/" + name + kind,
+                                   i % 3 ? jpegFile(image) : pngFile(image)));
+    }
+    dataset = *Dataset::open({folder.path("")});
+    feed = *Feed::match(dataset,
+                        {{"image", {DType::f32, {4, 3, 8, 8}}, 4 * 192 * 4},
+                         {"label", {DType::i64, {4}}, 32}},
+                        {},
+                        {{"image",
+                          {.mean = {0.5},
+                           .resizedCrop = ResizedCrop(),
+                           .crop = 1,
+                           .flip = true}}});
+  }
+  static std::string classOf(int64_t i) { return {char('a' + i % 3)}; }
+
+  Folder folder;
+  std::vector<std::string> paths;
+  Dataset dataset;
+  std::optional<Feed> feed;
+};
+
+/// The bytes of the inputs of all batches; waits before it asks for the next.
+std::vector<std::string> bytesOfAll(const Feed &feed, BatchOptions options,
+                                    int waitMilliseconds = 0) {
+  Batches batches(feed, options);
+  std::vector<std::string> all;
+  while (const Chunk *chunk = batches.next()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(waitMilliseconds));
+    for (size_t i = 0; i < chunk->inputs.size(); ++i)
+      all.emplace_back(static_cast<const char *>(chunk->inputs[i]),
+                       feed.bytesOf(i % feed.inputCount()));
+  }
+  EXPECT_TRUE(batches.status().ok()) << batches.status();
+  return all;
+}
+
+/// The number of batches before an error, and its words.
+std::pair<size_t, std::string> untilError(const Feed &feed,
+                                          BatchOptions options) {
+  Batches batches(feed, options);
+  size_t count = 0;
+  while (batches.next())
+    ++count;
+  EXPECT_EQ(batches.next(), nullptr) << "after the error";
+  return {count, wordsOf(batches.status())};
 }
 
 #if !GRADUS_SANITIZE // which takes memory of its own
@@ -199,4 +257,81 @@ TEST(Batches, CanBeLeftBeforeTheirEnd) {
   Numbers numbers;
   Batches batches(numbers.feed, {.end = 1000000});
   EXPECT_NE(batches.next(), nullptr);
+}
+
+TEST(Batches, AreTheSameForAnyNumberOfThreads) {
+  Images images;
+  BatchOptions options{.shuffle = true, .seed = 3, .end = 20, .chunkBytes = 1};
+  auto one = bytesOfAll(*images.feed, options);
+  ASSERT_EQ(one.size(), 40u);
+  for (int threads : {2, 3, 7, 40}) {
+    options.threads = threads;
+    EXPECT_EQ(bytesOfAll(*images.feed, options), one) << threads;
+  }
+  options.chunkBytes = 1 << 16; // several batches
+  EXPECT_EQ(bytesOfAll(*images.feed, options), one);
+}
+
+TEST(Batches, OfEvaluationAreTheSameForAnyNumberOfThreads) {
+  Images images;
+  auto one = bytesOfAll(*images.feed, {.end = 8, .chunkBytes = 1});
+  ASSERT_EQ(one.size(), 16u);
+  EXPECT_EQ(bytesOfAll(*images.feed, {.end = 8, .chunkBytes = 1, .threads = 5}),
+            one);
+}
+
+TEST(Batches, ResumeWithAnotherNumberOfThreads) {
+  Images images;
+  BatchOptions options{.shuffle = true, .end = 20, .chunkBytes = 1};
+  auto whole = bytesOfAll(*images.feed, options);
+  options.first = 9;
+  options.threads = 3;
+  EXPECT_EQ(bytesOfAll(*images.feed, options),
+            std::vector(whole.begin() + 18, whole.end()));
+}
+
+// Batches that are in use stay as they are while others are made.
+TEST(Batches, WaitForASlowReader) {
+  Images images;
+  BatchOptions options{.shuffle = true, .end = 14, .chunkBytes = 1};
+  auto whole = bytesOfAll(*images.feed, options);
+  options.threads = 3;
+  EXPECT_EQ(bytesOfAll(*images.feed, options, 3), whole);
+}
+
+TEST(Batches, HaveOneThreadWhereNothingIsScaled) {
+  Numbers numbers;
+  Batches numbersAlone(numbers.feed, {.end = 3, .threads = 4});
+  EXPECT_EQ(numbersAlone.threads(), 1u);
+  Images images;
+  Batches scaled(*images.feed, {.end = 3, .threads = 4});
+  EXPECT_EQ(scaled.threads(), 4u);
+}
+
+// What comes before it is whole; of several that fail it is the first.
+TEST(Batches, ReportTheFirstErrorForAnyNumberOfThreads) {
+  Images images;
+  // Samples 11, 13 and 14: class a has ten, and b begins with 1, 10, 13.
+  for (int i : {10, 16, 19})
+    std::ofstream(images.paths[i]) << "GIF";
+  std::string words = images.paths[10] + ": is neither a PNG nor a JPEG file";
+  for (int threads : {1, 2, 3, 7, 40})
+    for (size_t chunkBytes : {size_t(1), size_t(1) << 20}) {
+      auto found =
+          untilError(*images.feed,
+                     {.end = 8, .chunkBytes = chunkBytes, .threads = threads});
+      EXPECT_EQ(found.first, chunkBytes == 1 ? 2u : 0u) << threads;
+      EXPECT_EQ(found.second, words) << threads;
+    }
+}
+
+TEST(Batches, OfManyThreadsCanBeLeftBeforeTheirEnd) {
+  Images images;
+  for (int taken = 0; taken < 4; ++taken) {
+    Batches batches(
+        *images.feed,
+        {.shuffle = true, .end = 1000000, .chunkBytes = 1, .threads = 5});
+    for (int i = 0; i < taken; ++i)
+      EXPECT_NE(batches.next(), nullptr);
+  }
 }

@@ -76,9 +76,10 @@ TEST(Suggestions, NameTheTypesThatHaveAKey) {
 }
 
 TEST(Suggestions, SayWhereNothingIsNeeded) {
-  EXPECT_EQ(said(R"({"num_workers": 4})"),
-            "r: num_workers: unknown key; a thread prepares batches while the "
-            "step before runs");
+  EXPECT_EQ(
+      said(R"({"prefetch_factor": 4})"),
+      "r: prefetch_factor: unknown key; a thread prepares batches while the "
+      "step before runs");
   EXPECT_EQ(said(R"({"metrics": ["f1"]})"),
             "r: metrics.0: unknown value \"f1\"; `gradus evaluate` prints a "
             "confusion matrix, or MAE, RMSE and R2");
