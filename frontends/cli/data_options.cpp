@@ -71,6 +71,7 @@ resizedCrop(const nlohmann::json &bounds) {
   data::ResizedCrop crop;
   crop.scale = bounds.value("scale", crop.scale);
   crop.ratio = bounds.value("ratio", crop.ratio);
+  crop.scaledDecoding = bounds.value("decode", "scaled") == "scaled";
   return crop;
 }
 

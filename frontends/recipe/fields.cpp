@@ -78,7 +78,12 @@ Field augment() {
                Field{"ratio", list, "[0.75, 1.3333333333333333]",
                      "bounds of its width / height"}
                    .of({Field(bound).below(1e6)})
-                   .times(2)})
+                   .times(2),
+               Field{"decode", choice, "\"scaled\"",
+                     "how JPEG files are decoded: at the smallest of the "
+                     "scales 1/8, 1/4, 1/2 and 1 at which the part has as many "
+                     "pixels as the input, or in full"}
+                   .among({{"scaled"}, {"full"}})})
           .switched();
   const Field flip = {"flip", boolean, "false",
                       "mirror half of the images left to right"};
