@@ -30,7 +30,7 @@ FEWEST = 3  # repetitions that a comparison needs
 LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine takes longer
 LONGEST_FULL_SIZE = 60
 COMPILES = 20  # warm runs of `gradus compile`; the shortest counts
-PACKAGES = {"torch": ["torch", "numpy", "setuptools"], "jax": ["jax", "numpy"]}
+PACKAGES = {"torch": ["torch", "torchvision", "pillow", "numpy", "setuptools"], "jax": ["jax", "numpy"]}
 
 
 def say(text):
@@ -88,7 +88,9 @@ def python_of(framework):
     """A virtual environment outside the tree with the framework in it."""
     folder = os.path.join(DEPS, "peers", framework)
     python = os.path.join(folder, "bin", "python")
-    if os.path.exists(os.path.join(folder, "complete")):
+    packages = " ".join(PACKAGES[framework])
+    complete = os.path.join(folder, "complete")
+    if os.path.exists(complete) and open(complete).read() == packages:
         return python
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     free = shutil.disk_usage(os.path.dirname(folder)).free
@@ -97,7 +99,8 @@ def python_of(framework):
     say(f"bench: installing {framework} into {folder}")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES[framework]], check=True)
-    open(os.path.join(folder, "complete"), "w").close()
+    with open(complete, "w") as file:
+        file.write(packages)
     return python
 
 
@@ -269,6 +272,7 @@ def main():
     parser.add_argument("--only", default="", metavar="PATTERN", help="a part of the workloads' names")
     parser.add_argument("--methods", action="store_true", help="what training methods cost, instead of workloads")
     parser.add_argument("--compile", action="store_true", help="what compiling takes, instead of workloads")
+    parser.add_argument("--data", action="store_true", help="what reading and decoding images takes, instead of workloads")
     parser.add_argument("--boost", action="store_true", help="what a step takes at Boost's levels, instead of workloads")
     parser.add_argument("--boost-accuracy", action="store_true", help="what Boost's methods do to accuracy, instead of workloads")
     parser.add_argument("--mnist", default="", metavar="FOLDER", help="with --boost-accuracy: what docs/examples/mnist/make_data.py made")
@@ -283,6 +287,9 @@ def main():
     if arguments.compile:
         import compiling
         return compiling.bench(os.path.join(BUILD, "bin", "gradus"), arguments.only, arguments.json)
+    if arguments.data:
+        import data
+        return data.bench(arguments.peers, arguments.json)
     if arguments.boost or arguments.boost_accuracy:
         import boost
         return boost.bench(arguments)
