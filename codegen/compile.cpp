@@ -4,8 +4,8 @@
 
 #include "codegen/compile.h"
 
-#include "codegen/artifact_writer.h"
-#include "codegen/memory_limit.h"
+#include "codegen/artifact/artifact_writer.h"
+#include "codegen/memory/memory_limit.h"
 #include "codegen/names.h"
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"

@@ -1,9 +1,9 @@
 // Compiles a program into an artifact: runs the passes, then codegen.
 #pragma once
 
-#include "codegen/artifact_sink.h"
-#include "codegen/target.h"
-#include "codegen/tuning.h"
+#include "codegen/artifact/artifact_sink.h"
+#include "codegen/artifact/tuning.h"
+#include "codegen/targets/target.h"
 #include "ir/gradus.h"
 
 #include "mlir/Pass/PassManager.h"

@@ -3,8 +3,8 @@
 
 #include "codegen/pipeline.h"
 
-#include "codegen/passes.h"
-#include "codegen/plan.h"
+#include "codegen/plan/passes.h"
+#include "codegen/plan/plan.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"

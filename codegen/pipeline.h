@@ -1,7 +1,7 @@
 // The stages of codegen that transform the graph for a device.
 #pragma once
 
-#include "codegen/target.h"
+#include "codegen/targets/target.h"
 #include "passes/passes.h"
 
 #include "mlir/Pass/PassManager.h"

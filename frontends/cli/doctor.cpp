@@ -1,6 +1,6 @@
 // gradus doctor: reports what this machine and this installation can do.
 
-#include "codegen/cuda_folder.h"
+#include "codegen/gpu/cuda_folder.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/text.h"

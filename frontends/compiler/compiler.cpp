@@ -6,7 +6,7 @@
 #include "codegen/names.h"
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
-#include "codegen/target.h"
+#include "codegen/targets/target.h"
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/compiler/out_of_memory.h"
 #include "frontends/compiler/pass_trace.h"

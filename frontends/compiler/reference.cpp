@@ -3,7 +3,7 @@
 
 #include "frontends/compiler/reference.h"
 
-#include "codegen/initial_values.h"
+#include "codegen/artifact/initial_values.h"
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/message.h"
 #include "ir/roundings.h"

@@ -2,7 +2,7 @@
 
 #include "frontends/compiler/statistics.h"
 
-#include "codegen/nest_cost.h"
+#include "codegen/plan/nest_cost.h"
 #include "ir/attention_sizes.h"
 #include "passes/parameter_lists.h"
 #include "runtime/well_known.h"

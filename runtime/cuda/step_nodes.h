@@ -6,7 +6,7 @@
 
 namespace gradus::runtime::cuda {
 
-/// The launch data of a kernel (codegen/gpu_emitter.h).
+/// The launch data of a kernel (codegen/gpu/emitter.h).
 struct KernelFacts {
   Function function = nullptr;
   uint32_t threads = 0;    // of a block

@@ -1,6 +1,6 @@
 // The interface between emulated kernels and the machine that runs them: one
 // structure for each thread, at fixed offsets, and the functions that kernels
-// call. The compiler (codegen/gpu_emulated.cpp) includes it too.
+// call. The compiler (codegen/gpu/emulated.cpp) includes it too.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace gradus::runtime::emulated {
   X(exp)                                                                       \
   X(exp2)                                                                      \
   X(expm1)                                                                     \
-  X(log) X(log2) X(log10) X(log1p) X(erf) X(tanh) X(sinh) X(cosh) X(sin)       \
-      X(cos) X(tan) X(asin) X(acos) X(atan) X(asinh) X(acosh) X(atanh)         \
-          X(round)
+  X(log)                                                                       \
+  X(log2) X(log10) X(log1p) X(erf) X(tanh) X(sinh) X(cosh) X(sin) X(cos)       \
+      X(tan) X(asin) X(acos) X(atan) X(asinh) X(acosh) X(atanh) X(round)
 #define GRADUS_EMULATED_BINARY(X) X(pow) X(fmod)
 
 /// The `buffer` of an access for which the kernel has only an address.

@@ -3,9 +3,9 @@
 // nest of the kernels that `gradus compile --stop-after kernels` printed;
 // --benchmark_filter picks.
 
-#include "codegen/cpu_tiling.h"
+#include "codegen/cpu/tiling.h"
 #include "tests/codegen/kernel_text.h"
-#include "tests/codegen/nest_reference.h"
+#include "tests/codegen/plan/nest_reference.h"
 
 #include <benchmark/benchmark.h>
 

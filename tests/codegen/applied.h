@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernel_text.h"
-#include "nest_reference.h"
+#include "tests/codegen/plan/nest_reference.h"
 
 namespace gradus::test {
 

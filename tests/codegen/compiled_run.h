@@ -3,9 +3,9 @@
 #pragma once
 
 #include "codegen/compile.h"
-#include "codegen/onednn.h"
+#include "codegen/libraries/onednn.h"
 #include "runtime/session.h"
-#include "tests/codegen/plan_check.h"
+#include "tests/codegen/plan/plan_check.h"
 
 namespace gradus::testing {
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "kernel_text.h"
-#include "nest_reference.h"
+#include "tests/codegen/plan/nest_reference.h"
 
-#include "codegen/nest_access.h"
+#include "codegen/plan/nest_access.h"
 
 namespace gradus::test {
 

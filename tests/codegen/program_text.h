@@ -1,7 +1,7 @@
 // Programs written as text, for tests.
 #pragma once
 
-#include "codegen/plan.h"
+#include "codegen/plan/plan.h"
 
 #include "mlir/Parser/Parser.h"
 

@@ -2,7 +2,7 @@
 // transposes and reductions in every order, values read by many, states
 // updated.
 
-#include "tests/codegen/plan_check.h"
+#include "tests/codegen/plan/plan_check.h"
 
 using namespace gradus;
 using namespace gradus::testing;

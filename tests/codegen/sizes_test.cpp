@@ -1,6 +1,6 @@
 #include "codegen/sizes.h"
 
-#include "codegen/nest.h"
+#include "codegen/plan/nest.h"
 #include "program_text.h"
 
 using namespace gradus;

@@ -3,7 +3,7 @@
 
 #include "passes/passes.h"
 #include "tests/codegen/example_models.h"
-#include "tests/codegen/plan_check.h"
+#include "tests/codegen/plan/plan_check.h"
 
 #include "mlir/IR/Remarks.h"
 

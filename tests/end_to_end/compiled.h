@@ -3,7 +3,7 @@
 #pragma once
 
 #include "codegen/compile.h"
-#include "codegen/plan.h"
+#include "codegen/plan/plan.h"
 #include "ir/evaluator.h"
 #include "runtime/session.h"
 

@@ -1,12 +1,12 @@
 // Every kernel of whole training steps: on the emulated GPU it does what the
 // CPU's code does, and it assembles for each architecture without spilling.
 
-#include "tests/codegen/gpu_card.h"
-#include "tests/codegen/needs_cuda_toolkit.h"
+#include "tests/codegen/gpu/card.h"
+#include "tests/codegen/nests/needs_cuda_toolkit.h"
 #include "tests/this_build.h"
 
 #include "codegen/compile.h"
-#include "codegen/gpu_object.h"
+#include "codegen/gpu/object.h"
 #include "frontends/check/comparison.h"
 #include "frontends/onnx/import.h"
 #include "frontends/recipe/recipe.h"

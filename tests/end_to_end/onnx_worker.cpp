@@ -4,7 +4,7 @@
 // "failed WHY". Its argument is the device, or there is none: cpu.
 
 #include "codegen/compile.h"
-#include "codegen/plan.h"
+#include "codegen/plan/plan.h"
 #include "frontends/message.h"
 #include "frontends/onnx/import.h"
 #include "runtime/devices.h"

@@ -1,0 +1,33 @@
+// Writes the launch of a kernel as a command of the artifact.
+
+#include "codegen/artifact/command_writer.h"
+#include "codegen/artifact/traffic.h"
+
+using namespace mlir;
+using namespace gradus;
+
+namespace fb = gradus::artifact;
+
+/// Segment s has the s-th of `count` equal parts of the operands and results.
+void plan::LaunchOp::write(CommandWriter &writer) {
+  flatbuffers::FlatBufferBuilder &tables = writer.tables();
+  size_t count = getItems().size();
+  size_t inputs = getOperands().size() / count;
+  size_t outputs = getResults().size() / count;
+  std::vector<flatbuffers::Offset<fb::Segment>> segments;
+  for (size_t s = 0; s < count; ++s) {
+    std::vector<uint32_t> buffers;
+    for (Value operand : getOperands().slice(s * inputs, inputs))
+      buffers.push_back(writer.bufferOf(operand));
+    for (Value result : getResults().slice(s * outputs, outputs))
+      buffers.push_back(writer.bufferOf(result));
+    segments.push_back(
+        fb::CreateSegment(tables, tables.CreateVector(buffers), getItems()[s]));
+  }
+  uint32_t number = writer.kernelNumber(getKernel());
+  writer.add(getLoc(),
+             fb::CreateKernelCommand(tables, number,
+                                     tables.CreateVector(segments), getGrain()),
+             {getLabel().value_or(getKernel()).str(), uint64_t(getFlops()),
+              trafficOf(*this, writer.kernel(number), writer.gpu())});
+}

@@ -1,0 +1,129 @@
+// Helpers on LLVM's IR builder for values with any number of lanes and for
+// counted loops.
+
+#include "codegen/cpu/builder.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+using namespace llvm;
+using namespace gradus;
+
+unsigned gradus::lanesOf(Type *type) {
+  auto *vector = dyn_cast<FixedVectorType>(type);
+  return vector ? vector->getNumElements() : 1;
+}
+
+Type *CpuBuilder::wide(Type *scalar, unsigned lanes) {
+  return lanes == 1 ? scalar : FixedVectorType::get(scalar, lanes);
+}
+
+Value *CpuBuilder::splat(Value *scalar, unsigned lanes) {
+  return lanes == 1 || lanesOf(scalar) == lanes
+             ? scalar
+             : CreateVectorSplat(lanes, scalar);
+}
+
+void CpuBuilder::matchLanes(MutableArrayRef<Value *> values) {
+  unsigned lanes = 1;
+  for (Value *value : values)
+    lanes = std::max(lanes, lanesOf(value));
+  for (Value *&value : values)
+    value = splat(value, lanes);
+}
+
+Constant *CpuBuilder::real(Type *type, double value) {
+  return ConstantFP::get(type, value);
+}
+
+Constant *CpuBuilder::integer(Type *type, int64_t value) {
+  return ConstantInt::get(type, uint64_t(value), /*IsSigned=*/true);
+}
+
+Constant *CpuBuilder::iota(unsigned lanes) {
+  SmallVector<uint32_t> numbers(lanes);
+  for (unsigned i = 0; i < lanes; ++i)
+    numbers[i] = i;
+  return ConstantDataVector::get(getContext(), numbers);
+}
+
+Value *CpuBuilder::unary(Intrinsic::ID id, Value *x) {
+  return CreateUnaryIntrinsic(id, x);
+}
+
+Value *CpuBuilder::binary(Intrinsic::ID id, Value *x, Value *y) {
+  return CreateBinaryIntrinsic(id, x, y);
+}
+
+Value *CpuBuilder::fma(Value *x, Value *y, Value *z) {
+  Value *values[] = {x, y, z};
+  matchLanes(values);
+  if (!target.fma)
+    return CreateFAdd(CreateFMul(values[0], values[1]), values[2]);
+  return CreateIntrinsic(Intrinsic::fma, {values[0]->getType()}, values);
+}
+
+BasicBlock *CpuBuilder::newBlock(const char *name) {
+  return BasicBlock::Create(getContext(), name, GetInsertBlock()->getParent());
+}
+
+/// Emits a loop of at least one iteration, with the test at its end.
+Values CpuBuilder::rotatedLoop(Value *begin, Value *end, int64_t step,
+                               ArrayRef<Value *> initial, Body body) {
+  BasicBlock *before = GetInsertBlock(), *inside = newBlock("loop");
+  CreateBr(inside);
+  SetInsertPoint(inside);
+  PHINode *iv = CreatePHI(getInt64Ty(), 2, "i");
+  iv->addIncoming(begin, before);
+  Values carried;
+  for (Value *value : initial) {
+    PHINode *phi = CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, before);
+    carried.push_back(phi);
+  }
+  Values results = body(iv, carried);
+  Value *next =
+      CreateAdd(iv, getInt64(step), "", /*HasNUW=*/true, /*HasNSW=*/true);
+  BasicBlock *last = GetInsertBlock(), *after = newBlock("done");
+  CreateCondBr(CreateICmpSLT(next, end), inside, after);
+  iv->addIncoming(next, last);
+  for (auto [phi, value] : zip(carried, results))
+    cast<PHINode>(phi)->addIncoming(value, last);
+  SetInsertPoint(after);
+  return results;
+}
+
+Values CpuBuilder::loop(Value *begin, Value *end, int64_t step,
+                        ArrayRef<Value *> initial, Body body) {
+  auto *first = dyn_cast<ConstantInt>(begin),
+       *limit = dyn_cast<ConstantInt>(end);
+  if (first && limit) {
+    int64_t extent = limit->getSExtValue() - first->getSExtValue();
+    if (extent <= 0)
+      return Values(initial);
+    return extent <= step ? body(begin, initial)
+                          : rotatedLoop(begin, end, step, initial, body);
+  }
+  BasicBlock *before = GetInsertBlock(), *some = newBlock("some"),
+             *join = newBlock("join");
+  CreateCondBr(CreateICmpSLT(begin, end), some, join);
+  SetInsertPoint(some);
+  Values results = rotatedLoop(begin, end, step, initial, body);
+  BasicBlock *last = GetInsertBlock();
+  CreateBr(join);
+  SetInsertPoint(join);
+  for (auto [result, value] : zip(results, initial)) {
+    PHINode *phi = CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, before);
+    phi->addIncoming(result, last);
+    result = phi;
+  }
+  return results;
+}
+
+void CpuBuilder::loop(Value *begin, Value *end, int64_t step,
+                      function_ref<void(Value *)> body) {
+  loop(begin, end, step, {}, [&](Value *iv, ArrayRef<Value *>) {
+    body(iv);
+    return Values();
+  });
+}

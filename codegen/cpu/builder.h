@@ -1,0 +1,62 @@
+// LLVM's IR builder with helpers for nests: values that are either scalars or
+// vectors, and counted loops that carry values.
+#pragma once
+
+#include "codegen/cpu/target.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace gradus {
+
+using Values = llvm::SmallVector<llvm::Value *>;
+
+/// The number of lanes of a vector, 1 for a scalar.
+unsigned lanesOf(llvm::Type *type);
+inline unsigned lanesOf(llvm::Value *value) {
+  return lanesOf(value->getType());
+}
+
+class CpuBuilder : public llvm::IRBuilder<> {
+public:
+  CpuBuilder(llvm::LLVMContext &context, const CpuTarget &target)
+      : llvm::IRBuilder<>(context), target(target) {}
+
+  const CpuTarget &target;
+
+  /// The scalar type, or a vector of `lanes` of it.
+  llvm::Type *wide(llvm::Type *scalar, unsigned lanes);
+  /// The type of `value` with another element type.
+  llvm::Type *likewise(llvm::Value *value, llvm::Type *scalar) {
+    return wide(scalar, lanesOf(value));
+  }
+  llvm::Value *splat(llvm::Value *scalar, unsigned lanes);
+  /// Splats the values to the lanes of the widest.
+  void matchLanes(llvm::MutableArrayRef<llvm::Value *> values);
+  llvm::Constant *real(llvm::Type *type, double value);
+  llvm::Constant *integer(llvm::Type *type, int64_t value);
+  /// The vector <0, 1, .. lanes-1> of 32-bit integers.
+  llvm::Constant *iota(unsigned lanes);
+
+  llvm::Value *unary(llvm::Intrinsic::ID id, llvm::Value *x);
+  llvm::Value *binary(llvm::Intrinsic::ID id, llvm::Value *x, llvm::Value *y);
+  /// x * y + z, fused if the target has the instruction.
+  llvm::Value *fma(llvm::Value *x, llvm::Value *y, llvm::Value *z);
+
+  using Body = llvm::function_ref<Values(
+      llvm::Value *iv, llvm::ArrayRef<llvm::Value *> carried)>;
+  /// Emits `for (iv = begin; iv < end; iv += step)` and returns the carried
+  /// values after it. A single iteration is emitted without a loop; none
+  /// returns `initial`.
+  Values loop(llvm::Value *begin, llvm::Value *end, int64_t step,
+              llvm::ArrayRef<llvm::Value *> initial, Body body);
+  void loop(llvm::Value *begin, llvm::Value *end, int64_t step,
+            llvm::function_ref<void(llvm::Value *iv)> body);
+  llvm::BasicBlock *newBlock(const char *name);
+
+private:
+  Values rotatedLoop(llvm::Value *begin, llvm::Value *end, int64_t step,
+                     llvm::ArrayRef<llvm::Value *> initial, Body body);
+};
+
+} // namespace gradus

@@ -1,0 +1,517 @@
+// Emits kernels into several LLVM modules, which threads compile in parallel,
+// and joins their code into one blob. The distribution depends only on the
+// kernels, so the bytes are the same on any machine.
+
+#include "codegen/cpu/emitter.h"
+
+#include "codegen/cpu/indexing.h"
+#include "codegen/cpu/loops.h"
+#include "codegen/cpu/object.h"
+#include "codegen/cpu/ops.h"
+#include "codegen/kernels/shared_nests.h"
+#include "codegen/plan/nest_cost.h"
+#include "codegen/plan/plan_ops.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace llvm;
+using namespace gradus;
+
+/// The LLVM names of functions: names of kernels need not be unique.
+static std::string functionName(size_t index) {
+  return "k" + std::to_string(index);
+}
+
+//===-- functions ---------------------------------------------------------===//
+
+static Function *declare(Module &module, CpuBuilder &b,
+                         ArrayRef<Type *> arguments,
+                         GlobalValue::LinkageTypes linkage,
+                         const std::string &name) {
+  auto *type = FunctionType::get(b.getVoidTy(), arguments, false);
+  Function *function = Function::Create(type, linkage, name, module);
+  function->addFnAttr(Attribute::NoUnwind);
+  function->addFnAttr("prefer-vector-width",
+                      std::to_string(b.target.vectorBits));
+  function->addFnAttr("no-builtins"); // Keeps loops from becoming memset.
+  if (!b.target.tune.empty())
+    function->addFnAttr("tune-cpu", b.target.tune);
+  return function;
+}
+
+namespace {
+
+/// Functions for nests that occur more than once in a program, with a pointer
+/// for each access, then the items, as arguments. A module can call those of
+/// other modules.
+class NestFunctions {
+public:
+  NestFunctions(Module &module, CpuBuilder &builder, const SharedNests &nests)
+      : nests(nests), module(module), b(builder) {}
+
+  Function *operator[](unsigned number);
+  /// Emits a function into this module; returns its number of instructions.
+  size_t emit(unsigned number);
+
+  const SharedNests &nests;
+
+private:
+  void emitBody(const SharedNest &shared, Function &function);
+
+  Module &module;
+  CpuBuilder &b;
+  DenseMap<unsigned, Function *> declared;
+};
+
+} // namespace
+
+Function *NestFunctions::operator[](unsigned number) {
+  Function *&function = declared[number];
+  if (function)
+    return function;
+  const Nest &nest = nests[number].nest;
+  SmallVector<Type *> types(nest.inputs.size() + nest.outputs.size(),
+                            b.getPtrTy());
+  types.append(2, b.getInt64Ty());
+  return function = declare(module, b, types, GlobalValue::ExternalLinkage,
+                            "n" + std::to_string(number));
+}
+
+size_t NestFunctions::emit(unsigned number) {
+  Function *function = (*this)[number];
+  emitBody(nests[number], *function);
+  return function->getInstructionCount();
+}
+
+void NestFunctions::emitBody(const SharedNest &shared, Function &function) {
+  IRBuilderBase::InsertPointGuard guard(b);
+  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", &function));
+  const Nest &nest = shared.nest;
+  DenseMap<const Access *, Value *> pointers;
+  for (auto *accesses : {&nest.inputs, &nest.outputs})
+    for (const Access &access : *accesses) {
+      unsigned number = pointers.size();
+      pointers[&access] = function.getArg(number);
+    }
+  Items items;
+  items.begin = function.getArg(pointers.size());
+  if (shared.oneItem)
+    items.count = 1;
+  else
+    items.end = function.getArg(pointers.size() + 1);
+  gradus::emitNest(b, nest, chooseTiling(nest, b.target), items,
+                   [&](const Access &access) { return pointers.at(&access); });
+  b.CreateRetVoid();
+}
+
+//===-- kernels -----------------------------------------------------------===//
+
+namespace {
+
+class KernelEmitter {
+public:
+  KernelEmitter(CpuBuilder &builder, NestFunctions &functions,
+                plan::KernelOp kernel, Function &function)
+      : b(builder), functions(functions), kernel(kernel), function(&function) {}
+  void emit();
+
+  size_t instructions = 0;
+
+private:
+  using Ops = SmallVector<mlir::Operation *>;
+
+  Value *pointerOf(mlir::Value buffer, bool isKept = true);
+  void emitScratch(plan::ScratchOp op);
+  void emitFrame();
+  void emitBody(const Items &items);
+  void emitPart(const Ops &ops, const Items &items);
+  void emitNests(const Ops &ops, const Items &items);
+  void emitNest(plan::NestOp op, const Items &items);
+  void callShared(unsigned number, const Nest &nest, const Items &items);
+  void emitLoop(plan::LoopOp op, const Items &items);
+  void emitIndexed();
+  void emitItems();
+
+  CpuBuilder &b;
+  NestFunctions &functions;
+  plan::KernelOp kernel;
+  Function *function;
+  DenseMap<mlir::Value, Value *> scratch;
+  /// The start of a kernel's scratch, if it is split into parts, and the offset
+  /// of each buffer in it.
+  Value *frame = nullptr;
+  DenseMap<mlir::Value, int64_t> offsets;
+};
+
+} // namespace
+
+//===-- limits of loops ---------------------------------------------------===//
+
+/// floor(x / y) for y > 0.
+static Value *floorDivide(CpuBuilder &b, Value *x, int64_t y) {
+  Value *divisor = b.getInt64(y), *quotient = b.CreateSDiv(x, divisor);
+  Value *negative = b.CreateICmpSLT(b.CreateSRem(x, divisor), b.getInt64(0));
+  return b.CreateAdd(quotient, b.CreateSExt(negative, b.getInt64Ty()));
+}
+
+static Value *evaluate(CpuBuilder &b, mlir::AffineExpr expression,
+                       ArrayRef<Value *> positions) {
+  if (auto number = dyn_cast<mlir::AffineConstantExpr>(expression))
+    return b.getInt64(number.getValue());
+  if (auto dim = dyn_cast<mlir::AffineDimExpr>(expression))
+    return positions[dim.getPosition()];
+  auto both = cast<mlir::AffineBinaryOpExpr>(expression);
+  Value *x = evaluate(b, both.getLHS(), positions),
+        *y = evaluate(b, both.getRHS(), positions);
+  if (both.getKind() == mlir::AffineExprKind::Add)
+    return b.CreateNSWAdd(x, y);
+  if (both.getKind() == mlir::AffineExprKind::Mul)
+    return b.CreateNSWMul(x, y);
+  int64_t divisor = cast<ConstantInt>(y)->getSExtValue();
+  if (both.getKind() == mlir::AffineExprKind::CeilDiv)
+    x = b.CreateNSWAdd(x, b.getInt64(divisor - 1));
+  Value *quotient = floorDivide(b, x, divisor);
+  return both.getKind() == mlir::AffineExprKind::Mod
+             ? b.CreateNSWSub(x, b.CreateNSWMul(quotient, y))
+             : quotient;
+}
+
+/// The largest or smallest result of a map.
+static Value *emitLimit(CpuBuilder &b, mlir::AffineMap map,
+                        Intrinsic::ID choose, ArrayRef<Value *> positions) {
+  Value *limit = nullptr;
+  for (mlir::AffineExpr result : map.getResults()) {
+    Value *value = evaluate(b, result, positions);
+    limit = limit ? b.CreateBinaryIntrinsic(choose, limit, value) : value;
+  }
+  return limit;
+}
+
+//===-- parts of kernels -------------------------------------------------===//
+
+/// The address of a buffer. Scratch is on the stack; other addresses are loaded
+/// from the arguments at each use, which saves registers. If not `isKept`, the
+/// address is loaded again after each call.
+Value *KernelEmitter::pointerOf(mlir::Value buffer, bool isKept) {
+  if (Value *own = scratch.lookup(buffer))
+    return own;
+  if (auto offset = offsets.find(buffer); offset != offsets.end())
+    return b.CreateConstGEP1_64(b.getInt8Ty(), frame, offset->second);
+  unsigned number = cast<mlir::BlockArgument>(buffer).getArgNumber();
+  Type *pointer = b.getPtrTy();
+  Value *slot = b.CreateConstGEP1_64(pointer, function->getArg(0), number);
+  LoadInst *loaded = b.CreateAlignedLoad(pointer, slot, Align(8));
+  if (isKept)
+    loaded->setMetadata(LLVMContext::MD_invariant_load,
+                        MDNode::get(b.getContext(), {}));
+  return loaded;
+}
+
+void KernelEmitter::emitScratch(plan::ScratchOp op) {
+  auto type = cast<mlir::MemRefType>(op.getType());
+  Type *memory = ArrayType::get(memoryType(b, type.getElementType()),
+                                type.getNumElements());
+  AllocaInst *place = b.CreateAlloca(memory);
+  place->setAlignment(Align(64));
+  scratch[op.getResult()] = place;
+}
+
+void KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
+  Nest nest = readNest(op, kernel.getSplit());
+  if (auto shared = functions.nests.find(op))
+    return callShared(*shared, nest, items);
+  // With one item at a time, no tile has several items.
+  if (items.count == 1)
+    nest.extents[nest.itemDim] = nest.itemLength;
+  gradus::emitNest(
+      b, nest, chooseTiling(nest, b.target), items,
+      [&](const Access &access) { return pointerOf(access.buffer); });
+}
+
+/// Calls the shared function with the start of each access, from which the
+/// function counts.
+void KernelEmitter::callShared(unsigned number, const Nest &nest,
+                               const Items &items) {
+  const Nest &form = functions.nests[number].nest;
+  Values arguments;
+  auto add = [&](const Access &own, const Access &common) {
+    arguments.push_back(b.CreateConstGEP1_64(
+        memoryType(b, own.element), pointerOf(own.buffer, /*isKept=*/false),
+        own.place.offset - common.place.offset));
+  };
+  for (auto [own, common] : zip_equal(nest.inputs, form.inputs))
+    add(own, common);
+  for (auto [own, common] : zip_equal(nest.outputs, form.outputs))
+    add(own, common);
+  arguments.push_back(items.begin);
+  arguments.push_back(items.end ? items.end : items.begin);
+  b.CreateCall(functions[number], arguments);
+}
+
+static SmallVector<mlir::Operation *> nestsAndLoops(mlir::Block &block) {
+  SmallVector<mlir::Operation *> ops;
+  for (mlir::Operation &op : block)
+    if (isa<plan::NestOp, plan::LoopOp>(op))
+      ops.push_back(&op);
+  return ops;
+}
+
+void KernelEmitter::emitLoop(plan::LoopOp op, const Items &items) {
+  Values around = {items.begin};
+  llvm::append_range(around, items.loops);
+  Value *first = emitLimit(b, op.getFirst(), Intrinsic::smax, around),
+        *end = emitLimit(b, op.getEnd(), Intrinsic::smin, around);
+  b.loop(first, end, 1, [&](Value *position) {
+    Items inside = items;
+    inside.loops.push_back(position);
+    emitNests(nestsAndLoops(op.getBody().front()), inside);
+  });
+}
+
+void KernelEmitter::emitNests(const Ops &ops, const Items &items) {
+  for (mlir::Operation *op : ops)
+    if (auto nest = dyn_cast<plan::NestOp>(op))
+      emitNest(nest, items);
+    else
+      emitLoop(cast<plan::LoopOp>(op), items);
+}
+
+//===-- kernels of very many nests ----------------------------------------===//
+
+/// LLVM needs more than ten times as long for a function with a thousand nests
+/// (an unrolled layer) as for one with a hundred.
+static constexpr size_t mostNests = 128;
+
+static bool isOfParts(plan::KernelOp kernel) {
+  return nestsAndLoops(kernel.getBody().front()).size() > mostNests;
+}
+
+/// Allocates all scratch as one buffer, whose address is passed to the parts.
+void KernelEmitter::emitFrame() {
+  int64_t size = 0;
+  for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
+    offsets[op.getResult()] = size;
+    size = alignTo(size + bytesOf(op.getType()), 64);
+  }
+  AllocaInst *place =
+      b.CreateAlloca(ArrayType::get(b.getInt8Ty(), std::max<int64_t>(size, 1)));
+  place->setAlignment(Align(64));
+  frame = place;
+}
+
+void KernelEmitter::emitBody(const Items &items) {
+  Ops ops = nestsAndLoops(kernel.getBody().front());
+  if (!isOfParts(kernel))
+    return emitNests(ops, items);
+  for (ArrayRef<mlir::Operation *> rest = ops; !rest.empty();
+       rest = rest.drop_front(std::min(rest.size(), mostNests)))
+    emitPart(Ops(rest.take_front(mostNests)), items);
+}
+
+/// Emits some of the nests as a function of their own, and its call.
+void KernelEmitter::emitPart(const Ops &ops, const Items &items) {
+  Function *part = declare(
+      *function->getParent(), b,
+      {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()},
+      GlobalValue::InternalLinkage, function->getName().str() + ".part");
+  b.CreateCall(part, {function->getArg(0), frame, items.begin,
+                      items.end ? items.end : items.begin});
+  IRBuilderBase::InsertPointGuard guard(b);
+  llvm::SaveAndRestore whole(function, part);
+  llvm::SaveAndRestore outer(frame, static_cast<Value *>(part->getArg(1)));
+  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", part));
+  Items own = items;
+  own.begin = part->getArg(2);
+  own.end = items.end ? part->getArg(3) : nullptr;
+  emitNests(ops, own);
+  b.CreateRetVoid();
+  instructions += part->getInstructionCount();
+}
+
+/// Emits the op of a kernel with indices, which has no other ops.
+void KernelEmitter::emitIndexed() {
+  auto pointer = [&](mlir::Value buffer) { return pointerOf(buffer); };
+  for (auto op : kernel.getBody().getOps<plan::TakeOp>())
+    emitTake(b, op, function->getArg(1), function->getArg(2), pointer);
+  for (auto op : kernel.getBody().getOps<plan::AddAtOp>())
+    emitAddAt(b, op, function->getArg(1), function->getArg(2), pointer);
+}
+
+/// Runs each nest on all items or, if nests pass values through scratch or are
+/// in loops, all nests on one item after another.
+void KernelEmitter::emitItems() {
+  Value *begin = function->getArg(1), *end = function->getArg(2);
+  if (takesItemsTogether(kernel))
+    return emitBody({begin, end, -1, {}});
+  b.loop(begin, end, 1, [&](Value *item) { emitBody({item, nullptr, 1, {}}); });
+}
+
+void KernelEmitter::emit() {
+  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", function));
+  if (isOfParts(kernel))
+    emitFrame();
+  else
+    for (auto op : kernel.getBody().getOps<plan::ScratchOp>())
+      emitScratch(op);
+  emitItems();
+  emitIndexed();
+  b.CreateRetVoid();
+  instructions += function->getInstructionCount();
+}
+
+//===-- parts -------------------------------------------------------------===//
+
+namespace {
+
+/// Some of the kernels and nest functions, in a module that one thread
+/// compiles.
+struct Part {
+  LLVMContext context;
+  Module module{"kernels", context};
+  CpuBuilder builder;
+  NestFunctions functions;
+  size_t instructions = 0;
+  Expected<ObjectBytes> object = ObjectBytes();
+
+  Part(const CpuTarget &target, const SharedNests &nests)
+      : builder(context, target), functions(module, builder, nests) {
+    cantFail(object.takeError());
+  }
+  void add(size_t number, plan::KernelOp kernel);
+  void addNest(unsigned number) { instructions += functions.emit(number); }
+  void compile();
+};
+
+} // namespace
+
+void Part::add(size_t number, plan::KernelOp kernel) {
+  Function *function =
+      declare(module, builder,
+              {builder.getPtrTy(), builder.getInt64Ty(), builder.getInt64Ty()},
+              GlobalValue::ExternalLinkage, functionName(number));
+  KernelEmitter emitter(builder, functions, kernel, *function);
+  emitter.emit();
+  instructions += emitter.instructions;
+}
+
+void Part::compile() {
+  auto machine = targetMachine(builder.target);
+  if (machine)
+    object = compileToObject(module, **machine);
+  else
+    object = machine.takeError();
+}
+
+using Parts = std::vector<std::unique_ptr<Part>>;
+
+/// A rough measure of a nest's code: contractions are unrolled into tiles.
+static size_t weightOf(plan::NestOp nest) {
+  return nest.isElementwise() ? 1 : 3;
+}
+
+static size_t weightOf(plan::KernelOp kernel) {
+  size_t weight = 0;
+  kernel.walk([&](plan::NestOp nest) { weight += weightOf(nest); });
+  return weight;
+}
+
+namespace {
+
+/// A kernel, or the function of a nest.
+struct Piece {
+  size_t weight, number;
+  bool isNest;
+
+  /// Orders by falling weight.
+  bool operator<(const Piece &other) const {
+    return std::tuple(other.weight, isNest, number) <
+           std::tuple(weight, other.isNest, other.number);
+  }
+};
+
+} // namespace
+
+/// Distributes the kernels and functions, the heaviest first, each to the part
+/// with the least weight.
+static void fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels,
+                      const SharedNests &nests) {
+  std::vector<Piece> pieces;
+  for (auto [number, kernel] : enumerate(kernels))
+    pieces.push_back({weightOf(kernel), number, false});
+  for (unsigned number : nests.functions())
+    pieces.push_back({weightOf(nests[number].nest.op), number, true});
+  llvm::sort(pieces);
+  for (const Piece &piece : pieces) {
+    Part &least =
+        **std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
+          return x->instructions < y->instructions;
+        });
+    if (piece.isNest)
+      least.addNest(piece.number);
+    else
+      least.add(piece.number, kernels[piece.number]);
+  }
+}
+
+static void compileParts(Parts &parts) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < parts.size(); i = next++)
+      parts[i]->compile();
+  };
+  size_t count =
+      std::clamp<size_t>(std::thread::hardware_concurrency(), 1, parts.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < count; ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// Joins the code of the parts into one blob.
+static Expected<CpuCode> joinParts(Parts &parts,
+                                   ArrayRef<plan::KernelOp> kernels) {
+  std::vector<ObjectBytes> objects;
+  Error errors = Error::success();
+  for (auto &part : parts)
+    if (part->object)
+      objects.push_back(std::move(*part->object));
+    else
+      errors = joinErrors(std::move(errors), part->object.takeError());
+  if (errors)
+    return std::move(errors);
+  std::vector<std::string> names;
+  for (size_t number = 0; number < kernels.size(); ++number)
+    names.push_back(functionName(number));
+  Expected<Blob> blob = joinObjects(objects, names);
+  if (!blob)
+    return blob.takeError();
+  CpuCode code{std::move(blob->bytes), {}};
+  for (auto [kernel, entry] : zip(kernels, blob->entries))
+    code.kernels.push_back({plan::KernelOp(kernel).getSymName().str(), entry});
+  return code;
+}
+
+Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels,
+                                  const CpuTarget &target) {
+  constexpr size_t mostParts = 4, weightOfPart = 10;
+  size_t weight = 0;
+  for (plan::KernelOp kernel : kernels) {
+    if (Error error = checkKernel(kernel))
+      return std::move(error);
+    weight += weightOf(kernel);
+  }
+  Parts parts(std::clamp<size_t>(
+      std::min(weight / weightOfPart, kernels.size()), 1, mostParts));
+  SharedNests nests(kernels);
+  for (auto &part : parts)
+    part = std::make_unique<Part>(target, nests);
+  fillParts(parts, kernels, nests);
+  compileParts(parts);
+  return joinParts(parts, kernels);
+}

@@ -1,0 +1,85 @@
+// Reads and writes the elements of a nest: single ones, vectors and gathers,
+// with guards and masks.
+#pragma once
+
+#include "codegen/cpu/builder.h"
+#include "codegen/plan/nest_access.h"
+
+#include <map>
+
+namespace gradus {
+
+/// One of the positions that are computed together, as its offset along each
+/// dimension from the position of the loops.
+struct Instance {
+  llvm::SmallVector<int64_t> offset;
+  llvm::Value *mask = nullptr; // the active lanes; null: all
+  int64_t lanes = -1; // only the first are active; -1: all, 0: see mask
+};
+
+/// The position of the loops of a nest.
+struct Position {
+  llvm::SmallVector<llvm::Value *> base; // i64, one a dimension
+  int vectorDim = -1;                    // the dimension of the lanes
+  unsigned lanes = 1;
+};
+
+/// Returns the start of an access's buffer.
+using PointerOf = llvm::function_ref<llvm::Value *(const Access &)>;
+
+class NestMemory {
+public:
+  NestMemory(CpuBuilder &builder, const Nest &nest, const Position &position,
+             PointerOf pointerOf);
+
+  /// Loads the element of input `i`: a scalar if all lanes read the same, else
+  /// a vector.
+  llvm::Value *load(unsigned i, const Instance &at);
+  void store(unsigned i, const Instance &at, llvm::Value *value);
+  /// The position along a dimension as i64.
+  llvm::Value *index(unsigned dim, const Instance &at);
+  /// Drops the cached reads after a loop has moved.
+  void forget();
+  /// Reads the inputs that depend only on `bound` dimensions, before the loops
+  /// inside run; returns them for `release`.
+  llvm::SmallVector<unsigned>
+  hoist(llvm::function_ref<bool(unsigned dim)> bound, const Instance &at);
+  void release(llvm::ArrayRef<unsigned> inputs);
+
+private:
+  bool isLane(unsigned dim) const {
+    return position.lanes > 1 && int(dim) == position.vectorDim;
+  }
+  bool variesByLane(const Access &access) const;
+  llvm::Value *uniformPart(const Linear &linear, const Instance &at);
+  llvm::Value *lanePart(const Linear &linear, const Instance &at);
+  llvm::Value *evaluate(const Linear &linear, const Instance &at);
+  llvm::Value *evaluate(mlir::AffineExpr expression, const Instance &at);
+  llvm::Value *holds(const Condition &condition, const Instance &at);
+  llvm::Value *guard(const Access &access, const Instance &at);
+  llvm::Value *address(const Access &access, const Instance &at);
+  llvm::Value *addresses(const Access &access, const Instance &at);
+  llvm::Value *mask(llvm::Value *guard, const Instance &at);
+  llvm::Value *read(const Access &access, const Instance &at);
+  llvm::Value *readOne(const Access &access, const Instance &at);
+  llvm::Value *readLanes(const Access &access, const Instance &at);
+  llvm::Value *readNext(const Access &access, const Instance &at);
+  llvm::Value *readFirst(llvm::Type *type, llvm::Value *from, unsigned lanes,
+                         int64_t present);
+  llvm::Value *readStrided(const Access &access, const Instance &at,
+                           int64_t by);
+  llvm::Value *readRepeated(const Access &access, const Instance &at,
+                            int64_t by);
+  llvm::Value *gather(const Access &access, const Instance &at);
+
+  CpuBuilder &b;
+  const Nest &nest;
+  const Position &position;
+  PointerOf pointerOf;
+  using Key = std::pair<unsigned, llvm::SmallVector<int64_t>>;
+  std::map<Key, llvm::Value *> loaded;
+  llvm::DenseMap<const Linear *, llvm::Value *> bases;
+  llvm::DenseMap<unsigned, llvm::Value *> hoisted;
+};
+
+} // namespace gradus

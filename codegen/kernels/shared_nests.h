@@ -1,0 +1,48 @@
+// Finds nests that differ only in the offsets of their buffers, above all the
+// steps of a recurrent layer. Their machine code is emitted once and called.
+#pragma once
+
+#include "codegen/plan/nest_access.h"
+
+#include <optional>
+#include <unordered_map>
+
+namespace gradus {
+
+/// Whether a kernel runs each nest on all items before the next nest, rather
+/// than all nests item by item.
+bool takesItemsTogether(plan::KernelOp kernel);
+
+/// The form that equal nests share. Their accesses count from a pointer for
+/// each access; the offset that is kept only tells its alignment.
+struct SharedNest {
+  Nest nest;
+  bool oneItem = false;
+
+  bool operator==(const SharedNest &other) const;
+};
+
+/// Groups the equal nests of some kernels.
+class SharedNests {
+public:
+  explicit SharedNests(llvm::ArrayRef<plan::KernelOp> kernels);
+
+  /// The number of the function to call for a nest, or nothing if the code is
+  /// emitted inline: for a nest that occurs once, or that runs item by item and
+  /// occurs only a few times in its kernel.
+  std::optional<unsigned> find(plan::NestOp op) const;
+  const SharedNest &operator[](unsigned number) const { return all[number]; }
+  /// The numbers of all functions in order.
+  llvm::SmallVector<unsigned> functions() const;
+
+private:
+  void add(plan::NestOp op, plan::Split split, bool together);
+  unsigned numberOf(SharedNest shared);
+
+  std::vector<SharedNest> all;
+  std::unordered_map<size_t, llvm::SmallVector<unsigned, 1>> byHash;
+  llvm::DenseMap<mlir::Operation *, unsigned> numbers;
+  llvm::DenseSet<mlir::Operation *> shared;
+};
+
+} // namespace gradus

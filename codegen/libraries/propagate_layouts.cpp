@@ -1,0 +1,306 @@
+// Lets ops between the library's convolutions work on their blocked tensors, so
+// that few reorders are left. Runs after selection.
+//
+// A blocked result is recognised by its reorder to the plain shape. Elementwise
+// ops, pooling and reductions that read it are rewritten over the blocks; their
+// results get reorders of their own, which are erased if unused.
+
+#include "codegen/libraries/blocked_tensor.h"
+#include "codegen/plan/nest.h"
+#include "codegen/plan/passes.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/CSE.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_PROPAGATELAYOUTS
+#include "codegen/plan/passes.h.inc"
+
+namespace {
+using namespace mlir;
+using plan::LibraryOp;
+
+/// The blocked form of a plain value.
+struct Blocks {
+  Value value;
+  int64_t size = 0;
+};
+
+bool isReorder(Operation *op) {
+  auto library = dyn_cast_or_null<LibraryOp>(op);
+  return library && library.getCall() == "reorder";
+}
+
+class Propagation {
+public:
+  Propagation(GraphOp graph, const Library &library, StringRef pass)
+      : graph_(graph), library_(library), pass_(pass) {}
+
+  void run() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : graph_.getBody().front())
+      ops.push_back(&op);
+    for (Operation *op : ops)
+      visit(op);
+    tidy();
+    if (!library_.reorders())
+      for (LibraryOp op : llvm::to_vector(graph_.getOps<LibraryOp>()))
+        if (isReorder(op))
+          lower(op);
+  }
+
+private:
+  void visit(Operation *op) {
+    if (isReorder(op))
+      visitReorder(cast<LibraryOp>(op));
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      visitReduce(reduce);
+    else if (op->hasTrait<PoolsWindows>())
+      visitPool(op);
+    else if (isElementwise(op))
+      visitElementwise(op);
+  }
+
+  /// Whether a value is the gradient of a weight, which must return to the
+  /// layout of the weight and its slots, so that updates run in place. oneDNN
+  /// has layouts of its own for these.
+  bool isForUpdate(Value value) const {
+    auto call = value.getDefiningOp<LibraryOp>();
+    return !library_.reorders() && call &&
+           call.getCall() == "convolution_backward_weights";
+  }
+
+  void visitReorder(LibraryOp op) {
+    Value from = op.getOperands()[0], to = op.getResult(0);
+    if (shapeOf(from).size() == shapeOf(to).size() + 1 && !isForUpdate(from))
+      blocks_[to] = {from, shapeOf(from).back()};
+    if (!isReorder(from.getDefiningOp()))
+      return;
+    auto before = cast<LibraryOp>(from.getDefiningOp());
+    Value start = before.getOperands()[0];
+    if (op.getLayouts()[1] == before.getLayouts()[0] &&
+        start.getType() == to.getType())
+      to.replaceAllUsesWith(start); // they cancel each other
+  }
+
+  //===-- elementwise -----------------------------------------------------===//
+
+  void visitElementwise(Operation *op) {
+    const Blocks *lead = nullptr;
+    int64_t known = 0, others = 0;
+    for (Value operand : op->getOperands())
+      if (auto found = blocks_.find(operand); found != blocks_.end()) {
+        lead = lead ? lead : &found->second;
+        known += found->second.size == lead->size;
+      } else {
+        others += !isSmall(operand);
+      }
+    if (!lead || others > known)
+      return;
+    Blocks like = *lead;
+    replaceByBlocks(op, onBlocks(op, like), like.size);
+  }
+
+  /// Whether a value is as cheap to compute blocked as plain.
+  static bool isSmall(Value value) {
+    return splatOf(value) || value.getDefiningOp<BroadcastOp>();
+  }
+
+  Value inBlocks(OpBuilder &builder, Value plain, const Blocks &like) {
+    if (auto found = blocks_.find(plain);
+        found != blocks_.end() && found->second.size == like.size)
+      return found->second.value;
+    auto type = cast<RankedTensorType>(plain.getType());
+    auto shape = blockedShape(type.getShape(), like.size);
+    auto wanted = RankedTensorType::get(shape, type.getElementType());
+    if (TypedAttr number = splatOf(plain))
+      return arith::ConstantOp::create(
+          builder, plain.getLoc(),
+          DenseElementsAttr::get(wanted, ArrayRef<Attribute>(number)));
+    if (auto broadcast = plain.getDefiningOp<BroadcastOp>())
+      if (Value made = broadcastBlocks(builder, broadcast, shape))
+        return made;
+    if (!canReorder(type))
+      return blocked(builder, plain.getLoc(), plain, like.size);
+    return reorder(builder, plain.getLoc(), plain, wanted,
+                   rowMajorLayout(type.getShape()),
+                   blockedLayout(type.getShape(), like.size));
+  }
+
+  /// Broadcasts directly to blocks, or returns null if that needs a transpose.
+  static Value broadcastBlocks(OpBuilder &builder, BroadcastOp op,
+                               ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> from, dims;
+    bool split = false;
+    for (auto [size, dim] :
+         llvm::zip(shapeOf(op.getInput()), op.getDimensions())) {
+      if (split && size != 1)
+        return {}; // the block would have to move after it
+      from.push_back(dim == 1 && size != 1 ? shape[1] : size);
+      dims.push_back(dim);
+      split |= dim == 1 && size != 1;
+    }
+    if (split) {
+      from.push_back(shape.back());
+      dims.push_back(shape.size() - 1);
+    }
+    Value input = reshape(builder, op.getLoc(), op.getInput(), from);
+    return broadcast(builder, op.getLoc(), input, shape, dims);
+  }
+
+  //===-- reductions ------------------------------------------------------===//
+
+  /// Handles reductions that leave no dimension after the channels, or no
+  /// channels: their result is plain.
+  void visitReduce(ReduceOp op) {
+    auto found = blocks_.find(op.getInput());
+    if (found == blocks_.end())
+      return;
+    const Blocks &blocks = found->second;
+    int64_t rank = shapeOf(op.getInput()).size();
+    SmallVector<int64_t> axes(op.getAxes());
+    bool reducesChannels = llvm::is_contained(axes, 1);
+    for (int64_t d = 2; d < rank && !reducesChannels; ++d)
+      if (!llvm::is_contained(axes, d))
+        return;
+    if (reducesChannels)
+      axes.push_back(rank);
+    OpBuilder builder(op);
+    Value sums = reduce(builder, op.getLoc(), op.getKind(), blocks.value, axes);
+    op.getResult().replaceAllUsesWith(
+        reshape(builder, op.getLoc(), sums, shapeOf(op.getResult())));
+    ++count_;
+  }
+
+  //===-- pooling ---------------------------------------------------------===//
+
+  /// Handles pooling: a window on [N, C/16, H, W, 16] has three dimensions, of
+  /// extent 1 along the last, so tap numbers do not change. Windows that
+  /// already have three dimensions are left alone.
+  void visitPool(Operation *op) {
+    if (op->getAttrOfType<DenseI64ArrayAttr>("window").size() > 2)
+      return;
+    const Blocks *lead = nullptr;
+    for (Value operand : op->getOperands())
+      if (auto found = blocks_.find(operand); found != blocks_.end() && !lead)
+        lead = &found->second;
+    if (!lead)
+      return;
+    Blocks like = *lead;
+    Operation *copy = onBlocks(op, like);
+    for (auto [name, value] : {std::pair("window", 1),
+                               {"strides", 1},
+                               {"pads_begin", 0},
+                               {"pads_end", 0},
+                               {"dilations", 1}}) {
+      SmallVector<int64_t> values(
+          op->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef());
+      values.push_back(value);
+      copy->setAttr(name, DenseI64ArrayAttr::get(op->getContext(), values));
+    }
+    replaceByBlocks(op, copy, like.size);
+  }
+
+  //===-- results ---------------------------------------------------------===//
+
+  /// A copy of `op` with blocked operands.
+  Operation *onBlocks(Operation *op, const Blocks &like) {
+    OpBuilder builder(op);
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, inBlocks(builder, operand, like));
+    return builder.clone(*op, mapping);
+  }
+
+  /// Gives a copy of `op` blocked shapes, and replaces the op's results by
+  /// plain forms of the copy's.
+  void replaceByBlocks(Operation *op, Operation *copy, int64_t size) {
+    for (auto [old, result] : llvm::zip(op->getResults(), copy->getResults())) {
+      auto type = cast<RankedTensorType>(old.getType());
+      result.setType(type.clone(blockedShape(type.getShape(), size)));
+      replace(old, result, size);
+    }
+    ++count_;
+  }
+
+  void replace(Value old, Value result, int64_t size) {
+    OpBuilder builder(graph_.getContext());
+    builder.setInsertionPointAfterValue(result);
+    auto type = cast<RankedTensorType>(old.getType());
+    ArrayRef<int64_t> shape = type.getShape();
+    Value plain =
+        canReorder(type)
+            ? reorder(builder, old.getLoc(), result, type,
+                      blockedLayout(shape, size), rowMajorLayout(shape))
+            : unblocked(builder, old.getLoc(), result, shape);
+    old.replaceAllUsesWith(plain);
+    blocks_[plain] = {result, size};
+  }
+
+  /// Whether the library supports tensors of this type.
+  bool canReorder(RankedTensorType type) const {
+    return library_.accepts(type.getElementType());
+  }
+
+  /// Lowers a reorder to a transpose, for libraries that have none.
+  static void lower(LibraryOp op) {
+    OpBuilder builder(op);
+    Location location = op.getLoc();
+    Value value = op.getOperands()[0];
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    auto from = cast<RankedTensorType>(value.getType());
+    if (from.getElementType() != type.getElementType())
+      value = arith::TruncFOp::create(builder, location,
+                                      from.clone(type.getElementType()), value);
+    bool intoBlocks = type.getRank() > from.getRank();
+    Value moved =
+        intoBlocks ? blocked(builder, location, value, type.getShape().back())
+                   : unblocked(builder, location, value, type.getShape());
+    op.getResult(0).replaceAllUsesWith(moved);
+    op.erase();
+  }
+
+  /// Merges equal reorders and erases unused ops.
+  void tidy() {
+    IRRewriter rewriter(graph_.getContext());
+    DominanceInfo dominance(graph_);
+    eliminateCommonSubExpressions(rewriter, dominance, graph_);
+    Block &block = graph_.getBody().front();
+    eraseUnused(block);
+    int64_t reorders =
+        llvm::count_if(block, [](Operation &op) { return isReorder(&op); });
+    if (count_ > 0)
+      remark::passed(graph_.getLoc(),
+                     remark::RemarkOpts::name("Propagated").category(pass_))
+          << std::to_string(count_) << " ops work on blocked channels, "
+          << std::to_string(reorders) << " reorders are left";
+  }
+
+  GraphOp graph_;
+  const Library &library_;
+  StringRef pass_;
+  llvm::DenseMap<Value, Blocks> blocks_;
+  int64_t count_ = 0;
+};
+
+struct PropagateLayouts : impl::PropagateLayoutsBase<PropagateLayouts> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    const Library *library = findLibrary(provider);
+    if (!library) {
+      getOperation().emitError("propagate-layouts: provider is '")
+          << provider << "', expected onednn or cuda";
+      return signalPassFailure();
+    }
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      if (!graph.getBody().getOps<LibraryOp>().empty())
+        Propagation(graph, *library, getArgument()).run();
+  }
+};
+
+} // namespace
+} // namespace gradus

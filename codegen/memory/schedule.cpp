@@ -1,0 +1,332 @@
+// Orders the commands of a graph so that few bytes are live at once and states
+// can be updated in place. Memory planning follows.
+
+#include "codegen/memory/liveness.h"
+#include "codegen/plan/passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <set>
+
+namespace gradus {
+#define GEN_PASS_DEF_SCHEDULE
+#include "codegen/plan/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// The dependencies between commands: by operands, and from the readers of a
+/// state to the command that writes its new value.
+class Dependencies {
+public:
+  Dependencies(GraphOp graph, ArrayRef<Operation *> commands) {
+    for (auto [index, command] : llvm::enumerate(commands))
+      number_[command] = index;
+    before_.resize(commands.size());
+    for (Operation *command : commands)
+      for (Value operand : command->getOperands())
+        if (Operation *maker = storageOf(operand).getDefiningOp();
+            number_.count(maker))
+          wait(number_[command], number_[maker]);
+    graph.walk([&](ReadOp read) { reads_[read.getState()].push_back(read); });
+    graph.walk([&](WriteOp write) { readersFirst(write); });
+  }
+
+  const llvm::SetVector<unsigned> &before(unsigned command) const {
+    return before_[command];
+  }
+
+  /// The number of edges that were walked to build it.
+  int64_t steps() const { return steps_; }
+
+private:
+  void readersFirst(WriteOp write) {
+    Operation *writer = storageOf(write.getValue()).getDefiningOp();
+    if (!writer || !number_.count(writer))
+      return;
+    for (ReadOp read : reads_[write.getState()])
+      for (Operation *reader : commandsReading(read.getResult()))
+        if (reader != writer && !reaches(number_[reader], number_[writer]))
+          wait(number_[writer], number_[reader]);
+  }
+
+  void wait(unsigned command, unsigned first) {
+    if (before_[command].insert(first) && first > command)
+      upward_.push_back({command, first});
+  }
+
+  SmallVector<Operation *> commandsReading(Value value) {
+    SmallVector<Operation *> readers;
+    for (Operation *user : value.getUsers()) {
+      if (number_.count(user))
+        readers.push_back(user);
+      if (isa<ReshapeOp>(user))
+        readers.append(commandsReading(user->getResult(0)));
+    }
+    return readers;
+  }
+
+  /// Whether `later` depends on `earlier`, so that the reverse edge would be a
+  /// cycle. Most edges lead to smaller numbers, except those to a later reader:
+  /// numbers below `earlier` can only lead back to it by one of these.
+  bool reaches(unsigned later, unsigned earlier) {
+    bool leadsUp = llvm::any_of(upward_, [&](auto edge) {
+      return edge.first < earlier && edge.second >= earlier;
+    });
+    SmallVector<unsigned> stack = {later};
+    llvm::DenseSet<unsigned> seen;
+    while (!stack.empty()) {
+      unsigned at = stack.pop_back_val();
+      ++steps_;
+      if (at == earlier)
+        return true;
+      if ((leadsUp || at > earlier) && seen.insert(at).second)
+        stack.append(before_[at].begin(), before_[at].end());
+    }
+    return false;
+  }
+
+  DenseMap<Operation *, unsigned> number_;
+  DenseMap<StringRef, SmallVector<ReadOp, 1>> reads_; // of each state
+  std::vector<llvm::SetVector<unsigned>> before_;
+  int64_t steps_ = 0;
+  /// The edges to commands with larger numbers.
+  SmallVector<std::pair<unsigned, unsigned>> upward_;
+};
+
+/// The number of unscheduled commands that each command depends on.
+class Waiting {
+public:
+  Waiting(const Dependencies &dependencies, size_t commands)
+      : for_(commands), waiters_(commands) {
+    for (unsigned command = 0; command < commands; ++command) {
+      for_[command] = dependencies.before(command).size();
+      for (unsigned first : dependencies.before(command))
+        waiters_[first].push_back(command);
+    }
+  }
+
+  bool isReady(unsigned command) const { return for_[command] == 0; }
+
+  /// Schedules a command; returns the commands that became ready.
+  SmallVector<unsigned> take(unsigned command) {
+    SmallVector<unsigned> ready;
+    for (unsigned waiter : waiters_[command])
+      if (--for_[waiter] == 0)
+        ready.push_back(waiter);
+    return ready;
+  }
+
+private:
+  std::vector<size_t> for_;
+  std::vector<SmallVector<unsigned>> waiters_;
+};
+
+/// The bytes that each command would add to the live ones if it came next: of
+/// values that become live minus those that die. A state's new value reuses the
+/// memory of the old one.
+class Growth {
+public:
+  Growth(GraphOp graph, ArrayRef<Operation *> commands) {
+    for (Value returned : graph.getReturned())
+      ++readers_[storageOf(returned)].others;
+    graph.walk([&](WriteOp write) {
+      ++readers_[storageOf(write.getValue())].others;
+      written_.insert(storageOf(write.getValue()));
+    });
+    for (Operation *command : commands) {
+      bytes_.push_back(comingAlive(command));
+      isUpdate_.push_back(onlyUpdates(command));
+      operands_.push_back(operandsOf(command));
+      for (Value operand : operands_.back())
+        readers_[operand].add(bytes_.size() - 1);
+    }
+    for (auto &[value, readers] : readers_)
+      noteDeath(value, readers);
+  }
+
+  int64_t of(unsigned command) const { return bytes_[command]; }
+
+  /// Whether all results of a command are new values of states.
+  bool isUpdate(unsigned command) const { return isUpdate_[command]; }
+
+  /// Schedules a command; returns the commands whose growth has changed.
+  SmallVector<unsigned> take(unsigned command) {
+    SmallVector<unsigned> changed;
+    for (Value operand : operands_[command]) {
+      Readers &readers = readers_[operand];
+      readers.remove(command);
+      if (noteDeath(operand, readers))
+        changed.push_back(readers.last());
+    }
+    return changed;
+  }
+
+private:
+  /// The remaining readers of a value.
+  struct Readers {
+    void add(unsigned command) { ++commands, numbers += command; }
+    void remove(unsigned command) { --commands, numbers -= command; }
+    bool isOneCommand() const { return commands == 1 && others == 0; }
+    unsigned last() const { return numbers; }
+
+    unsigned others = 0; // returns and writes at the graph's end
+    unsigned commands = 0;
+    uint64_t numbers = 0; // the sum of the commands' numbers
+  };
+
+  /// Attributes the death of a value to its only remaining reader, if there is
+  /// one.
+  bool noteDeath(Value value, const Readers &readers) {
+    if (!readers.isOneCommand() || value.getDefiningOp<ReadOp>())
+      return false;
+    bytes_[readers.last()] -= paddedBytes(value.getType());
+    return true;
+  }
+
+  int64_t comingAlive(Operation *command) const {
+    int64_t bytes = 0;
+    for (Value result : command->getResults())
+      if (!written_.contains(result))
+        bytes += paddedBytes(result.getType());
+    return bytes;
+  }
+
+  bool onlyUpdates(Operation *command) const {
+    return llvm::all_of(command->getResults(), [&](Value result) {
+      return written_.contains(result);
+    });
+  }
+
+  static llvm::SetVector<Value> operandsOf(Operation *command) {
+    llvm::SetVector<Value> operands;
+    for (Value operand : command->getOperands())
+      operands.insert(storageOf(operand));
+    return operands;
+  }
+
+  std::vector<int64_t> bytes_; // of each command
+  std::vector<bool> isUpdate_;
+  std::vector<llvm::SetVector<Value>> operands_;
+  DenseMap<Value, Readers> readers_;
+  DenseSet<Value> written_; // to states
+};
+
+/// Topological orders of a graph's commands.
+class ListScheduler {
+public:
+  ListScheduler(GraphOp graph, ArrayRef<Operation *> commands,
+                const Dependencies &dependencies)
+      : commands_(commands), waiting_(dependencies, commands.size()),
+        growth_(graph, commands) {}
+
+  /// Always chooses the ready command that leaves the fewest bytes live.
+  SmallVector<Operation *> least() {
+    return order([&](unsigned command) { return growth_.of(command); });
+  }
+
+  /// Keeps the given order, except that a state's readers precede its new
+  /// value, and that updates which free gradients come as early as possible,
+  /// while these are in cache.
+  SmallVector<Operation *> given() {
+    return order([&](unsigned command) {
+      bool frees = growth_.isUpdate(command) && growth_.of(command) < 0;
+      return frees ? 0 : 1;
+    });
+  }
+
+  /// The number of ranks that were computed.
+  int64_t steps() const { return steps_; }
+
+private:
+  /// Always chooses the ready command of the lowest rank, the earlier one of
+  /// equals.
+  SmallVector<Operation *> order(llvm::function_ref<int64_t(unsigned)> rank) {
+    std::vector<int64_t> ranks(commands_.size());
+    std::set<std::pair<int64_t, unsigned>> ready;
+    auto insert = [&](unsigned command) {
+      ++steps_;
+      ranks[command] = rank(command);
+      ready.insert({ranks[command], command});
+    };
+    for (unsigned command = 0; command < commands_.size(); ++command)
+      if (waiting_.isReady(command))
+        insert(command);
+    SmallVector<Operation *> order;
+    while (!ready.empty()) {
+      unsigned next = ready.begin()->second;
+      ready.erase(ready.begin());
+      order.push_back(commands_[next]);
+      for (unsigned changed : growth_.take(next))
+        if (ready.erase({ranks[changed], changed}))
+          insert(changed);
+      for (unsigned command : waiting_.take(next))
+        insert(command);
+    }
+    return order;
+  }
+
+  ArrayRef<Operation *> commands_;
+  Waiting waiting_;
+  Growth growth_;
+  int64_t steps_ = 0;
+};
+
+struct Schedule : impl::ScheduleBase<Schedule> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    GraphOp graph = getOperation();
+    auto given = commandsOf(graph);
+    Dependencies dependencies(graph, given);
+    ListScheduler frugal(graph, given, dependencies), faithful = frugal;
+    auto found = frugal.least(), stable = faithful.given();
+    remark::analysis(graph.getLoc(),
+                     remark::RemarkOpts::name("Walked").category(getArgument()))
+        << std::to_string(dependencies.steps() + frugal.steps() +
+                          faithful.steps())
+        << " steps from commands to what they wait for or lead to";
+    bool smaller = peakOf(graph, found).bytes < peakOf(graph, stable).bytes;
+    apply(graph, smaller ? found : stable);
+    remark::analysis(
+        graph.getLoc(),
+        remark::RemarkOpts::name("Scheduled").category(getArgument()))
+        << "order keeps at most "
+        << std::to_string(peakOf(graph, smaller ? found : stable).bytes)
+        << " bytes alive";
+  }
+
+  /// Moves all ops into order: reads and constants first, then each command
+  /// after the reshapes it reads, then the writes.
+  static void apply(GraphOp graph, ArrayRef<Operation *> order) {
+    Block &block = graph.getBody().front();
+    SmallVector<Operation *> names, others;
+    for (Operation &op : block.without_terminator())
+      if (isa<ReadOp, arith::ConstantOp>(op))
+        names.push_back(&op);
+      else if (!isa<plan::Command>(op))
+        others.push_back(&op);
+    DenseSet<Operation *> placed;
+    for (Operation *op : names)
+      place(op, block, placed);
+    for (Operation *command : order)
+      place(command, block, placed);
+    for (Operation *op : others)
+      place(op, block, placed);
+  }
+
+  /// Moves `op` to the end of the block, after the reshapes it reads.
+  static void place(Operation *op, Block &block,
+                    DenseSet<Operation *> &placed) {
+    if (!placed.insert(op).second)
+      return;
+    for (Value operand : op->getOperands())
+      if (auto reshape = operand.getDefiningOp<ReshapeOp>())
+        place(reshape, block, placed);
+    op->moveBefore(block.getTerminator());
+  }
+};
+
+} // namespace
+} // namespace gradus

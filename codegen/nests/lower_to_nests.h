@@ -1,0 +1,41 @@
+// The parts of lower_to_nests, which has sources of its own for ops with
+// windows and for ops that slice, join or gather tensors.
+#pragma once
+
+#include "codegen/plan/nest.h"
+
+#include <functional>
+
+namespace gradus {
+
+/// Builds a region that yields its first value.
+llvm::SmallVector<mlir::Value> passOn(mlir::OpBuilder &, mlir::Location,
+                                      mlir::ValueRange values);
+
+/// Builds a region that multiplies its two values, in f32 if they are narrower.
+llvm::SmallVector<mlir::Value> multiplyWide(mlir::OpBuilder &, mlir::Location,
+                                            mlir::ValueRange values);
+/// Returns a builder of a region that yields its first value converted to the
+/// element type of `type`.
+std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Location,
+                                             mlir::ValueRange)>
+roundTo(mlir::RankedTensorType type);
+
+/// A nest that computes each element of a tensor of type `result` from `reads`
+/// at its position.
+plan::NestOp elementwiseNest(mlir::OpBuilder &builder, mlir::Location location,
+                             const Domain &domain,
+                             llvm::ArrayRef<mlir::AffineExpr> position,
+                             mlir::Type result, llvm::ArrayRef<NestRead> reads,
+                             ScalarBody then);
+
+/// Lowers a convolution or pooling op to nests and returns the values of its
+/// results; nothing for other ops.
+llvm::SmallVector<mlir::Value> lowerWindowOp(mlir::OpBuilder &builder,
+                                             mlir::Operation *op);
+
+/// Lowers an op that slices, joins or gathers to nests (or to a command if it
+/// has indices) and returns the value of its result; null for other ops.
+mlir::Value lowerIndexingOp(mlir::OpBuilder &builder, mlir::Operation *op);
+
+} // namespace gradus

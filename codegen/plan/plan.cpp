@@ -1,0 +1,273 @@
+// The plan dialect: registration, verifiers and the text form of kernels.
+
+#include "codegen/plan/plan.h"
+
+#include "codegen/plan/plan_ops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gradus;
+using namespace gradus::plan;
+
+#include "codegen/plan/plan_dialect.cpp.inc"
+#include "codegen/plan/plan_enums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "codegen/plan/plan_attributes.cpp.inc"
+#include "codegen/plan/plan_interfaces.cpp.inc"
+#define GET_OP_CLASSES
+#include "codegen/plan/plan_ops.cpp.inc"
+
+void PlanDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/plan/plan_ops.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "codegen/plan/plan_attributes.cpp.inc"
+      >();
+}
+
+//===-- commands ----------------------------------------------------------===//
+
+int64_t LaunchOp::getInplaceOperand(unsigned result) {
+  return getInplace()[result];
+}
+
+int64_t LibraryOp::getScratchBytes() { return getScratch(); }
+
+LogicalResult LibraryOp::verify() {
+  const StringRef calls[] = {
+#define GRADUS_LIBRARY_OP(name, Table) #name,
+#include "runtime/library_ops.def"
+  };
+  if (llvm::is_contained(calls, getCall()))
+    return success();
+  return emitOpError("calls '") << getCall() << "', expected one of "
+                                << llvm::join(ArrayRef(calls), ", ");
+}
+
+LogicalResult LibraryOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FlatSymbolRefAttr name = getEpilogueAttr();
+  if (!name || symbols.lookupNearestSymbolFrom<KernelOp>(*this, name))
+    return success();
+  return emitOpError("has the epilogue ")
+         << name << ", but the program has no such kernel";
+}
+
+//===-- nest --------------------------------------------------------------===//
+
+SmallVector<int64_t> NestOp::getExtents() {
+  SmallVector<int64_t> extents(getParallel());
+  extents.append(getReduced().begin(), getReduced().end());
+  return extents;
+}
+
+AffineMap NestOp::getInputMap(unsigned i) {
+  unsigned first = getMapInputs().size();
+  return i < first
+             ? cast<AffineMapAttr>(getMapInputMaps()[i]).getValue()
+             : cast<AffineMapAttr>(getThenInputMaps()[i - first]).getValue();
+}
+
+IntegerSet NestOp::getGuard(unsigned i) {
+  auto set = dyn_cast<IntegerSetAttr>(getGuards()[i]);
+  return set ? set.getValue() : IntegerSet();
+}
+
+AffineMap NestOp::getOutputMap(unsigned i) {
+  return cast<AffineMapAttr>(getOutputMaps()[i]).getValue();
+}
+
+/// Checks that each operand has a map over `dims` dimensions, with a result for
+/// each of its dimensions.
+static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
+                                unsigned dims, StringRef what) {
+  if (maps.size() != values.size())
+    return nest.emitOpError() << "has " << values.size() << " " << what
+                              << " and " << maps.size() << " maps of them";
+  for (auto [value, attribute] : llvm::zip(values, maps)) {
+    AffineMap map = cast<AffineMapAttr>(attribute).getValue();
+    int64_t rank = cast<ShapedType>(value.getType()).getRank();
+    if (map.getNumDims() != dims || map.getNumResults() != rank)
+      return nest.emitOpError()
+             << "maps one of its " << what << " by " << AffineMapAttr::get(map)
+             << ", expected " << dims << " dimensions and " << rank
+             << " results";
+  }
+  return success();
+}
+
+/// Checks the number of values that a region takes and yields.
+static LogicalResult verifyNestRegion(NestOp nest, Region &region,
+                                      StringRef name, unsigned takes,
+                                      unsigned yields) {
+  if (region.getNumArguments() != takes)
+    return nest.emitOpError()
+           << name << " region takes " << region.getNumArguments()
+           << " values, expected " << takes;
+  auto yield = region.front().empty()
+                   ? YieldOp()
+                   : dyn_cast<YieldOp>(region.front().back());
+  if (!yield || yield.getValues().size() != yields)
+    return nest.emitOpError() << name << " region must end in a plan.yield of "
+                              << yields << " values";
+  return success();
+}
+
+static LogicalResult verifyNestRegions(NestOp nest, unsigned outputs) {
+  unsigned combined = nest.getCombine().size();
+  if (combined &&
+      failed(verifyNestRegion(nest, nest.getMap(), "map",
+                              nest.getMapInputs().size(), combined)))
+    return failure();
+  return verifyNestRegion(nest, nest.getThen(), "then",
+                          combined + nest.getThenInputs().size(), outputs);
+}
+
+LogicalResult NestOp::verify() {
+  unsigned parallel = getParallel().size();
+  bool onTensors = getOuts().empty();
+  ValueRange outputs =
+      onTensors ? ValueRange(getResults()) : ValueRange(getOuts());
+  if (failed(verifyMaps(*this, getMapInputs(), getMapInputMaps(), getNumDims(),
+                        "map inputs")) ||
+      failed(verifyMaps(*this, getThenInputs(), getThenInputMaps(), parallel,
+                        "then inputs")) ||
+      failed(verifyMaps(*this, outputs, getOutputMaps(), parallel, "outputs")))
+    return failure();
+  if (getGuards().size() != getMapInputs().size() + getThenInputs().size())
+    return emitOpError() << "needs one guard (or unit) an input";
+  if (getMap().empty() != (getCombine().empty()))
+    return emitOpError()
+           << "combines values if and only if it has a map region";
+  if (failed(verifyNestRegions(*this, outputs.size())))
+    return failure();
+  std::string wrong = unsupportedIn(*this);
+  return wrong.empty() ? success() : emitOpError(wrong);
+}
+
+/// A nest over buffers reads its inputs and writes its outputs.
+void NestOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &operand : (*this)->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  for (OpOperand &out : getOutsMutable())
+    effects.emplace_back(MemoryEffects::Write::get(), &out);
+}
+
+//===-- take, add_at ------------------------------------------------------===//
+
+static ShapedType outTypeOf(Operation *op, Value out) {
+  return cast<ShapedType>(out ? out.getType() : op->getResult(0).getType());
+}
+
+ShapedType TakeOp::getOutType() { return outTypeOf(*this, getOut()); }
+ShapedType AddAtOp::getOutType() { return outTypeOf(*this, getOut()); }
+
+using Effects =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+/// On buffers the inputs are read and, if `writesLast`, the last operand is
+/// written.
+static void addBufferEffects(Operation *op, bool writesLast, Effects &effects) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  if (writesLast)
+    effects.emplace_back(MemoryEffects::Write::get(),
+                         &op->getOpOperand(op->getNumOperands() - 1));
+}
+
+void TakeOp::getEffects(Effects &effects) {
+  addBufferEffects(*this, bool(getOut()), effects);
+}
+
+void AddAtOp::getEffects(Effects &effects) {
+  addBufferEffects(*this, bool(getOut()), effects);
+}
+
+//===-- loop --------------------------------------------------------------===//
+
+/// The number of loops around an op.
+static unsigned loopsAround(Operation *op) {
+  auto loop = dyn_cast<LoopOp>(op->getParentOp());
+  return loop ? 1 + loopsAround(loop) : 0;
+}
+
+LogicalResult LoopOp::verify() {
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (!kernel || kernel.getSplit() != Split::rows)
+    return emitOpError("stands in no kernel over rows");
+  unsigned around = 1 + loopsAround(*this);
+  for (AffineMap map : {getFirst(), getEnd()})
+    if (map.getNumDims() != around || map.getNumSymbols() ||
+        map.getNumResults() == 0)
+      return emitOpError() << "is limited by " << AffineMapAttr::get(map)
+                           << ", expected results over " << around
+                           << " dimensions";
+  for (Operation &op : getBody().front()) {
+    auto nest = dyn_cast<NestOp>(op);
+    if (!nest && !isa<LoopOp>(op))
+      return op.emitOpError("stands in a loop, which repeats nests and loops");
+    if (nest && nest.getParallel().size() <= around)
+      return nest.emitOpError() << "has " << nest.getParallel().size()
+                                << " parallel dimensions, expected the item's "
+                                   "and those of "
+                                << around << " loops around it";
+  }
+  return success();
+}
+
+//===-- kernel ------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto &builder = parser.getBuilder();
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
+                             result.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  SmallVector<Type> types;
+  for (auto &argument : arguments)
+    types.push_back(argument.type);
+  result.addAttribute(getFunctionTypeAttrName(result.name),
+                      TypeAttr::get(builder.getFunctionType(types, {})));
+  return parser.parseRegion(*result.addRegion(), arguments);
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << '(';
+  llvm::interleaveComma(getArguments(), printer, [&](BlockArgument argument) {
+    printer.printRegionArgument(argument);
+  });
+  printer << ')';
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult KernelOp::verify() {
+  if (getInputs() < 0 || getInputs() > getNumArguments())
+    return emitOpError() << "has " << getNumArguments()
+                         << " arguments, of which " << getInputs()
+                         << " cannot be inputs";
+  for (Type type : getArgumentTypes())
+    if (!isa<MemRefType>(type))
+      return emitOpError() << "takes memrefs, found " << type;
+  return success();
+}

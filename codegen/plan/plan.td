@@ -1,0 +1,317 @@
+// The plan dialect, into which codegen lowers a graph: nests (loop nests over
+// tensors), kernels (nests over buffers), and the commands that run them.
+
+#ifndef GRADUS_PLAN_TD
+#define GRADUS_PLAN_TD
+
+include "ir/dialect.td"
+include "codegen/plan/plan_enums.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::gradus::plan";
+  let summary = "Loop nests, kernels and commands: the form in which a step runs";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class PlanOp<string mnemonic, list<Trait> traits = []>
+    : Op<Plan_Dialect, mnemonic, traits>;
+
+def TensorOrBuffer : AnyTypeOf<[AnyRankedTensor, MemRefOf<[AnyType]>]>;
+def Buffer : MemRefOf<[AnyType]>;
+
+def NestOp : PlanOp<"nest", [AttrSizedOperandSegments, IsolatedFromAbove,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Map, reduce, map over a static iteration domain";
+  let description = [{
+    The domain has the dimensions `parallel` (d0 .. dp-1) followed by `reduced`
+    (dp ..). For every parallel point,
+
+    1. for every reduced point the arguments of the `map` region are one element
+       of each of `map_inputs` (read at `map_input_maps`, over all dimensions);
+       it yields values, which are combined over the reduced points by `combine`
+       (sum, max, min; one entry per value; starting from the identity);
+    2. the arguments of the `then` region are the combined values followed by
+       one element of each of `then_inputs` (read at `then_input_maps`, over the
+       parallel dimensions); it yields the values for the outputs (at
+       `output_maps`, over the parallel dimensions).
+
+    Without reduced dimensions there is no `map` region and all inputs are
+    `then_inputs`: an elementwise nest. `guards` (one entry per input, map inputs
+    first; an integer set over the same dimensions, or unit) give the points at
+    which an input is read: elsewhere its element is 0. Guards express padding.
+    Every output element is written exactly once, except in the padding of rows
+    by `pad-rows`, which is never read. On tensors the outputs are results;
+    inside a kernel they are the buffers `outs`.
+
+    Scalars inside the regions are `arith` and `math` ops and `plan.index`; the
+    regions see no value from outside. A nest on tensors has no side effect.
+
+    Example (a dense layer with bias and relu; a row of it):
+
+    ```mlir
+    %y = plan.nest parallel [32, 10] reduced [84]
+        ins(%x, %w : tensor<32x84xf32>, tensor<10x84xf32>) with(%b : tensor<10xf32>)
+        attributes {map_input_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>],
+                    then_input_maps = [affine_map<(m, n) -> (n)>],
+                    output_maps = [affine_map<(m, n) -> (m, n)>],
+                    guards = [unit, unit, unit], combine = [#gradus<reduction sum>]}
+        map {
+        ^bb0(%a: f32, %c: f32):
+          %p = arith.mulf %a, %c : f32
+          plan.yield %p : f32
+        } then {
+        ^bb0(%sum: f32, %bias: f32):
+          %z = arith.addf %sum, %bias : f32
+          %zero = arith.constant 0.0 : f32
+          %r = arith.maximumf %z, %zero : f32
+          plan.yield %r : f32
+        } -> tensor<32x10xf32>
+    ```
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$parallel,
+                       DenseI64ArrayAttr:$reduced,
+                       Variadic<TensorOrBuffer>:$map_inputs,
+                       Variadic<TensorOrBuffer>:$then_inputs,
+                       Variadic<Buffer>:$outs,
+                       AffineMapArrayAttr:$map_input_maps,
+                       AffineMapArrayAttr:$then_input_maps,
+                       AffineMapArrayAttr:$output_maps,
+                       ArrayAttr:$guards,
+                       TypedArrayAttrBase<ReductionAttr, "reductions">:$combine);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region AnyRegion:$map, SizedRegion<1>:$then);
+  let assemblyFormat = [{
+    `parallel` $parallel `reduced` $reduced
+    (`ins` `(` $map_inputs^ `:` type($map_inputs) `)`)?
+    (`with` `(` $then_inputs^ `:` type($then_inputs) `)`)?
+    (`outs` `(` $outs^ `:` type($outs) `)`)?
+    attr-dict-with-keyword `map` $map `then` $then (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    unsigned getNumDims() { return getParallel().size() + getReduced().size(); }
+    bool isElementwise() { return getReduced().empty(); }
+    /// Extents of all dimensions, parallel ones first.
+    ::llvm::SmallVector<int64_t> getExtents();
+    /// Map and guard (null set = everywhere) of input i, map inputs first.
+    ::mlir::AffineMap getInputMap(unsigned i);
+    ::mlir::IntegerSet getGuard(unsigned i);
+    ::mlir::AffineMap getOutputMap(unsigned i);
+  }];
+}
+
+def YieldOp : PlanOp<"yield", [Pure, Terminator]> {
+  let summary = "Ends a region of a nest with its values";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def IndexOp : PlanOp<"index", [Pure]> {
+  let summary = "The current position along one dimension of the nest, as i64";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$dim attr-dict";
+}
+
+// Gathers and sums at indices that are known only at run time.
+class IndexedOp<string mnemonic> : PlanOp<mnemonic, [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let arguments = (ins TensorOrBuffer:$source, TensorOrBuffer:$indices, Optional<Buffer>:$out,
+                       I64Attr:$axis, I64Attr:$batch_dims);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = "$source `at` $indices (`into` $out^)? `axis` $axis `batch` $batch_dims attr-dict `:` type($source) `,` type($indices) (`,` type($out)^)? (`->` type($result)^)?";
+  let extraClassDeclaration = [{
+    /// The tensor or buffer that is written.
+    ::mlir::ShapedType getOutType();
+  }];
+}
+
+def TakeOp : IndexedOp<"take"> {
+  let summary = "A gather, on tensors or buffers";
+  let description = [{
+    `gradus.gather` as a command: in a kernel over rows, item r is the r-th
+    slice of the result, which has the dimensions after the indices'.
+
+    Example:
+
+    ```mlir
+    %y = plan.take %table at %token axis 0 batch 0 : tensor<100x16xf32>, tensor<4x8xi64> -> tensor<4x8x16xf32>
+    ```
+  }];
+}
+
+def AddAtOp : IndexedOp<"add_at"> {
+  let summary = "A scatter_add, on tensors or buffers";
+  let description = [{
+    `gradus.scatter_add` as a command: in a kernel over rows, item r is the r-th
+    slice of the result, so each element is summed by one thread, in order.
+
+    Example:
+
+    ```mlir
+    %dtable = plan.add_at %dy at %token axis 0 batch 0 : tensor<4x8x16xf32>, tensor<4x8xi64> -> tensor<100x16xf32>
+    ```
+  }];
+}
+
+def SplitAttr : EnumAttr<Plan_Dialect, Split, "split">;
+
+def KernelOp : PlanOp<"kernel", [Symbol, IsolatedFromAbove, FunctionOpInterface]> {
+  let summary = "Nests over buffers, run in order: one entry point of machine code";
+  let description = [{
+    Arguments are memrefs: `inputs` of them are read, the others are written
+    (an output may share the memory of an input if `plan.launch` allows it).
+    The body contains `plan.scratch`, `plan.nest`, `plan.loop`, `plan.take` and
+    `plan.add_at` ops. An entry point is
+    `void k(void **buffers, int64 begin, int64 end)` over work items:
+
+    - `serial`: one item, all nests over their whole domain.
+    - `rows`: item i is index i of dimension d0 of every nest, whose extent is
+      `items`; for each item all nests run in order. Nests see the same
+      d0-slices, so no item accesses what another one writes.
+    - `flat`: every nest is elementwise over one dimension of dynamic extent
+      (kDynamic) and items are elements; all maps are identities (or constant
+      maps, for rank-0 buffers); the code serves any size.
+
+    A kernel is emitted once, however often it is launched.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       I64Attr:$inputs, SplitAttr:$split, I64Attr:$items,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs,
+                       OptionalAttr<StrAttr>:$sym_visibility);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def ScratchOp : PlanOp<"scratch"> {
+  let summary = "Small memory of a kernel, private to an item (on the stack of a CPU, shared memory of a GPU block)";
+  let results = (outs MemRefOf<[AnyType]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def LoopOp : PlanOp<"loop", [SingleBlock, NoTerminator]> {
+  let summary = "Runs its nests once for each position in a range of a dimension";
+  let description = [{
+    Its parent is a kernel over `rows`, whose items then run one at a time, or
+    another loop. For nests inside n loops dimension 0 is the item, and
+    dimensions 1 to n are the positions of the loops, from the outermost on.
+
+    `first` and `end` are maps of the item and the positions of outer loops:
+    positions run from the largest result of `first` up to, but excluding, the
+    smallest of `end`. So a block with a causal mask can skip masked keys.
+
+    Example (in a kernel with 4 items of 10 numbers, which it doubles):
+
+    ```mlir
+    plan.loop from affine_map<(item) -> (0)> to affine_map<(item) -> (2, item)> {
+      plan.nest parallel [4, 2, 5] reduced [] with(%x : memref<4x10xf32>) outs(%y : memref<4x10xf32>)
+          attributes {map_input_maps = [], then_input_maps = [affine_map<(item, part, i) -> (item, part * 5 + i)>],
+                      output_maps = [affine_map<(item, part, i) -> (item, part * 5 + i)>],
+                      guards = [unit], combine = []}
+          map {} then {
+          ^bb0(%a: f32):
+            %sum = arith.addf %a, %a : f32
+            plan.yield %sum : f32
+          }
+    }
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$first, AffineMapAttr:$end);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`from` $first `to` $end attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def EndOp : PlanOp<"end", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "Ends a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def CommandInterface : OpInterface<"Command"> {
+  let description = [{
+    An op that is one command of a plan. It reads its operands and writes its
+    results, whole, and nothing else. Liveness, schedule, memory plan,
+    recomputation, the forming of kernels and the writer of the artifact ask
+    this interface, so that they cover a further kind of command
+    (docs/add_a_command.md).
+  }];
+  let cppNamespace = "::gradus::plan";
+  let methods = [
+    InterfaceMethod<"Returns the bytes of scratch that it needs while it runs.",
+      "int64_t", "getScratchBytes", (ins), "", [{ return 0; }]>,
+    InterfaceMethod<[{
+      Returns the operand whose memory a result may take over if that dies here,
+      or -1.
+    }], "int64_t", "getInplaceOperand", (ins "unsigned":$result), "",
+      [{ return -1; }]>,
+    InterfaceMethod<[{
+      Whether a second run writes the same bits and does nothing else, so that
+      recomputation may ask for one.
+    }], "bool", "mayRunTwice", (ins), "", [{ return true; }]>,
+    InterfaceMethod<[{
+      Writes it as a command of the artifact: makes its table and adds it
+      (codegen/artifact/command_writer.h).
+    }], "void", "write", (ins "::gradus::CommandWriter &":$writer)>,
+  ];
+}
+
+def LaunchOp : PlanOp<"launch", [Pure,
+    DeclareOpInterfaceMethods<CommandInterface, ["getInplaceOperand"]>]> {
+  let summary = "Runs a kernel on values";
+  let description = [{
+    One or more segments: segment s has the operands and results
+    `s * (kernel inputs) ..` and `s * (kernel outputs) ..` and `items[s]` work
+    items. `inplace[r]` is the operand (index into the operands) whose memory
+    result r may reuse, or -1; memory planning decides.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$operands,
+                       DenseI64ArrayAttr:$items, I64Attr:$grain,
+                       DenseI64ArrayAttr:$inplace,
+                       DefaultValuedAttr<I64Attr, "0">:$flops,
+                       OptionalAttr<StrAttr>:$label);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$kernel `(` $operands `)` `items` $items `grain` $grain `inplace` $inplace attr-dict `:` functional-type($operands, results)";
+}
+
+def LibraryOp : PlanOp<"library", [Pure,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<CommandInterface, ["getScratchBytes"]>]> {
+  let summary = "A call of a vendor library (oneDNN on CPU)";
+  let description = [{
+    `call` is an op of the artifact's union `LibraryOp` (runtime/artifact.fbs),
+    which says what operands and results it has, and `config` has what its table
+    holds: `activation` of `matmul` and `convolution`, `strides`, `dilations`,
+    `pads_begin` and `pads_end` of convolutions, `scale` and `causal` of
+    attention. `layouts` gives each operand and then each result a layout:
+    `{dims, strides, padded_dims, inner_blocks, inner_axes}` (i64 arrays).
+    `scratch` bytes are needed while it runs. `epilogue` may name the kernel
+    that computes the epilogue of a `matmul` if the GPU's library has no
+    algorithm for both at once.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins StrAttr:$call, Variadic<AnyRankedTensor>:$operands,
+                       DictionaryAttr:$config, DictArrayAttr:$layouts,
+                       DefaultValuedAttr<I64Attr, "0">:$scratch,
+                       DefaultValuedAttr<I64Attr, "0">:$flops,
+                       OptionalAttr<StrAttr>:$label,
+                       OptionalAttr<FlatSymbolRefAttr>:$epilogue);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$call `(` $operands `)` `config` $config `layouts` $layouts attr-dict `:` functional-type($operands, results)";
+}
+
+#endif

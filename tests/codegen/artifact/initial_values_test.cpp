@@ -1,0 +1,73 @@
+#include "codegen/artifact/initial_values.h"
+
+#include "ir/philox.h"
+#include "tests/codegen/program_text.h"
+
+#include <cstring>
+
+using namespace gradus;
+
+static const char *const states = R"(
+gradus.program @p {
+  gradus.state @zeros : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.state @two : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<constant, 2.0 : f64>}
+  gradus.state @dense : tensor<64x100xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @gauss : tensor<100000xf32> {role = #gradus.role<parameter>, init = #gradus.init<normal, 0.5 : f64>}
+  gradus.state @given : tensor<2xf32> {role = #gradus.role<parameter>, value = dense<[1.0, 3.0]> : tensor<2xf32>}
+})";
+
+static std::vector<float> floats(StateOp state, uint64_t seed) {
+  std::vector<char> bytes = initialBytes(state, seed);
+  std::vector<float> values(bytes.size() / 4);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST(InitialValues, FillsNeedNoBytes) {
+  ProgramText text(states);
+  EXPECT_EQ(uniformValue(text.program().getState("zeros")), 0.0);
+  EXPECT_EQ(uniformValue(text.program().getState("two")), 2.0);
+  EXPECT_FALSE(uniformValue(text.program().getState("dense")));
+  EXPECT_FALSE(uniformValue(text.program().getState("given")));
+}
+
+TEST(InitialValues, AModelsOwnWeightsStayAsTheyAre) {
+  ProgramText text(states);
+  EXPECT_EQ(floats(text.program().getState("given"), 0),
+            (std::vector<float>{1, 3}));
+}
+
+TEST(InitialValues, KaimingFillsItsIntervalAndDependsOnTheSeed) {
+  ProgramText text(states);
+  auto values = floats(text.program().getState("dense"), 7);
+  auto [low, high] = std::minmax_element(values.begin(), values.end());
+  EXPECT_GE(*low, -0.1f);
+  EXPECT_LE(*high, 0.1f);
+  EXPECT_LT(*low, -0.099f);
+  EXPECT_GT(*high, 0.099f);
+  EXPECT_EQ(values, floats(text.program().getState("dense"), 7));
+  EXPECT_NE(values, floats(text.program().getState("dense"), 8));
+}
+
+TEST(InitialValues, NormalHasItsDeviation) {
+  ProgramText text(states);
+  double sum = 0, squares = 0;
+  auto values = floats(text.program().getState("gauss"), 1);
+  for (float value : values) {
+    sum += value;
+    squares += value * value;
+  }
+  EXPECT_NEAR(sum / values.size(), 0, 0.01);
+  EXPECT_NEAR(std::sqrt(squares / values.size()), 0.5, 0.01);
+}
+
+TEST(Philox, GivesThePublishedWords) {
+  // Known answers of the authors' library Random123 (kat_vectors).
+  EXPECT_EQ(Philox::rounds({0, 0, 0, 0}, 0, 0),
+            (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
+                                     0x9b00dbd8}));
+  EXPECT_EQ(Philox::rounds({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                           0xa4093822, 0x299f31d0),
+            (std::array<uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420,
+                                     0x24126ea1}));
+}

@@ -1,0 +1,67 @@
+// Layouts as oneDNN wants them, and which products it is asked for.
+
+#include "tests/codegen/nests/needs_onednn.h"
+
+using namespace gradus;
+
+namespace {
+
+LibraryCall convolution() {
+  LibraryCall call;
+  call.name = "convolution";
+  call.operands = {rowMajorLayout({4, 32, 16, 16}),
+                   rowMajorLayout({64, 32, 3, 3})};
+  call.result = rowMajorLayout({4, 64, 16, 16});
+  call.strides = call.dilations = call.padsBegin = call.padsEnd = {1, 1};
+  return call;
+}
+
+TEST(OneDnn, LayoutsAreTheLibrarysOwnWhereItMayChoose) {
+  NEEDS_ONEDNN();
+  LibraryCall call = convolution();
+  ASSERT_TRUE(askOneDnn(call, /*free=*/true));
+  EXPECT_EQ(call.result.dims, convolution().result.dims);
+  EXPECT_FALSE(call.operands[1] == convolution().operands[1]);
+  EXPECT_GE(call.operands[1].elements, 64 * 32 * 9);
+}
+
+TEST(OneDnn, LayoutsStayWhereTheyAreFixed) {
+  LibraryCall call = convolution();
+  ASSERT_TRUE(askOneDnn(call, /*free=*/false));
+  EXPECT_TRUE(call.operands[0] == convolution().operands[0]);
+}
+
+TEST(OneDnn, RefusesWhatCannotBe) {
+  NEEDS_ONEDNN();
+  LibraryCall call = convolution();
+  call.result = rowMajorLayout({4, 64, 99, 16});
+  EXPECT_FALSE(askOneDnn(call, /*free=*/true));
+}
+
+TEST(OneDnn, LeavesSmallAndNarrowProductsToUs) {
+  auto reason = [](ProductSize size) {
+    return oneDnn().reasonAgainst(size).str();
+  };
+  EXPECT_EQ(reason({49'999'999, 512, false}), "it is small");
+  EXPECT_EQ(reason({50'000'000, 31, false}), "it is narrow");
+  EXPECT_EQ(reason({50'000'000, 32, false}), "");
+  EXPECT_EQ(reason({499'999'999, 3, true}), "it is narrow");
+  EXPECT_EQ(reason({500'000'000, 3, true}), ""); // a stem
+}
+
+TEST(OneDnn, ChoosesLayoutsOfConvolutionsAlone) {
+  NEEDS_ONEDNN();
+  LibraryCall call = convolution();
+  ASSERT_TRUE(oneDnn().choose(call));
+  EXPECT_FALSE(call.operands[1] == convolution().operands[1]);
+  LibraryCall product;
+  product.name = "matmul";
+  product.operands = {rowMajorLayout({64, 64}), rowMajorLayout({64, 64})};
+  product.result = rowMajorLayout({64, 64});
+  LibraryCall chosen = product;
+  ASSERT_TRUE(oneDnn().choose(chosen));
+  EXPECT_TRUE(chosen.result == product.result);
+  EXPECT_TRUE(chosen.operands[1] == product.operands[1]);
+}
+
+} // namespace

@@ -1,0 +1,128 @@
+// Work between convolutions runs on blocked channels, with the same result.
+
+#include "tests/codegen/compiled_run.h"
+#include "tests/codegen/nests/needs_onednn.h"
+
+using namespace gradus;
+using namespace gradus::testing;
+
+namespace {
+
+const char *propagated = "select{library=always},propagate-layouts";
+
+const std::string x = "tensor<2x32x6x6xf32>", w = "tensor<32x32x3x3xf32>",
+                  window =
+                      " strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] "
+                      ": " +
+                      x + ", " + w + " -> " + x + "\n";
+
+/// Two convolutions with `between` between them, which makes %b of %a.
+std::string between(const std::string &text, const std::string &more = "",
+                    const std::string &types = "",
+                    const std::string &results = "") {
+  return graphProgram("%x: " + x + ", %w: " + w + ", %c: tensor<32xf32>, %m: " +
+                          x + ") -> (y: " + x + types,
+                      "%a = gradus.convolution %x, %w" + window + text +
+                          "%y = gradus.convolution %b, %w" + window +
+                          "gradus.return %y" + more + " : " + x + results);
+}
+
+void check(const std::string &program, int reorders) {
+  NEEDS_ONEDNN();
+  CompiledRun run(program);
+  run.run(propagated);
+  EXPECT_EQ(callsOf(run, "convolution"), 2);
+  EXPECT_EQ(callsOf(run, "reorder"), reorders);
+}
+
+// x and w go in, y comes out.
+constexpr int least = 3;
+
+TEST(PropagateLayouts, ComputesElementwiseOpsInBlocks) {
+  check(between("%0 = math.tanh %a : " + x + "\n%b = arith.mulf %0, %a : " + x +
+                "\n"),
+        least);
+}
+
+TEST(PropagateLayouts, MakesBroadcastsAndNumbersInBlocks) {
+  check(between("%0 = gradus.broadcast %c dims [1] : tensor<32xf32> -> " + x +
+                "\n%1 = arith.constant dense<0.5> : " + x +
+                "\n%2 = arith.mulf %a, %0 : " + x +
+                "\n%b = arith.addf %2, %1 : " + x + "\n"),
+        least);
+}
+
+TEST(PropagateLayouts, SelectsByAMaskInBlocks) {
+  check(between("%0 = arith.constant dense<0.0> : " + x +
+                "\n%1 = arith.cmpf ogt, %a, %0 : " + x +
+                "\n%b = arith.select %1, %a, %0 : tensor<2x32x6x6xi1>, " + x +
+                "\n"),
+        least);
+}
+
+TEST(PropagateLayouts, ReducesBlocks) {
+  check(between("%s = gradus.reduce sum %a axes [0, 2, 3] : " + x +
+                    " -> tensor<32xf32>\n%t = gradus.reduce mean %a axes [2, "
+                    "3] : " +
+                    x +
+                    " -> tensor<2x32xf32>\n%u = gradus.reduce max %a axes "
+                    "[1] : " +
+                    x + " -> tensor<2x6x6xf32>\n%b = gradus.relu %a : " + x +
+                    "\n",
+                ", %s, %t, %u",
+                ", s: tensor<32xf32>, t: tensor<2x32xf32>, u: "
+                "tensor<2x6x6xf32>",
+                ", tensor<32xf32>, tensor<2x32xf32>, tensor<2x6x6xf32>"),
+        least);
+}
+
+// The window sees the block as a third dimension; numbers in it stay the same.
+TEST(PropagateLayouts, PoolsBlocks) {
+  const std::string geometry =
+      " window [3, 3] strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]";
+  const std::string i = "tensor<2x32x6x6xi32>";
+  check(between("%p, %i = gradus.max_pool %a" + geometry + " : " + x + " -> " +
+                x + ", " + i + "\n%q = gradus.average_pool %p" + geometry +
+                " : " + x + " -> " + x +
+                "\n%r = gradus.max_pool_backward %q, %i" + geometry + " : " +
+                x + ", " + i + " -> " + x +
+                "\n%b = gradus.average_pool_backward %r" + geometry +
+                " count_include_pad : " + x + " -> " + x + "\n"),
+        least);
+}
+
+// A fourth dimension of the window is more than a pool has.
+TEST(PropagateLayouts, LeavesPoolsOfVolumesPlain) {
+  NEEDS_ONEDNN();
+  const std::string v = "tensor<1x16x4x4x4xf32>", k = "tensor<16x16x3x3x3xf32>",
+                    triple =
+                        " strides [1, 1, 1]"
+                        " pads [1, 1, 1] to [1, 1, 1] dilations [1, 1, 1] ",
+                    slides = triple + ": " + v + ", " + k + " -> " + v + "\n";
+  CompiledRun run(graphProgram(
+      "%x: " + v + ", %w: " + k + ") -> (y: " + v,
+      "%a = gradus.convolution %x, %w" + slides +
+          "%b = gradus.average_pool %a window [3, 3, 3]" + triple + ": " + v +
+          " -> " + v + "\n%y = gradus.convolution %b, %w" + slides +
+          "gradus.return %y : " + v));
+  run.run(propagated);
+}
+
+TEST(PropagateLayouts, ReordersWhatComesFromOutside) {
+  check(between("%b = arith.addf %a, %m : " + x + "\n"), least + 1);
+}
+
+TEST(PropagateLayouts, KeepsAPlainResultThatIsReturned) {
+  check(
+      between("%b = math.tanh %a : " + x + "\n", ", %b", ", b: " + x, ", " + x),
+      least + 1);
+}
+
+TEST(PropagateLayouts, IsContentToRunTwice) {
+  NEEDS_ONEDNN();
+  CompiledRun run(between("%b = math.tanh %a : " + x + "\n"));
+  run.run(std::string(propagated) + ",propagate-layouts");
+  EXPECT_EQ(callsOf(run, "reorder"), least);
+}
+
+} // namespace

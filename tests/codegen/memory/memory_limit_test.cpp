@@ -1,0 +1,136 @@
+// A step under a memory limit computes parts of the model twice, and the same.
+
+#include "codegen/compile.h"
+#include "codegen/memory/memory_limit.h"
+
+#include "runtime/session.h"
+#include "tests/codegen/program_text.h"
+
+#include <cmath>
+
+using namespace gradus;
+
+namespace {
+
+constexpr int layers = 12;
+
+/// Dense layers of the width at which products are commands of their own.
+std::string deep(const std::string &limit) {
+  std::string states, body, x = "%x";
+  for (int i = 0; i < layers; ++i) {
+    std::string n = std::to_string(i);
+    states += "gradus.state @w" + n +
+              " : tensor<256x256xf32> {role = #gradus.role<parameter>, init = "
+              "#gradus.init<kaiming_uniform>}\n";
+    body += "%w" + n + " = gradus.read @w" + n + " : tensor<256x256xf32>\n%a" +
+            n + " = gradus.matmul " + x + ", %w" + n +
+            " : tensor<512x256xf32>, tensor<256x256xf32> -> "
+            "tensor<512x256xf32>\n%h" +
+            n + " = math.tanh %a" + n + " : tensor<512x256xf32>\n%y" + n +
+            " = arith.addf %h" + n + ", " + x + " : tensor<512x256xf32>\n";
+    x = "%y" + n;
+  }
+  return "gradus.program @deep attributes {recipe = {loss = {type = \"mse\", "
+         "output = \"y\"}, optimizer = {type = \"sgd\", learning_rate = "
+         "1.0e-1, momentum = 9.0e-1}" +
+         (limit.empty() ? "" : ", memory_limit = " + limit + " : i64") +
+         "}} {\n" + states +
+         "gradus.graph @predict(%x: tensor<512x256xf32>) -> (y: "
+         "tensor<512x256xf32>) {\n" +
+         body + "gradus.return " + x + " : tensor<512x256xf32>\n}\n}\n";
+}
+
+struct Trained {
+  CompileReport report;
+  std::string error;
+  std::vector<float> losses;
+};
+
+Trained train(const std::string &limit) {
+  Trained trained;
+  ProgramText text(deep(limit));
+  std::vector<CompileReport> reports;
+  auto bytes = compileProgram(*text.module, {}, &reports);
+  if (!bytes) {
+    trained.error = llvm::toString(bytes.takeError());
+    return trained;
+  }
+  trained.report = reports.front();
+  auto artifact = runtime::Artifact::fromBytes(
+      {reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size()},
+      "deep");
+  EXPECT_TRUE(artifact.ok()) << artifact.status();
+  auto session = *runtime::Session::create(*artifact);
+  std::vector<float> x(512 * 256), label(512 * 256);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i % 37) / 37, label[i] = float(i % 11) / 11;
+  for (int step = 0; step < 5; ++step) {
+    float loss = 0;
+    const void *inputs[] = {x.data(), label.data()};
+    void *outputs[] = {&loss};
+    EXPECT_TRUE(
+        session->step(session->findGraph("train"), inputs, outputs).ok());
+    trained.losses.push_back(loss);
+  }
+  return trained;
+}
+
+TEST(MemoryLimit, TrainsTheSameInLess) {
+  Trained free = train("");
+  int64_t limit = free.report.predicted() - free.report.arena * 4 / 10;
+  Trained tight = train(std::to_string(limit));
+  ASSERT_EQ(tight.error, "");
+  EXPECT_LE(tight.report.predicted(), limit);
+  EXPECT_LE(tight.report.arena, free.report.arena * 6 / 10);
+  EXPECT_EQ(tight.losses, free.losses) << "bit for bit";
+  EXPECT_NE(free.losses.front(), free.losses.back());
+}
+
+/// In a process that has run a session oneDNN counts its threads as sessions
+/// do, and asks for other scratch: so one runs before the two that are
+/// compared.
+TEST(MemoryLimit, ChangesNothingWhereThereIsRoom) {
+  train("");
+  Trained free = train(""),
+          roomy = train(std::to_string(free.report.predicted()));
+  EXPECT_EQ(roomy.report.arena, free.report.arena);
+  EXPECT_EQ(roomy.report.graphs[1].commands, free.report.graphs[1].commands);
+}
+
+TEST(MemoryLimit, ComputesNoMoreTwiceThanItMust) {
+  Trained free = train("");
+  int64_t spare = free.report.arena / 10;
+  Trained tight = train(std::to_string(free.report.predicted() - spare));
+  ASSERT_EQ(tight.error, "");
+  EXPECT_GT(tight.report.arena, free.report.arena / 2);
+}
+
+TEST(MemoryLimit, HoldsForEveryTarget) {
+  int64_t limit = train("").report.predicted() * 9 / 10;
+  ProgramText text(deep(std::to_string(limit)));
+  CompileOptions options;
+  options.targets = {"cpu:x86-64-v2", "cpu:x86-64-v3"};
+  std::vector<CompileReport> reports;
+  auto bytes = compileProgram(*text.module, options, &reports);
+  ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+  ASSERT_EQ(reports.size(), 2u);
+  for (const CompileReport &report : reports)
+    EXPECT_LE(report.predicted(), limit) << report.target;
+}
+
+TEST(MemoryLimit, NamesTheSmallestPossible) {
+  Trained refused = train("1000");
+  const std::string words = "memory_limit: found 1000 bytes, expected at least "
+                            "the smallest possible, ";
+  ASSERT_EQ(refused.error.find(words), 0u) << refused.error;
+  EXPECT_NE(refused.error.find("with recomputation"), std::string::npos);
+  double mebibytes = std::stod(refused.error.substr(words.size()));
+  auto bytes = int64_t(std::ceil(mebibytes * 1048576));
+  EXPECT_EQ(train(std::to_string(bytes)).error, "");
+  Trained less = train(std::to_string(bytes - 2 * 10486));
+  EXPECT_NE(less.error.find(refused.error.substr(words.size())),
+            std::string::npos)
+      << less.error;
+}
+
+} // namespace
