@@ -9,8 +9,8 @@
 #include "codegen/names.h"
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
-#include "passes/losses.h"
-#include "passes/mixed_precision.h"
+#include "passes/model/losses.h"
+#include "passes/model/mixed_precision.h"
 #include "passes/passes.h"
 #include "recipe/run_settings.h"
 

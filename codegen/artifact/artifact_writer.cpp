@@ -293,7 +293,7 @@ private:
   }
 
   static fb::Role roleOf(StateOp state) {
-    if (state->hasAttr("copy")) // passes/store_rounded_weights.cpp
+    if (state->hasAttr("copy")) // passes/update/store_rounded_weights.cpp
       return fb::Role::copy;
     return static_cast<fb::Role>(static_cast<uint32_t>(state.getRole()));
   }

@@ -4,7 +4,7 @@
 
 #include "codegen/plan/nest_cost.h"
 #include "ir/attention_sizes.h"
-#include "passes/parameter_lists.h"
+#include "passes/optimizers/parameter_lists.h"
 #include "runtime/well_known.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -5,9 +5,9 @@
 #include "ir/arithmetic.h"
 #include "ir/evaluator.h"
 #include "passes/clock.h"
-#include "passes/parameters.h"
-#include "passes/run_length.h"
-#include "passes/schedules.h"
+#include "passes/optimizers/parameters.h"
+#include "passes/optimizers/run_length.h"
+#include "passes/optimizers/schedules.h"
 #include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// Applies passes/less_bn.cpp and passes/fc_to_fn.cpp to nodes; see
+// Applies passes/model/less_bn.cpp and passes/model/fc_to_fn.cpp to nodes; see
 // rewritten_layers.h.
 
 #include "frontends/onnx/rewritten_layers.h"
@@ -7,7 +7,7 @@
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/new_node.h"
 #include "frontends/onnx/onnx.pb.h"
-#include "passes/fc_to_fn.h"
+#include "passes/model/fc_to_fn.h"
 #include "runtime/well_known.h"
 
 #include "llvm/ADT/StringRef.h"

@@ -6,12 +6,12 @@
 #include "frontends/recipe/boost.h"
 #include "passes/added_passes.h"
 #include "passes/clock.h"
-#include "passes/losses.h"
-#include "passes/parameter_lists.h"
-#include "passes/parameters.h"
+#include "passes/gradients/train_batch_norm.h"
+#include "passes/gradients/train_dropout.h"
+#include "passes/model/losses.h"
+#include "passes/optimizers/parameter_lists.h"
+#include "passes/optimizers/parameters.h"
 #include "passes/pass_plugin.h"
-#include "passes/train_batch_norm.h"
-#include "passes/train_dropout.h"
 #include "recipe/run_settings.h"
 
 #include <algorithm>

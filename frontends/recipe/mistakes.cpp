@@ -4,9 +4,9 @@
 
 #include "frontends/json_text.h"
 #include "frontends/message.h"
-#include "passes/clip_gradients.h"
-#include "passes/gradient_freeze.h"
-#include "passes/schedules.h"
+#include "passes/local/gradient_freeze.h"
+#include "passes/methods/clip_gradients.h"
+#include "passes/optimizers/schedules.h"
 #include "recipe/key_path.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "ir/arithmetic.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/keys.h"
-#include "passes/schedules.h"
+#include "passes/optimizers/schedules.h"
 
 #include <functional>
 

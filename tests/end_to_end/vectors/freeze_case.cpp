@@ -3,7 +3,7 @@
 
 #include "vector_file.h"
 
-#include "passes/freeze_plan.h"
+#include "passes/local/freeze_plan.h"
 
 namespace gradus::vectors {
 

@@ -29,7 +29,7 @@ TEST(RunLengthOfCli, CountsUpdates) {
 }
 
 TEST(PieceLengthsOfCli, AreThoseOfTheGraph) {
-  // The same numbers stand in tests/passes/piece_lengths_test.cpp.
+  // The same numbers stand in tests/passes/optimizers/piece_lengths_test.cpp.
   EXPECT_THAT(lengthsOf(R"([{"type": "linear_warmup", "epochs": 2},
                             {"type": "constant", "rest": true},
                             {"type": "linear", "fraction": 0.2},

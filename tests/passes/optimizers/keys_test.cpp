@@ -2,8 +2,8 @@
 // of the framework that the recipe follows.
 
 #include "passes/optimizers/adam.h"
+#include "passes/optimizers/parameters.h"
 #include "passes/optimizers/sgd.h"
-#include "passes/parameters.h"
 #include "tests/passes/program_text.h"
 
 using namespace gradus;

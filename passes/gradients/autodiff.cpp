@@ -1,0 +1,345 @@
+// Computes the gradient of the loss for every trained parameter.
+//
+// Reverse mode over the ops of @train, which are in order of computation. The
+// results are one gradus.update per parameter, on which gradient methods build.
+
+#include "ir/build.h"
+#include "ir/gradient_ops.h"
+#include "passes/gradients/add_up.h"
+#include "passes/loss_scale.h"
+#include "passes/optimizers/parameters.h"
+#include "passes/passes.h"
+#include "runtime/well_known.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_AUTODIFF
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// Adds the gradients of a graph's trained parameters.
+class Differentiation {
+public:
+  Differentiation(GraphOp graph, ArrayRef<StateOp> trained)
+      : graph(graph), builder(graph.getBody().front().getTerminator()) {
+    for (StateOp state : trained)
+      parameters.insert({state.getSymName(), nullptr});
+  }
+
+  /// Marks the float values that depend on a trained parameter.
+  void markActive();
+
+  /// Walks the ops backwards from the loss, whose gradient is the seed, and
+  /// sums the gradients. Reports all ops without a gradient rule at once.
+  LogicalResult run(Value loss, ProgramOp program);
+
+  /// The op nearest to the loss that depends on the parameter and passes it no
+  /// gradient, such as one that rounds; null if there is none.
+  Operation *whereItStops(Value loss, StringRef parameter);
+
+  /// The gradient of each parameter, null if it does not reach the loss.
+  llvm::MapVector<StringRef, Value> parameters;
+
+private:
+  void passBack(Operation *op);
+  void passPast(Operation *op);
+  Value gradientOf(Value value);
+  LogicalResult reportMissingRules();
+  bool hasGradient(Operation *op);
+
+  GraphOp graph;
+  OpBuilder builder;
+  DenseSet<Value> active;
+  /// The gradients that the uses of a value give it.
+  DenseMap<Value, SmallVector<Value, 1>> gradients;
+  /// Ops without a rule that gradients reach, the nearest to the loss first.
+  SmallVector<Operation *> withoutRule;
+};
+
+/// The operands to which an op may pass gradients.
+OperandRange followed(Operation &op) {
+  if (auto stop = dyn_cast<StopGradientOp>(op))
+    return stop.getODSOperands(1); // its substitute, if it has one
+  return op.getOperands();
+}
+
+void Differentiation::markActive() {
+  for (Operation &op : graph.getBody().front()) {
+    auto read = dyn_cast<ReadOp>(op);
+    bool starts = read && parameters.contains(read.getState());
+    bool continues = llvm::any_of(
+        followed(op), [&](Value value) { return active.contains(value); });
+    if (starts || continues)
+      for (Value result : llvm::make_filter_range(op.getResults(), isFloat))
+        active.insert(result);
+  }
+}
+
+LogicalResult Differentiation::run(Value loss, ProgramOp program) {
+  SmallVector<Operation *> forward;
+  for (Operation &op : graph.getBody().front().without_terminator())
+    forward.push_back(&op);
+  Value seed = seedOfLoss(builder, loss.getLoc(), program,
+                          cast<RankedTensorType>(loss.getType()));
+  if (!seed)
+    return failure();
+  if (active.contains(loss))
+    gradients[loss].push_back(seed);
+  for (Operation *op : llvm::reverse(forward))
+    if (hasGradient(op))
+      passBack(op);
+  return reportMissingRules();
+}
+
+bool Differentiation::hasGradient(Operation *op) {
+  return llvm::any_of(op->getResults(),
+                      [&](Value result) { return gradients.contains(result); });
+}
+
+/// Passes the gradients of an op's results to its operands, or to the parameter
+/// that it reads.
+void Differentiation::passBack(Operation *op) {
+  if (auto read = dyn_cast<ReadOp>(op)) {
+    Value &sum = parameters[read.getState()];
+    Value gradient = gradientOf(read.getResult());
+    sum = sum ? arith::AddFOp::create(builder, op->getLoc(), sum, gradient)
+              : gradient;
+    return;
+  }
+  auto differentiable = dyn_cast<Differentiable>(op);
+  if (!differentiable)
+    return passPast(op);
+  SmallVector<Value> ofResults;
+  for (Value result : op->getResults())
+    ofResults.push_back(gradientOf(result));
+  SmallVector<Value> ofOperands = differentiable.pullback(builder, ofResults);
+  for (auto [operand, gradient] :
+       llvm::zip_equal(op->getOperands(), ofOperands))
+    if (gradient && active.contains(operand))
+      gradients[operand].push_back(gradient);
+}
+
+/// Continues past an op without a rule with zeros, to find all such ops.
+void Differentiation::passPast(Operation *op) {
+  withoutRule.push_back(op);
+  for (Value operand : op->getOperands())
+    if (active.contains(operand))
+      gradients[operand].push_back(splatLike(builder, operand, 0));
+}
+
+/// The sum of the gradients from all uses of a value; null if there are none.
+Value Differentiation::gradientOf(Value value) {
+  auto found = gradients.find(value);
+  return found == gradients.end()
+             ? Value()
+             : addUp(builder, value.getLoc(), found->second);
+}
+
+/// `op` and the ops on which it depends, in reverse order.
+SmallVector<Operation *> computationOf(Operation *op) {
+  DenseSet<Operation *> behind{op};
+  SmallVector<Operation *> ops;
+  for (Operation *each = op; each; each = each->getPrevNode()) {
+    if (!behind.contains(each))
+      continue;
+    ops.push_back(each);
+    for (Value operand : each->getOperands())
+      if (Operation *definition = operand.getDefiningOp())
+        behind.insert(definition);
+  }
+  return ops;
+}
+
+/// The trained parameters on which `op` depends, in order of computation.
+SmallVector<StringRef>
+parametersBehind(Operation *op,
+                 const llvm::MapVector<StringRef, Value> &trained) {
+  SmallVector<StringRef> names;
+  SmallVector<Operation *> computation = computationOf(op);
+  for (Operation *each : llvm::reverse(computation))
+    if (auto read = dyn_cast<ReadOp>(each);
+        read && trained.contains(read.getState()))
+      names.push_back(read.getState());
+  return names;
+}
+
+/// The ops of a graph that depend on a state.
+DenseSet<Operation *> computedFrom(StringRef state, GraphOp graph) {
+  DenseSet<Operation *> ops;
+  for (Operation &op : graph.getBody().front()) {
+    auto read = dyn_cast<ReadOp>(op);
+    if ((read && read.getState() == state) ||
+        llvm::any_of(op.getOperands(), [&](Value value) {
+          return ops.contains(value.getDefiningOp());
+        }))
+      ops.insert(&op);
+  }
+  return ops;
+}
+
+Operation *Differentiation::whereItStops(Value loss, StringRef parameter) {
+  if (!loss.getDefiningOp())
+    return nullptr;
+  DenseSet<Operation *> dependent = computedFrom(parameter, graph);
+  for (Operation *op : computationOf(loss.getDefiningOp())) {
+    auto behind = llvm::make_filter_range(op->getOperands(), [&](Value value) {
+      return active.contains(value) &&
+             dependent.contains(value.getDefiningOp());
+    });
+    if (!behind.empty() && llvm::none_of(behind, [&](Value value) {
+          return gradients.contains(value);
+        }))
+      return op;
+  }
+  return nullptr;
+}
+
+LogicalResult Differentiation::reportMissingRules() {
+  for (Operation *op : llvm::reverse(withoutRule)) {
+    InFlightDiagnostic error = op->emitError()
+                               << "has no gradient rule, which cuts these "
+                                  "parameters off from the loss: ";
+    llvm::interleaveComma(parametersBehind(op, parameters), error);
+    if (op == withoutRule.front())
+      error.attachNote()
+          << "a rule is an implementation of Differentiable (see "
+             "docs/add_an_op.md); parameters that need no training go into the "
+             "recipe's `fixed`";
+  }
+  return success(withoutRule.empty());
+}
+
+/// Whether the gradients were already computed.
+bool hasUpdates(GraphOp graph, ProgramOp program) {
+  return llvm::any_of(graph.getBody().front(), [&](Operation &op) {
+    if (auto write = dyn_cast<WriteOp>(op))
+      return program.getState(write.getState()).getRole() == Role::parameter;
+    return isa<ParameterUpdate>(op);
+  });
+}
+
+Value findLoss(GraphOp graph) {
+  for (auto [index, value] : llvm::enumerate(graph.getReturned()))
+    if (graph.getOutputName(index) == well_known::kLoss)
+      return value;
+  return {};
+}
+
+struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ProgramOp program = getOperation();
+    GraphOp train = program.getGraph(well_known::kTrain);
+    if (train && !hasUpdates(train, program) &&
+        failed(differentiate(program, train)))
+      signalPassFailure();
+  }
+
+  LogicalResult differentiate(ProgramOp program, GraphOp train) {
+    Value loss = findLoss(train);
+    auto type = loss ? dyn_cast<RankedTensorType>(loss.getType()) : nullptr;
+    if (!type || type.getRank() != 0 || !isFloat(loss))
+      return train.emitError(
+          "has no output named \"loss\" that is one float, tensor<f32>");
+    std::vector<StateOp> trained = trainedParameters(program);
+    if (trained.empty())
+      return program.emitError("has no parameter to train: none matches the "
+                               "recipe's `trainable` and neither `fixed` nor a "
+                               "group that is `frozen`");
+    Differentiation differentiation(train, trained);
+    differentiation.markActive();
+    if (failed(differentiation.run(loss, program)))
+      return failure();
+    return addUpdates(train, loss, differentiation);
+  }
+
+  LogicalResult addUpdates(GraphOp train, Value loss,
+                           Differentiation &differentiation) {
+    OpBuilder builder(train.getBody().front().getTerminator());
+    SmallVector<StringRef> dead;
+    for (auto [name, gradient] : differentiation.parameters) {
+      report(train, name, bool(gradient));
+      if (!gradient) {
+        dead.push_back(name);
+        continue;
+      }
+      auto symbol = FlatSymbolRefAttr::get(train.getContext(), name);
+      UpdateOp::create(builder, gradient.getLoc(), symbol, gradient,
+                       StringAttr(), FloatAttr());
+    }
+    Stops stops;
+    for (StringRef name : dead)
+      stops[differentiation.whereItStops(loss, name)].push_back(name);
+    if (dead.size() == differentiation.parameters.size())
+      return reportUntrained(train, stops);
+    for (auto &[stop, names] : stops)
+      warnOfDead(train, stop, names);
+    return success();
+  }
+
+  /// The parameters by the op that stops their gradient; by null those without
+  /// a path to the loss, such as a second head's.
+  using Stops = llvm::MapVector<Operation *, SmallVector<StringRef>>;
+
+  /// Reports that no parameter would change.
+  static LogicalResult reportUntrained(GraphOp train, const Stops &stops) {
+    for (auto &[stop, names] : stops)
+      if (stop)
+        return stop->emitError(whyItStops(stop))
+               << ", and no other way leads from the loss to a trained "
+                  "parameter";
+    return train.emitError("has a loss that depends on no trained parameter");
+  }
+
+  static void warnOfDead(GraphOp train, Operation *stop,
+                         ArrayRef<StringRef> names) {
+    constexpr size_t kFew = 6;
+    InFlightDiagnostic warning =
+        mlir::emitWarning(stop ? stop->getLoc() : train.getLoc());
+    if (stop)
+      warning << whyItStops(stop)
+              << ", and no other way leads from the loss to ";
+    else
+      warning << "the loss does not depend on ";
+    warning << (names.size() == 1 ? "parameter " : "parameters ");
+    llvm::interleaveComma(names.take_front(kFew), warning, [&](StringRef name) {
+      warning << "\"" << name << "\"";
+    });
+    if (names.size() > kFew)
+      warning << " and " << names.size() - kFew << " more";
+    warning << ", so training leaves "
+            << (names.size() == 1 ? "it as it is" : "them as they are");
+  }
+
+  static StringRef whyItStops(Operation *stop) {
+    return isa<StopGradientOp>(stop)
+               ? "stops the gradient, as `detach` in the model says"
+               : "stops the gradient: its result does not follow small "
+                 "changes";
+  }
+
+  void report(GraphOp train, StringRef parameter, bool reached) {
+    if (reached)
+      remark::passed(
+          train.getLoc(),
+          remark::RemarkOpts::name("Differentiated").category(getArgument()))
+          << parameter << " has a gradient";
+    else
+      remark::missed(
+          train.getLoc(),
+          remark::RemarkOpts::name("Differentiated").category(getArgument()))
+          << parameter << " does not reach the loss and stays as it is";
+  }
+};
+
+} // namespace
+} // namespace gradus

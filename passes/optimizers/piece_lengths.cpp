@@ -1,0 +1,199 @@
+// Lengths of pieces as arithmetic of the run's length; see piece_lengths.h.
+
+#include "passes/optimizers/piece_lengths.h"
+
+#include "passes/numbers.h"
+#include "passes/optimizers/keys.h"
+#include "passes/optimizers/schedule_pieces.h"
+#include "recipe/whole_part.h"
+
+using namespace mlir;
+using namespace gradus;
+using recipe::Field;
+using enum recipe::Kind;
+
+const recipe::Keys<PieceTiming> &gradus::timingKeys() {
+  static const recipe::Keys<PieceTiming> keys = {
+      Field{"steps", integer, "null",
+            "how long this piece lasts, in updates or in what `interval` and "
+            "`every` count; null with no other length, for the last: on and on"}
+          .from(1)
+          .into(&PieceTiming::steps),
+      Field{"epochs", number, "null", "how long it lasts instead, in epochs"}
+          .from(1e-6)
+          .into(&PieceTiming::epochs),
+      Field{"fraction", number, "null",
+            "how long it lasts instead, as a part of the run"}
+          .from(1e-6)
+          .into(&PieceTiming::fraction),
+      flag("rest", "it lasts for what the other pieces leave of the run")
+          .into(&PieceTiming::isRest),
+      Field{"every", integer, "1", "intervals that count as one"}.from(1).into(
+          &PieceTiming::every),
+      Field{"interval", choice, "\"step\"",
+            "what the piece counts: updates, whole epochs, or epochs and "
+            "their parts"}
+          .among({{"step"}, {"epoch"}, {"smooth_epoch"}})
+          .into(&PieceTiming::interval),
+      flag("single_precision", "round its numbers to f32")
+          .under({"singa"}, "true")
+          .into(&PieceTiming::isSingle)};
+  return keys;
+}
+
+//===-- mistakes ----------------------------------------------------------===//
+
+namespace {
+
+/// The keys that say a length, of those that a piece has.
+SmallVector<std::string> lengthKeysOf(const PieceTiming &timing) {
+  SmallVector<std::string> keys;
+  if (timing.steps)
+    keys.push_back("steps");
+  if (timing.epochs)
+    keys.push_back("epochs");
+  if (timing.fraction)
+    keys.push_back("fraction");
+  if (timing.isRest)
+    keys.push_back("rest");
+  return keys;
+}
+
+/// A piece has one length at most, and one where it needs it.
+FoundMistake mistakeOfLength(const recipe::Value &piece, bool mayGoOn,
+                             const char *why = "") {
+  SmallVector<std::string> keys = lengthKeysOf(piece.as<PieceTiming>());
+  std::string lengths = "expected steps, epochs, fraction or rest";
+  if (keys.size() > 1)
+    return PieceMistake{piece.where(), "has " + keys[0] + " and " + keys[1] +
+                                           ", of which only one can say how "
+                                           "long it is"};
+  bool needs = needsLength(piece);
+  if (!keys.empty() || (mayGoOn && !needs))
+    return std::nullopt;
+  return PieceMistake{piece.where(), "does not say how long it is, " + lengths +
+                                         (needs ? "" : why)};
+}
+
+} // namespace
+
+FoundMistake gradus::lengthMistake(ArrayRef<recipe::Value> pieces) {
+  double fractions = 0;
+  bool hasRest = false;
+  for (const recipe::Value &piece : pieces) {
+    auto timing = piece.as<PieceTiming>();
+    bool isLast = &piece == &pieces.back();
+    const char *why = hasRest ? ": the rest before it ends with the run"
+                              : ": only the last piece may go on";
+    if (auto found = mistakeOfLength(piece, isLast && !hasRest, why))
+      return found;
+    if (timing.isRest && hasRest)
+      return PieceMistake{piece.where() + ".rest",
+                          "is true of two pieces, and what is left of the run "
+                          "can be given to one"};
+    hasRest |= timing.isRest;
+    fractions += timing.fraction.value_or(0);
+    if (fractions > 1 + 1e-9)
+      return PieceMistake{piece.where() + ".fraction",
+                          "makes the fractions of the run more than 1 "
+                          "together"};
+  }
+  return std::nullopt;
+}
+
+FoundMistake gradus::factorLengthMistake(const recipe::Value &factor,
+                                         bool productCountsUpdates) {
+  auto timing = factor.as<PieceTiming>();
+  if (timing.isRest)
+    return PieceMistake{factor.where() + ".rest",
+                        "is for pieces that follow one another, and factors "
+                        "run side by side"};
+  if (timing.isOfRun() && !productCountsUpdates)
+    return PieceMistake{factor.where(),
+                        "counts epochs or a part of the run, expected steps: "
+                        "its product has every or interval"};
+  return mistakeOfLength(factor, /*mayGoOn=*/true);
+}
+
+//===-- values ------------------------------------------------------------===//
+
+Value PieceLength::since(const Arithmetic &math, Value update) const {
+  Value since = math.subtract(update, first);
+  if (knownNumber(unit) != 1) {
+    since = math.divide(since, unit);
+    if (!isSmooth)
+      since = math.floor(since);
+  }
+  return steps ? math.smaller(since, steps) : since;
+}
+
+namespace {
+
+/// Lengths of the pieces of a list, in updates.
+class Lengths {
+public:
+  Lengths(const Arithmetic &math, const RunLength &run, Value like)
+      : math(math), run(run), like(like) {}
+
+  Value unitOf(const PieceTiming &timing) const {
+    if (timing.interval == Interval::step)
+      return math.number(timing.every, like);
+    return math.scale(timing.every, run.updatesPerEpoch());
+  }
+
+  /// Null for a piece that goes on, and for the rest.
+  Value updatesOf(const PieceTiming &timing) const {
+    if (timing.epochs)
+      return wholePart(math, *timing.epochs, run.updatesPerEpoch());
+    if (timing.fraction)
+      return wholePart(math, *timing.fraction, run.updates());
+    if (!timing.steps)
+      return {};
+    if (timing.interval == Interval::step)
+      return math.scale(*timing.steps, unitOf(timing));
+    return wholePart(math, *timing.steps, unitOf(timing));
+  }
+
+  Value sum(ArrayRef<Value> updates) const {
+    Value all = math.number(0, like);
+    for (Value each : updates)
+      if (each)
+        all = math.add(all, each);
+    return all;
+  }
+
+  PieceLength at(Value first, const PieceTiming &timing, Value updates) const {
+    PieceLength length{
+        first, unitOf(timing), {}, timing.interval == Interval::smoothEpoch};
+    if (timing.steps)
+      length.steps = math.number(*timing.steps, like);
+    else if (updates)
+      length.steps = math.divide(updates, length.unit);
+    return length;
+  }
+
+private:
+  const Arithmetic &math;
+  const RunLength &run;
+  Value like;
+};
+
+} // namespace
+
+SmallVector<PieceLength> gradus::pieceLengths(const Arithmetic &math,
+                                              const RunLength &run,
+                                              ArrayRef<recipe::Value> pieces,
+                                              Value like) {
+  Lengths lengths(math, run, like);
+  SmallVector<Value> updates;
+  for (const recipe::Value &piece : pieces)
+    updates.push_back(lengths.updatesOf(piece.as<PieceTiming>()));
+  for (auto [piece, own] : llvm::zip(pieces, updates))
+    if (piece.as<PieceTiming>().isRest)
+      own = restOf(math, run.updates(), lengths.sum(updates));
+  SmallVector<PieceLength> result;
+  for (size_t i = 0; i < pieces.size(); ++i)
+    result.push_back(lengths.at(lengths.sum(ArrayRef(updates).take_front(i)),
+                                pieces[i].as<PieceTiming>(), updates[i]));
+  return result;
+}

@@ -1,0 +1,63 @@
+// How long the pieces of a schedule are: in updates, in epochs, as a fraction
+// of the run, or what the others leave of it.
+#pragma once
+
+#include "passes/optimizers/run_length.h"
+
+namespace gradus {
+
+/// What a piece counts.
+enum class Interval { step, epoch, smoothEpoch };
+
+/// The keys of every piece: its length, its clock and its precision.
+struct PieceTiming {
+  std::optional<int64_t> steps;           // in its units
+  std::optional<double> epochs, fraction; // of the run
+  bool isRest = false;                    // what the others leave of the run
+  int64_t every = 1;                      // intervals that count as one
+  Interval interval = {};
+  bool isSingle = false; // its numbers are rounded to f32
+
+  bool countsUpdates() const {
+    return every == 1 && interval == Interval::step;
+  }
+  /// Whether its length or its clock follows from the run's length.
+  bool isOfRun() const {
+    return epochs || fraction || isRest || interval != Interval::step;
+  }
+};
+
+const recipe::Keys<PieceTiming> &timingKeys();
+
+/// Where a piece stands in a run. Values are scalars of f64.
+struct PieceLength {
+  mlir::Value first;     // the update at which it begins
+  mlir::Value unit;      // updates that count as one
+  mlir::Value steps;     // its length in these units; null if it goes on
+  bool isSmooth = false; // parts of a unit count, too
+
+  /// From its start at an update, in its units, held at its end.
+  mlir::Value since(const Arithmetic &math, mlir::Value update) const;
+};
+
+/// What is wrong with a piece, by the path of its key.
+struct PieceMistake {
+  std::string path, words;
+};
+using FoundMistake = std::optional<PieceMistake>;
+
+/// Finds pieces of a list that do not say how long they are; the last may go on
+/// where its formula has no length.
+FoundMistake lengthMistake(llvm::ArrayRef<recipe::Value> pieces);
+/// The same of a factor of a product, which may go on, too. Its length is in
+/// units of the product, so one in epochs needs a product that counts updates.
+FoundMistake factorLengthMistake(const recipe::Value &factor,
+                                 bool productCountsUpdates);
+
+/// The lengths of pieces that follow one another, which were verified; `like`
+/// is a scalar of f64.
+llvm::SmallVector<PieceLength>
+pieceLengths(const Arithmetic &math, const RunLength &run,
+             llvm::ArrayRef<recipe::Value> pieces, mlir::Value like);
+
+} // namespace gradus

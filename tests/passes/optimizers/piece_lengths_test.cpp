@@ -1,0 +1,132 @@
+// Lengths of pieces: what they need, and what they come to in a run.
+
+#include "passes/optimizers/piece_lengths.h"
+
+#include "passes/numbers.h"
+#include "passes/optimizers/schedules.h"
+#include "tests/passes/program_text.h"
+
+using namespace mlir;
+using namespace gradus;
+using gradus::testing::PassText;
+
+namespace {
+
+/// Pieces of the learning rate in a run of 1,000 updates, 97.75 an epoch.
+struct Pieces {
+  explicit Pieces(const std::string &text)
+      : source("gradus.program @p attributes {recipe = {settable = false, "
+               "schedule = {updates = 1000.0, updates_per_epoch = 97.75, "
+               "learning_rate = [" +
+               text + "]}}} {}") {
+    recipe::valueOf(source.program(), scheduleKey())
+        .at("learning_rate")
+        .to(pieces);
+  }
+
+  std::string mistake() const {
+    FoundMistake found = lengthMistake(pieces);
+    return found ? found->path + ": " + found->words : "";
+  }
+
+  /// Where each piece begins and how long it is, in updates; -1 for ever.
+  std::vector<std::pair<double, double>> inUpdates() {
+    EXPECT_EQ(mistake(), "");
+    Block block;
+    OpBuilder builder(source.program().getContext());
+    builder.setInsertionPointToEnd(&block);
+    Arithmetic math(builder, source.program().getLoc());
+    RunLength run(math, source.program());
+    Value zero = splat(builder, math.loc,
+                       RankedTensorType::get({}, builder.getF64Type()), 0);
+    std::vector<std::pair<double, double>> found;
+    for (const PieceLength &length : pieceLengths(math, run, pieces, zero)) {
+      Value updates;
+      if (length.steps)
+        updates = math.multiply(length.steps, length.unit);
+      found.emplace_back(knownNumber(length.first).value_or(-2),
+                         updates ? knownNumber(updates).value_or(-2) : -1);
+    }
+    EXPECT_EQ(source.messages, "");
+    return found;
+  }
+
+  PassText source;
+  std::vector<recipe::Value> pieces;
+};
+
+using Spans = std::vector<std::pair<double, double>>;
+
+} // namespace
+
+TEST(PieceLengths, ComeFromStepsEpochsFractionsAndTheRest) {
+  EXPECT_EQ(Pieces(R"({type = "linear_warmup", epochs = 2.0},
+                      {type = "constant", rest = true},
+                      {type = "linear", fraction = 0.2},
+                      {type = "constant", steps = 5 : i64, every = 3 : i64})")
+                .inUpdates(),
+            (Spans{{0, 196}, {196, 589}, {785, 200}, {985, 15}}))
+      << "2 epochs are 195.5 updates";
+  EXPECT_EQ(Pieces(R"({type = "linear_warmup", fraction = 1.0e-5},
+                      {type = "constant"})")
+                .inUpdates(),
+            (Spans{{0, 1}, {1, -1}}))
+      << "no piece is shorter than an update";
+}
+
+TEST(PieceLengths, CountEpochs) {
+  EXPECT_EQ(Pieces(R"({type = "step", steps = 4 : i64, interval = "epoch"},
+                      {type = "constant"})")
+                .inUpdates(),
+            (Spans{{0, 391}, {391, -1}}));
+}
+
+TEST(PieceLengths, AreSaidOnceByPiecesThatNeedThem) {
+  EXPECT_EQ(
+      Pieces(R"({type = "constant", steps = 1 : i64, epochs = 2.0})").mistake(),
+      "schedule.learning_rate[0]: has steps and epochs, of which only "
+      "one can say how long it is");
+  EXPECT_EQ(Pieces(R"({type = "cosine"})").mistake(),
+            "schedule.learning_rate[0]: does not say how long it is, expected "
+            "steps, epochs, fraction or rest");
+  EXPECT_EQ(Pieces(R"({type = "constant"}, {type = "constant"})").mistake(),
+            "schedule.learning_rate[0]: does not say how long it is, expected "
+            "steps, epochs, fraction or rest: only the last piece may go on");
+  EXPECT_EQ(Pieces(R"({type = "constant", rest = true}, {type = "constant"})")
+                .mistake(),
+            "schedule.learning_rate[1]: does not say how long it is, expected "
+            "steps, epochs, fraction or rest: the rest before it ends with the "
+            "run");
+}
+
+TEST(PieceLengths, DoNotExceedTheRun) {
+  EXPECT_EQ(Pieces(R"({type = "constant", rest = true},
+                      {type = "cosine", rest = true})")
+                .mistake(),
+            "schedule.learning_rate[1].rest: is true of two pieces, and what "
+            "is left of the run can be given to one");
+  EXPECT_EQ(Pieces(R"({type = "constant", fraction = 0.6},
+                      {type = "cosine", fraction = 0.6})")
+                .mistake(),
+            "schedule.learning_rate[1].fraction: makes the fractions of the "
+            "run more than 1 together");
+}
+
+TEST(PieceLengths, OfFactorsAreInUnitsOfTheirProduct) {
+  Pieces pieces(R"({type = "constant", epochs = 2.0},
+                   {type = "constant", rest = true},
+                   {type = "constant", steps = 2 : i64})");
+  auto mistake = [&](size_t piece, bool countsUpdates) {
+    FoundMistake found =
+        factorLengthMistake(pieces.pieces[piece], countsUpdates);
+    return found ? found->words : "";
+  };
+  EXPECT_EQ(mistake(0, true), "");
+  EXPECT_EQ(mistake(0, false),
+            "counts epochs or a part of the run, expected steps: its product "
+            "has every or interval");
+  EXPECT_EQ(mistake(1, true),
+            "is for pieces that follow one another, and factors run side by "
+            "side");
+  EXPECT_EQ(mistake(2, false), "");
+}
