@@ -8,7 +8,7 @@ include "mlir/IR/OpBase.td"
 
 def Differentiable : OpInterface<"Differentiable"> {
   let description = [{
-    An op with a gradient rule. The rules stand in `ir/gradients.cpp`; arith and
+    An op with a gradient rule. The rules stand in `ir/ops/gradients.cpp`; arith and
     math ops get theirs there too, as external models.
   }];
   let cppNamespace = "::gradus";
@@ -54,7 +54,7 @@ def ElementwiseInterface : OpInterface<"Elementwise"> {
 
 def Evaluable : OpInterface<"Evaluable"> {
   let description = [{
-    An op that the reference evaluator (`ir/evaluator.h`) can run: floats in
+    An op that the reference evaluator (`ir/evaluator/evaluator.h`) can run: floats in
     f64, integers in i64. The oracle of gradient checks, constant folding of
     shape arithmetic and `gradus verify`.
   }];

@@ -6,7 +6,7 @@
 
 #include "codegen/artifact/command_writer.h"
 #include "codegen/artifact/initial_values.h"
-#include "ir/values_in_place.h"
+#include "ir/evaluator/values_in_place.h"
 #include "passes/numbers.h"
 #include "runtime/artifact_hash.h"
 

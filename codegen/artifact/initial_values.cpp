@@ -3,8 +3,8 @@
 
 #include "codegen/artifact/initial_values.h"
 
+#include "ir/evaluator/values_in_place.h"
 #include "ir/philox.h"
-#include "ir/values_in_place.h"
 
 #include "llvm/ADT/APFloat.h"
 

@@ -15,7 +15,7 @@
 #include "codegen/kernels/form_kernels_outline.h"
 #include "codegen/plan/passes.h"
 #include "ir/dropout.h"
-#include "ir/random_bits.h"
+#include "ir/ops/random_bits.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -12,7 +12,7 @@
 #include "frontends/printable.h"
 #include "frontends/recipe/flags.h"
 #include "frontends/shell_word.h"
-#include "ir/values_in_place.h"
+#include "ir/evaluator/values_in_place.h"
 #include "runtime/float_conversion.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"

@@ -6,7 +6,7 @@
 #include "codegen/artifact/initial_values.h"
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/message.h"
-#include "ir/roundings.h"
+#include "ir/evaluator/roundings.h"
 #include "passes/numbers.h"
 #include "runtime/well_known.h"
 

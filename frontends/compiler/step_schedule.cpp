@@ -3,7 +3,7 @@
 #include "frontends/compiler/step_schedule.h"
 
 #include "ir/arithmetic.h"
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 #include "passes/clock.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/optimizers/run_length.h"

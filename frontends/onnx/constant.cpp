@@ -4,7 +4,7 @@
 
 #include "frontends/onnx/folding_budget.h"
 
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 
 namespace gradus::onnx {
 

@@ -15,7 +15,7 @@
 #include "frontends/onnx/trained_statistics.h"
 #include "frontends/onnx/well_formed.h"
 
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 #include "runtime/names.h"
 #include "runtime/well_known.h"
 

@@ -14,7 +14,7 @@
 #include "frontends/onnx/own_statistics.h"
 #include "frontends/onnx/size_limits.h"
 
-#include "ir/values_in_place.h"
+#include "ir/evaluator/values_in_place.h"
 
 #include "mlir/IR/Builders.h"
 

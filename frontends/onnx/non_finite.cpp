@@ -3,7 +3,7 @@
 #include "frontends/onnx/non_finite.h"
 
 #include "frontends/message.h"
-#include "ir/values_in_place.h"
+#include "ir/evaluator/values_in_place.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 

@@ -8,7 +8,7 @@
 #include "passes/model/losses.h"
 
 #include "ir/arithmetic.h"
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 
 #include <cmath>
 

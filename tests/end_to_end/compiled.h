@@ -4,7 +4,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/plan/plan.h"
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 #include "runtime/session.h"
 
 #include "mlir/Parser/Parser.h"

@@ -11,7 +11,7 @@
 #include "codegen/compile.h"
 #include "frontends/onnx/import.h"
 #include "frontends/recipe/recipe.h"
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 
 #include "mlir/IR/Verifier.h"
 

@@ -10,7 +10,7 @@
 #include "frontends/message.h"
 #include "frontends/onnx/import.h"
 #include "frontends/recipe/recipe.h"
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 
 #include "mlir/IR/Diagnostics.h"
 

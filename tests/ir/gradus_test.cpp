@@ -43,14 +43,16 @@ std::vector<Example> examplesIn(const std::string &file) {
   }
 }
 
-/// ir/*_ops.td, by name.
+/// The *_ops.td of ir/, by name.
 std::vector<std::string> opFiles() {
   std::vector<std::string> files;
   std::filesystem::path folder =
       std::filesystem::path(GRADUS_SOURCE_DIR) / "ir";
-  for (const auto &entry : std::filesystem::directory_iterator(folder))
-    if (std::string name = entry.path().filename(); name.ends_with("_ops.td"))
-      files.push_back("ir/" + name);
+  for (const auto &entry :
+       std::filesystem::recursive_directory_iterator(folder))
+    if (entry.path().filename().string().ends_with("_ops.td"))
+      files.push_back(
+          std::filesystem::relative(entry.path(), GRADUS_SOURCE_DIR));
   llvm::sort(files);
   return files;
 }

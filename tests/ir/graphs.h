@@ -1,7 +1,7 @@
 // What the tests of ir/ share: graphs from text, tensors from numbers.
 #pragma once
 
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"

@@ -1,7 +1,7 @@
 // Programs written as text, for the tests of passes.
 #pragma once
 
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 
 #include "mlir/Parser/Parser.h"
 

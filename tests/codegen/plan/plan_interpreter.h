@@ -3,7 +3,7 @@
 #pragma once
 
 #include "codegen/plan/nest.h"
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 #include "ir/gather_sizes.h"
 
 #include "mlir/IR/SymbolTable.h"

@@ -3,7 +3,7 @@
 
 #include "frontends/builder/program_builder.h"
 
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 
 #include <gtest/gtest.h>
 

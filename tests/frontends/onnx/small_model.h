@@ -6,7 +6,7 @@
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
 
-#include "ir/evaluator.h"
+#include "ir/evaluator/evaluator.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"

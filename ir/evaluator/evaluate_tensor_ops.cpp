@@ -1,0 +1,170 @@
+// The reference evaluation of the ops that move, combine and describe elements.
+
+#include "ir/evaluator/evaluator.h"
+#include "ir/evaluator/row_major.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace gradus;
+
+using Results = FailureOr<SmallVector<HostTensor>>;
+
+static Results single(HostTensor tensor) {
+  return SmallVector<HostTensor>{std::move(tensor)};
+}
+
+//===-- moving elements ---------------------------------------------------===//
+
+/// Element `index` of the result is the element of `input` at
+/// `source(index)`.
+template <typename Source>
+static HostTensor gather(const HostTensor &input, RankedTensorType type,
+                         Source source) {
+  HostTensor result = zeros(type);
+  int64_t to = 0;
+  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+    int64_t from = offsetOf(source(index), input.shape);
+    if (input.isFloat)
+      result.floats[to++] = input.floats[from];
+    else
+      result.integers[to++] = input.integers[from];
+  });
+  return result;
+}
+
+Results ReshapeOp::evaluate(ArrayRef<HostTensor> operands) {
+  HostTensor result = operands[0];
+  result.shape.assign(getType().getShape().begin(), getType().getShape().end());
+  return single(std::move(result));
+}
+
+Results TransposeOp::evaluate(ArrayRef<HostTensor> operands) {
+  return single(gather(operands[0], getType(), [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> from(index.size());
+    for (auto [position, dimension] : llvm::enumerate(getPermutation()))
+      from[dimension] = index[position];
+    return from;
+  }));
+}
+
+Results BroadcastOp::evaluate(ArrayRef<HostTensor> operands) {
+  ArrayRef<int64_t> shape = operands[0].shape;
+  return single(gather(operands[0], getType(), [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> from;
+    for (auto [position, dimension] : llvm::enumerate(getDimensions()))
+      from.push_back(shape[position] == 1 ? 0 : index[dimension]);
+    return from;
+  }));
+}
+
+Results IotaOp::evaluate(ArrayRef<HostTensor>) {
+  HostTensor result = zeros(getType());
+  int64_t to = 0;
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    result.integers[to++] = index[getAxis()];
+  });
+  return single(std::move(result));
+}
+
+//===-- reduce ------------------------------------------------------------===//
+
+/// NaN counts as larger and smaller than everything, so that it is not lost.
+template <typename Number>
+static Number combine(Reduction kind, Number a, Number b) {
+  if (kind == Reduction::max)
+    return a > b || a != a ? a : b;
+  if (kind == Reduction::min)
+    return a < b || a != a ? a : b;
+  return a + b;
+}
+
+/// The neutral element: combined with it, a number stays as it is.
+template <typename Number> static Number neutral(Reduction kind) {
+  using Limits = std::numeric_limits<Number>;
+  if (kind == Reduction::max)
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  if (kind == Reduction::min)
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  return 0;
+}
+
+template <typename Number>
+static void reduceInto(ReduceOp op, const std::vector<Number> &from,
+                       std::vector<Number> &to) {
+  std::fill(to.begin(), to.end(), neutral<Number>(op.getKind()));
+  int64_t next = 0;
+  forEachIndex(op.getInput().getType().getShape(),
+               [&](ArrayRef<int64_t> index) {
+                 SmallVector<int64_t> kept;
+                 for (auto [dimension, position] : llvm::enumerate(index))
+                   if (!llvm::is_contained(op.getAxes(), int64_t(dimension)))
+                     kept.push_back(position);
+                 Number &result = to[offsetOf(kept, op.getType().getShape())];
+                 result = combine(op.getKind(), result, from[next++]);
+               });
+}
+
+Results ReduceOp::evaluate(ArrayRef<HostTensor> operands) {
+  const HostTensor &input = operands[0];
+  HostTensor result = zeros(getType());
+  if (input.isFloat)
+    reduceInto(*this, input.floats, result.floats);
+  else
+    reduceInto(*this, input.integers, result.integers);
+  if (getKind() == Reduction::mean)
+    for (double &value : result.floats)
+      value = value * result.size() / input.size();
+  return single(std::move(result));
+}
+
+//===-- matmul ------------------------------------------------------------===//
+
+Results MatmulOp::evaluate(ArrayRef<HostTensor> operands) {
+  const HostTensor &a = operands[0], &b = operands[1];
+  HostTensor result = zeros(getType());
+  int64_t rank = result.shape.size();
+  int64_t rows = result.shape[rank - 2], columns = result.shape[rank - 1];
+  int64_t inner = a.shape[rank - (getTransposeA() ? 2 : 1)];
+  for (int64_t i = 0, end = result.size(); i < end; ++i) {
+    int64_t batch = i / (rows * columns);
+    int64_t row = i / columns % rows, column = i % columns;
+    for (int64_t k = 0; k < inner; ++k) {
+      int64_t inA = getTransposeA() ? k * rows + row : row * inner + k;
+      int64_t inB = getTransposeB() ? column * inner + k : k * columns + column;
+      result.floats[i] += a.floats[batch * rows * inner + inA] *
+                          b.floats[batch * inner * columns + inB];
+    }
+  }
+  return single(std::move(result));
+}
+
+//===-- activations -------------------------------------------------------===//
+
+template <typename Function>
+static Results mapFloats(HostTensor tensor, Function function) {
+  for (double &value : tensor.floats)
+    value = function(value);
+  return single(std::move(tensor));
+}
+
+Results ReluOp::evaluate(ArrayRef<HostTensor> operands) {
+  return mapFloats(operands[0], [](double x) { return x < 0 ? 0 : x; });
+}
+
+Results SigmoidOp::evaluate(ArrayRef<HostTensor> operands) {
+  return mapFloats(operands[0],
+                   [](double x) { return 1 / (1 + std::exp(-x)); });
+}
+
+Results GeluOp::evaluate(ArrayRef<HostTensor> operands) {
+  if (getTanh())
+    return mapFloats(operands[0], [](double x) {
+      double u = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+      return 0.5 * x * (1 + std::tanh(u));
+    });
+  return mapFloats(operands[0], [](double x) {
+    return 0.5 * x * (1 + std::erf(x / std::sqrt(2)));
+  });
+}

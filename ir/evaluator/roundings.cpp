@@ -1,0 +1,106 @@
+// Rounding as random moves of operands and results; see roundings.h.
+
+#include "ir/evaluator/roundings.h"
+
+#include "ir/rounded.h"
+#include "ir/scalar_ops.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace gradus;
+
+double gradus::roundingUnit(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type ? std::ldexp(1.0, -int(type.getFPMantissaWidth())) : 0;
+}
+
+//===-- ops ---------------------------------------------------------------===//
+
+/// Whether an op gives numbers that no rounding has moved.
+static bool isExact(Operation &op) {
+  const ScalarOp *scalar = scalarOp(&op);
+  return op.hasTrait<ReturnsExactNumbers>() ||
+         op.hasTrait<OpTrait::ConstantLike>() || (scalar && scalar->isExact);
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? type.getShape() : ArrayRef<int64_t>();
+}
+
+static int64_t elements(Value value) {
+  return llvm::product_of(shapeOf(value));
+}
+
+/// The number of elements with one index along an axis.
+static int64_t perChannel(Value value, unsigned axis) {
+  return elements(value) / std::max<int64_t>(shapeOf(value)[axis], 1);
+}
+
+/// The largest number of terms in a sum along an axis, or over whole tensors.
+static int64_t maximumTerms(Operation &op) {
+  int64_t longest = 1, largest = 1, fewest = INT64_MAX;
+  for (Value operand : op.getOperands()) {
+    largest = std::max(largest, elements(operand));
+    for (int64_t extent : shapeOf(operand))
+      longest = std::max(longest, extent);
+  }
+  for (Value result : op.getResults())
+    fewest = std::min(fewest, std::max<int64_t>(elements(result), 1));
+  return std::max(longest, largest / fewest);
+}
+
+int64_t gradus::summedTerms(Operation &op) {
+  if (isa<Elementwise>(op) || op.hasTrait<OpTrait::Elementwise>())
+    return 1;
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    ArrayRef<int64_t> a = shapeOf(matmul.getA());
+    return a[a.size() - (matmul.getTransposeA() ? 2 : 1)];
+  }
+  if (isa<ConvolutionOp>(op))
+    return perChannel(op.getOperand(1), 0);
+  if (isa<ConvolutionBackwardDataOp, ConvolutionBackwardWeightsOp>(op))
+    return perChannel(op.getOperand(1), 1); // Weights or gradient.
+  if (isa<ReduceOp, ScatterAddOp>(op))
+    return maximumTerms(op);
+  // Normalizations, softmax and the like use a sum on each of its own terms,
+  // which then move by the typical rounding of a sum.
+  return std::llround(std::sqrt(maximumTerms(op)));
+}
+
+//===-- values ------------------------------------------------------------===//
+
+void gradus::settleTo(Type element, HostTensor &tensor) {
+  auto type = dyn_cast<FloatType>(element);
+  if (!type || type.getWidth() > 32)
+    return;
+  for (double &number : tensor.floats)
+    if (type.getWidth() < 32)
+      number = rounded(number, type);
+    else if (std::isinf(static_cast<float>(number)))
+      number = std::copysign(INFINITY, number);
+}
+
+void Roundings::move(HostTensor &tensor, double part) {
+  for (double &number : tensor.floats)
+    if (bool isUp = draw_() >> 63; std::isfinite(number))
+      number *= isUp ? 1 + part : 1 - part;
+}
+
+void Roundings::operands(Operation &op, MutableArrayRef<HostTensor> tensors) {
+  if (isExact(op))
+    return;
+  // Sums of 16-bit products are f32.
+  double unit = roundingUnit(Float32Type::get(op.getContext()));
+  for (Value result : op.getResults())
+    if (getElementTypeOrSelf(result).isF64())
+      unit = roundingUnit(getElementTypeOrSelf(result));
+  for (HostTensor &tensor : tensors)
+    move(tensor, std::min(summedTerms(op) * unit, 1.0));
+}
+
+void Roundings::made(Value value, HostTensor &tensor) {
+  if (Operation *op = value.getDefiningOp(); op && !isExact(*op))
+    move(tensor, roundingUnit(getElementTypeOrSelf(value)));
+}

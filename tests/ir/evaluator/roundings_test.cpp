@@ -1,0 +1,148 @@
+// Roundings by chance stand for those of any machine, and for no more.
+
+#include "ir/evaluator/roundings.h"
+
+#include "tests/ir/graphs.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace gradus;
+using namespace gradus::testing;
+
+namespace {
+
+/// The graph `y` of inputs and statements.
+OwningOpRef<ModuleOp> graph(const std::string &inputs,
+                            const std::string &statements,
+                            const std::string &type) {
+  return parse("gradus.program @test {\n gradus.graph @test(" + inputs +
+               ") -> (y: " + type + ") {\n" + statements +
+               "\n gradus.return %y : " + type + "\n }\n}");
+}
+
+std::vector<double> outputOf(ModuleOp module, ArrayRef<HostTensor> inputs,
+                             Settling *settling = nullptr) {
+  StateMap states;
+  Settling none;
+  auto outputs = evaluateSettling(graphOf(module), inputs, states, nullptr,
+                                  settling ? *settling : none);
+  return succeeded(outputs) ? outputs->front().floats : std::vector<double>();
+}
+
+/// How far roundings carry an element of `y`. Of one element two draws may move
+/// the same way.
+double carried(ModuleOp module, ArrayRef<HostTensor> inputs) {
+  std::vector<double> exact = outputOf(module, inputs);
+  EXPECT_FALSE(exact.empty()) << "the graph does not run";
+  double farthest = 0;
+  for (int draw = 1; draw <= 4; ++draw) {
+    Roundings roundings(draw);
+    std::vector<double> moved = outputOf(module, inputs, &roundings);
+    EXPECT_EQ(moved.size(), exact.size());
+    for (auto [one, other] : llvm::zip(moved, exact))
+      farthest = std::max(farthest, std::abs(one - other));
+  }
+  return farthest;
+}
+
+int64_t termsOf(const std::string &inputs, const std::string &op) {
+  auto module = parseGraph(inputs, "%y = " + op);
+  return summedTerms(*lastOp(graphOf(*module)));
+}
+
+HostTensor randoms(std::vector<int64_t> shape, double least) {
+  HostTensor tensor = zeros(shape);
+  std::mt19937 random(7);
+  for (double &number : tensor.floats)
+    number = static_cast<float>(
+        std::uniform_real_distribution<double>(least, 1)(random));
+  return tensor;
+}
+
+} // namespace
+
+TEST(Roundings, HaveAUnitByType) {
+  Builder builder(&context());
+  EXPECT_EQ(roundingUnit(builder.getF32Type()), std::ldexp(1, -24));
+  EXPECT_EQ(roundingUnit(builder.getBF16Type()), std::ldexp(1, -8));
+  EXPECT_EQ(roundingUnit(builder.getF64Type()), std::ldexp(1, -53));
+  EXPECT_EQ(roundingUnit(builder.getI64Type()), 0);
+}
+
+TEST(Roundings, AddUpWithTheTermsOfSums) {
+  EXPECT_EQ(termsOf("%x: tensor<5x7xf32>", "math.exp %x : tensor<5x7xf32>"), 1);
+  EXPECT_EQ(termsOf("%x: tensor<5x7xf32>, %w: tensor<7x3xf32>",
+                    "gradus.matmul %x, %w : tensor<5x7xf32>, tensor<7x3xf32> "
+                    "-> tensor<5x3xf32>"),
+            7);
+  EXPECT_EQ(termsOf("%x: tensor<2x4x9x9xf32>, %w: tensor<6x4x3x3xf32>",
+                    "gradus.convolution %x, %w strides [1, 1] pads [1, 1] to "
+                    "[1, 1] dilations [1, 1] : tensor<2x4x9x9xf32>, "
+                    "tensor<6x4x3x3xf32> -> tensor<2x6x9x9xf32>"),
+            4 * 3 * 3);
+  EXPECT_EQ(termsOf("%x: tensor<2x4x9x9xf32>, %g: tensor<2x6x9x9xf32>",
+                    "gradus.convolution_backward_weights %x, %g strides [1, 1] "
+                    "pads [1, 1] to [1, 1] dilations [1, 1] : "
+                    "tensor<2x4x9x9xf32>, tensor<2x6x9x9xf32> -> "
+                    "tensor<6x4x3x3xf32>"),
+            2 * 9 * 9);
+  EXPECT_EQ(termsOf("%x: tensor<50x70xf32>",
+                    "gradus.reduce sum %x axes [0, 1] : tensor<50x70xf32> -> "
+                    "tensor<f32>"),
+            50 * 70);
+}
+
+TEST(Roundings, KeepNumbersInTheirType) {
+  Builder builder(&context());
+  HostTensor narrow = floats({2}, {1 + 1.0 / 512, -3}),
+             wide = floats({3}, {1 + 1e-12, 4e38, -4e38});
+  settleTo(builder.getBF16Type(), narrow);
+  settleTo(builder.getF32Type(), wide);
+  EXPECT_EQ(narrow.floats, (std::vector<double>{1, -3}));
+  EXPECT_EQ(wide.floats, (std::vector<double>{1 + 1e-12, INFINITY, -INFINITY}));
+}
+
+TEST(Roundings, LeaveWhatOpsOnlyMove) {
+  auto module = graph("%x: tensor<2x3xf32>",
+                      "%0 = gradus.transpose %x perm [1, 0] : "
+                      "tensor<2x3xf32> -> tensor<3x2xf32>\n"
+                      "%y = gradus.relu %0 : tensor<3x2xf32>",
+                      "tensor<3x2xf32>");
+  EXPECT_EQ(carried(*module, {randoms({2, 3}, 0.1)}), 0);
+}
+
+/// In f32, term after term, all positive: the worst that a kernel does. Less
+/// than a term is allowed, so that none can be missing.
+TEST(Roundings, CoverASumInOrderButNoMissingTerm) {
+  const int64_t count = 4096;
+  auto module = graph("%a: tensor<1x4096xf32>, %b: tensor<4096x1xf32>",
+                      "%y = gradus.matmul %a, %b : tensor<1x4096xf32>, "
+                      "tensor<4096x1xf32> -> tensor<1x1xf32>",
+                      "tensor<1x1xf32>");
+  std::vector<HostTensor> inputs = {randoms({1, count}, 0.1),
+                                    randoms({count, 1}, 0.1)};
+  float sum = 0;
+  for (int64_t i = 0; i < count; ++i)
+    sum += static_cast<float>(inputs[0].floats[i]) *
+           static_cast<float>(inputs[1].floats[i]);
+  double limit = 4 * carried(*module, inputs);
+  EXPECT_LT(std::abs(sum - outputOf(*module, inputs)[0]), limit);
+  double missing = inputs[0].floats[9] * inputs[1].floats[9];
+  EXPECT_GT(missing, limit);
+}
+
+/// Where numbers cancel, what is left of them is rounding, and no limit in
+/// parts of the result could say so.
+TEST(Roundings, GrowWhereNumbersCancel) {
+  auto module = graph("%x: tensor<8xf32>, %z: tensor<8xf32>",
+                      "%0 = math.exp %x : tensor<8xf32>\n"
+                      "%1 = arith.addf %0, %z : tensor<8xf32>\n"
+                      "%y = arith.subf %1, %0 : tensor<8xf32>",
+                      "tensor<8xf32>");
+  HostTensor small = zeros({8});
+  small.floats.assign(8, 1e-7);
+  double found = carried(*module, {randoms({8}, 0.1), small});
+  EXPECT_GT(found, 1e-8);
+  EXPECT_LT(found, 1e-5);
+}
