@@ -92,7 +92,7 @@ LibraryLayout channelsLast(const LibraryLayout &layout) {
 /// dimensions.
 bool isChannelsLast(const LibraryCall &call) {
   constexpr int64_t mostChannels =
-      4096; // of a block (runtime/verify_library.cpp)
+      4096; // of a block (runtime/artifact/verify_library.cpp)
   size_t rank = call.operands[0].dims.size();
   auto fits = [&](const LibraryLayout &layout) {
     return layout.element != LibraryElement::f32 &&
@@ -168,7 +168,7 @@ public:
   /// For the gradient cuDNN keeps the 16-bit gradients of all scores, in tiles:
   /// so its sums have a fixed order, and two runs give the same bits. If these
   /// are too large it is called for parts of the batch, or of the heads of one
-  /// sequence, one after another (runtime/cuda/cudnn.cpp).
+  /// sequence, one after another (runtime/cuda/libraries/cudnn.cpp).
   std::optional<int64_t>
   attentionScratch(const AttentionSize &size) const override {
     int64_t head = size.query[3];

@@ -6,7 +6,7 @@
 #include "frontends/caught.h"
 #include "frontends/check/trainer.h"
 #include "frontends/json_text.h"
-#include "runtime/devices.h"
+#include "runtime/session/devices.h"
 #include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"

@@ -12,7 +12,7 @@ namespace gradus::check {
 
 struct Options {
   int threads = 0;            // 0: one per core
-  std::string device = "cpu"; // a name as in runtime/devices.h
+  std::string device = "cpu"; // a name as in runtime/session/devices.h
   /// Compares the step-0 gradients, too, which are the same for every run of a
   /// file.
   bool gradients = true;

@@ -4,7 +4,7 @@
 
 #include "frontends/check/recorded_case.h"
 #include "frontends/compiler/compiler.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <memory>
 #include <string>

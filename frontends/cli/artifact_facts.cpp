@@ -6,7 +6,7 @@
 #include "frontends/cli/expected_time.h"
 #include "frontends/cli/memory_map.h"
 #include "frontends/json_text.h"
-#include "runtime/command.h"
+#include "runtime/artifact/command.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/flat.h"
 #include "runtime/library_text.h"

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 #include "runtime/file.h"
 
 #include "absl/status/status.h"

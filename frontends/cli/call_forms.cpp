@@ -6,8 +6,8 @@
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
-#include "runtime/choose_plan.h"
 #include "runtime/flat.h"
+#include "runtime/session/choose_plan.h"
 
 using namespace gradus::runtime;
 using nlohmann::ordered_json;

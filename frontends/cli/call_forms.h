@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 
 #include <nlohmann/json.hpp>
 

@@ -11,7 +11,7 @@
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
 #include "frontends/shell_word.h"
-#include "runtime/devices.h"
+#include "runtime/session/devices.h"
 
 #include "absl/strings/str_join.h"
 

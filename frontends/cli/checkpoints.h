@@ -9,7 +9,7 @@
 
 #include "frontends/cli/failure.h"
 #include "runtime/file.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <chrono>
 #include <filesystem>

@@ -18,9 +18,9 @@
 #include "frontends/cli/weight_options.h"
 #include "frontends/error_kind.h"
 #include "frontends/json_text.h"
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 #include "runtime/safetensors.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "frontends/data/batches.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <CLI/CLI.hpp>
 

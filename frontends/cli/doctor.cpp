@@ -7,7 +7,7 @@
 #include "frontends/json_text.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/devices.h"
+#include "runtime/session/devices.h"
 #ifdef GRADUS_WITH_ONEDNN
 #include "runtime/cpu/onednn_library.h"
 #endif

@@ -5,7 +5,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/data/batches.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <functional>
 #include <string>

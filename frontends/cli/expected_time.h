@@ -5,7 +5,7 @@
 #pragma once
 
 #include "frontends/cli/device_rates.h"
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 
 #include <string>
 #include <vector>

@@ -10,8 +10,8 @@
 #include "frontends/cli/training_record.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
-#include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
+#include "runtime/session/checkpoint.h"
 
 #include "absl/strings/str_join.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/safetensors.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <string>
 

@@ -12,7 +12,7 @@
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
 #include "frontends/shell_word.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

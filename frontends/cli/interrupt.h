@@ -6,7 +6,7 @@
 #pragma once
 
 #include "frontends/cli/failure.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace gradus::cli {
 

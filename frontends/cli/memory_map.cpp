@@ -2,7 +2,7 @@
 
 #include "frontends/cli/memory_map.h"
 
-#include "runtime/command_uses.h"
+#include "runtime/artifact/command_uses.h"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 #include "frontends/cli/memory_use.h"
 
 #include "runtime/artifact_hash.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <algorithm>
 #include <fstream>

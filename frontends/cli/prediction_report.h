@@ -4,7 +4,7 @@
 #pragma once
 
 #include "frontends/cli/scores.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <optional>
 #include <span>

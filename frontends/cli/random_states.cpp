@@ -6,7 +6,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/data/shuffle.h"
 #include "runtime/artifact_hash.h"
-#include "runtime/initial_state.h"
+#include "runtime/session/initial_state.h"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 // The length of a run, for schedules in epochs and fractions of it.
 #pragma once
 
-#include "runtime/run_length.h"
+#include "runtime/session/run_length.h"
 
 #include <nlohmann/json.hpp>
 

@@ -11,9 +11,9 @@
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
-#include "runtime/checkpoint.h"
 #include "runtime/cpu/cores.h"
 #include "runtime/safetensors.h"
+#include "runtime/session/checkpoint.h"
 #include "runtime/well_known.h"
 
 #include "absl/strings/numbers.h"

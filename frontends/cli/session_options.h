@@ -5,7 +5,7 @@
 
 #include "frontends/cli/output_files.h"
 #include "frontends/data/feed.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

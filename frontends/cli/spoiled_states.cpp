@@ -3,7 +3,7 @@
 #include "frontends/cli/spoiled_states.h"
 
 #include "frontends/cli/failure.h"
-#include "runtime/nonfinite.h"
+#include "runtime/session/nonfinite.h"
 
 using namespace gradus::runtime;
 

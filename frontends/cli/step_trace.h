@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <nlohmann/json.hpp>
 

@@ -10,8 +10,8 @@
 #include "frontends/cli/tuning_file.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
-#include "runtime/choose_plan.h"
 #include "runtime/flat.h"
+#include "runtime/session/choose_plan.h"
 
 #include <cstdio>
 #include <filesystem>

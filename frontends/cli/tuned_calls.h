@@ -3,7 +3,7 @@
 #pragma once
 
 #include "frontends/compiler/compiler.h"
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 
 #include <map>
 #include <string>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "frontends/compiler/compiler.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 #include <string>
 #include <vector>

@@ -11,8 +11,8 @@
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
-#include "runtime/devices.h"
-#include "runtime/session.h"
+#include "runtime/session/devices.h"
+#include "runtime/session/session.h"
 #include "runtime/well_known.h"
 
 #include "absl/strings/match.h"

@@ -6,7 +6,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/number_at.h"
 #include "frontends/cli/suggestion.h"
-#include "runtime/command_uses.h"
+#include "runtime/artifact/command_uses.h"
 #include "runtime/well_known.h"
 
 #include "absl/strings/str_join.h"

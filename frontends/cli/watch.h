@@ -4,7 +4,7 @@
 #pragma once
 
 #include "frontends/cli/evaluation.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <string>
 #include <vector>

@@ -6,7 +6,7 @@
 #include "frontends/cli/foreign_file.h"
 #include "frontends/cli/name_map.h"
 #include "frontends/cli/text.h"
-#include "runtime/checkpoint.h"
+#include "runtime/session/checkpoint.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -7,7 +7,7 @@
 #include "frontends/data/integers.h"
 #include "frontends/data/preparation.h"
 #include "frontends/data/shuffle.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace gradus::data {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "frontends/data/dataset.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <map>
 #include <optional>

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "frontends/data/resized_crop.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <cstdint>
 #include <map>

@@ -22,7 +22,7 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// As the runtime knows it: runtime/session.cpp.
+/// As the runtime knows it: runtime/session/session.cpp.
 constexpr StringLiteral kRefresh(well_known::kRoundWeights);
 
 /// The read whose elements a value consists of, in any order.

@@ -1,8 +1,8 @@
 // The command copy: destination <- source, whole buffers of equal size.
 
-#include "runtime/command_kinds.h"
+#include "runtime/artifact/command_kinds.h"
+#include "runtime/artifact/verify.h"
 #include "runtime/cpu/command.h"
-#include "runtime/verify.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,9 +4,9 @@
 // Each segment is cut into blocks of `grain` items. The cuts are the same for
 // any number of threads, and so are the bits.
 
-#include "runtime/command_kinds.h"
+#include "runtime/artifact/command_kinds.h"
+#include "runtime/artifact/verify.h"
 #include "runtime/cpu/command.h"
-#include "runtime/verify.h"
 
 #include <algorithm>
 

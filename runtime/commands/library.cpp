@@ -1,8 +1,8 @@
 // The command library: matmul, convolution and reorder by oneDNN.
 
-#include "runtime/command_kinds.h"
+#include "runtime/artifact/command_kinds.h"
+#include "runtime/artifact/verify.h"
 #include "runtime/cpu/command.h"
-#include "runtime/verify.h"
 
 #ifdef GRADUS_WITH_ONEDNN
 #include "runtime/cpu/onednn.h"

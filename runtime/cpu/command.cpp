@@ -2,8 +2,8 @@
 
 #include "runtime/cpu/command.h"
 
-#include "runtime/command.h"
-#include "runtime/command_kinds.h"
+#include "runtime/artifact/command.h"
+#include "runtime/artifact/command_kinds.h"
 
 namespace gradus::runtime {
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 #include "runtime/cpu/thread_pool.h"
 
 #include "runtime/status.h"

@@ -3,14 +3,14 @@
 
 #include "runtime/cpu/cpu_device.h"
 
-#include "runtime/command.h"
+#include "runtime/artifact/command.h"
 #include "runtime/cpu/command.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/device/profiler.h"
 #include "runtime/flat.h"
 #include "runtime/float_mode.h"
 #include "runtime/memory.h"
-#include "runtime/profiler.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace gradus::runtime {
 

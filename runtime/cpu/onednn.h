@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 #include "runtime/cpu/onednn_library.h"
 #include "runtime/cpu/thread_pool.h"
 

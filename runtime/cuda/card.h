@@ -2,7 +2,7 @@
 // streams, events, the code of kernels. All functions say in words what failed.
 #pragma once
 
-#include "runtime/cuda/owned.h"
+#include "runtime/cuda/driver/owned.h"
 
 #include <memory>
 #include <span>

@@ -2,8 +2,8 @@
 
 #include "runtime/cuda/card_libraries.h"
 
-#include "runtime/cuda/cublaslt.h"
-#include "runtime/cuda/cudnn.h"
+#include "runtime/cuda/libraries/cublaslt.h"
+#include "runtime/cuda/libraries/cudnn.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/cuda/card.h"
-#include "runtime/cuda/library_call.h"
+#include "runtime/cuda/libraries/library_call.h"
 
 namespace gradus::runtime::cuda {
 

@@ -5,9 +5,9 @@
 #include "runtime/cpu/features.h"
 #include "runtime/cuda/card_libraries.h"
 #include "runtime/cuda/cuda_plan.h"
-#include "runtime/cuda/emulated_image.h"
 #include "runtime/cuda/library_nodes.h"
 #include "runtime/cuda/tune.h"
+#include "runtime/emulated/emulated_image.h"
 #include "runtime/flat.h"
 
 #include <charconv>

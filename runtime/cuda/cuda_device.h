@@ -2,9 +2,9 @@
 #pragma once
 
 #include "runtime/cuda/card.h"
-#include "runtime/cuda/emulated_library.h"
-#include "runtime/cuda/fake_driver.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
+#include "runtime/emulated/emulated_library.h"
+#include "runtime/emulated/fake_driver.h"
 
 namespace gradus::runtime::cuda {
 

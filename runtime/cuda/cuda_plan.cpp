@@ -4,8 +4,8 @@
 
 #include "runtime/cuda/cuda_plan.h"
 
+#include "runtime/device/profiler.h"
 #include "runtime/flat.h"
-#include "runtime/profiler.h"
 
 #include <algorithm>
 #include <cstring>

@@ -5,7 +5,7 @@
 
 #include "runtime/cuda/staging.h"
 #include "runtime/cuda/step_nodes.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace gradus::runtime::cuda {
 

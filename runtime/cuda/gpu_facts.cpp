@@ -2,8 +2,8 @@
 
 #include "runtime/cuda/gpu_facts.h"
 
-#include "runtime/cuda/cublaslt_library.h"
-#include "runtime/cuda/cudnn_library.h"
+#include "runtime/cuda/libraries/cublaslt_library.h"
+#include "runtime/cuda/libraries/cudnn_library.h"
 
 #include <dlfcn.h>
 

@@ -2,8 +2,8 @@
 // vendor's libraries.
 #pragma once
 
-#include "runtime/cuda/driver.h"
-#include "runtime/devices.h"
+#include "runtime/cuda/driver/driver.h"
+#include "runtime/session/devices.h"
 
 namespace gradus::runtime::cuda {
 

@@ -2,11 +2,11 @@
 // captured for each graph.
 #pragma once
 
+#include "runtime/cuda/driver/step_memory.h"
 #include "runtime/cuda/graph.h"
-#include "runtime/cuda/library_call.h"
-#include "runtime/cuda/library_tensor.h"
-#include "runtime/cuda/step_memory.h"
-#include "runtime/device.h"
+#include "runtime/cuda/libraries/library_call.h"
+#include "runtime/cuda/libraries/library_tensor.h"
+#include "runtime/device/device.h"
 
 #include <map>
 #include <optional>

@@ -2,7 +2,7 @@
 // to bytes conflict.
 #pragma once
 
-#include "runtime/cuda/driver.h"
+#include "runtime/cuda/driver/driver.h"
 
 #include <span>
 #include <vector>

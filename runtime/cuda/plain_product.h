@@ -3,7 +3,7 @@
 // and an activation become a kernel of ours that runs after it.
 #pragma once
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 
 namespace gradus::runtime::cuda {
 

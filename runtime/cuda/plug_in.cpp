@@ -3,8 +3,8 @@
 #include "runtime/cuda/plug_in.h"
 
 #include "runtime/cuda/cuda_device.h"
-#include "runtime/cuda/fake_options.h"
 #include "runtime/cuda/gpu_facts.h"
+#include "runtime/emulated/fake_options.h"
 
 #include <charconv>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // The interface of libgradus_cuda.so to a runtime that opens it
-// (runtime/devices.cpp).
+// (runtime/session/devices.cpp).
 #pragma once
 
-#include "runtime/devices.h"
+#include "runtime/session/devices.h"
 
 namespace gradus::runtime {
 

@@ -3,8 +3,8 @@
 
 #include "runtime/cuda/step_nodes.h"
 
-#include "runtime/buffer_use.h"
-#include "runtime/command.h"
+#include "runtime/artifact/buffer_use.h"
+#include "runtime/artifact/command.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include "runtime/cuda/time_calls.h"
 
 #include "runtime/cuda/graph.h"
-#include "runtime/cuda/library_tensor.h"
+#include "runtime/cuda/libraries/library_tensor.h"
 #include "runtime/float_conversion.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/cuda/card.h"
-#include "runtime/cuda/library_call.h"
+#include "runtime/cuda/libraries/library_call.h"
 
 namespace gradus::runtime::cuda {
 

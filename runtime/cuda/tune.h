@@ -2,9 +2,9 @@
 #pragma once
 
 #include "runtime/cuda/card.h"
-#include "runtime/cuda/library_call.h"
+#include "runtime/cuda/libraries/library_call.h"
 #include "runtime/cuda/time_calls.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace gradus::runtime::cuda {
 

@@ -1,7 +1,7 @@
 #include "codegen/compile.h"
 
 #include "program_text.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/TargetParser/Host.h"

@@ -4,7 +4,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/libraries/onednn.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/codegen/plan/plan_check.h"
 
 namespace gradus::testing {

@@ -5,7 +5,7 @@
 #include "codegen/compile.h"
 #include "codegen/plan/plan.h"
 #include "ir/evaluator/evaluator.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include "mlir/Parser/Parser.h"
 

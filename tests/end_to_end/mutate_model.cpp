@@ -10,7 +10,7 @@
 #include "model_mutations.h"
 
 #include "frontends/compiler/compiler.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <sys/resource.h>
 #include <sys/time.h>

@@ -7,9 +7,9 @@
 #include "codegen/plan/plan.h"
 #include "frontends/message.h"
 #include "frontends/onnx/import.h"
-#include "runtime/devices.h"
 #include "runtime/safetensors.h"
-#include "runtime/session.h"
+#include "runtime/session/devices.h"
+#include "runtime/session/session.h"
 
 #include "mlir/IR/Diagnostics.h"
 

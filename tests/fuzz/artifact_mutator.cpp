@@ -3,7 +3,7 @@
 
 #include "target.h"
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 #include "tests/runtime/mutations.h"
 
 #include <algorithm>

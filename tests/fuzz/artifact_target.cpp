@@ -4,7 +4,7 @@
 
 #include "target.h"
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/runtime/test_artifact.h"
 
 #include <set>

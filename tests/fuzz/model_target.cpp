@@ -5,7 +5,7 @@
 #include "target.h"
 
 #include "frontends/compiler/compiler.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/end_to_end/model_mutations.h"
 
 #include <fstream>

@@ -3,7 +3,7 @@
 // does not wait, gets other bytes than on the processor.
 #pragma once
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 #include <memory>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "mutations.h"
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "test_artifact.h"
 
 #include <algorithm>

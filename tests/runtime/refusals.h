@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 #include "test_artifact.h"
 
 #include <string>

@@ -1,6 +1,6 @@
 #include "codegen/artifact/artifact_writer.h"
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 #include "tests/codegen/program_text.h"
 
 using namespace gradus;

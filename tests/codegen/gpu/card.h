@@ -5,9 +5,9 @@
 
 #include "check.h"
 
-#include "runtime/cuda/emulated_image.h"
-#include "runtime/cuda/fake_driver.h"
 #include "runtime/cuda/graph.h"
+#include "runtime/emulated/emulated_image.h"
+#include "runtime/emulated/fake_driver.h"
 
 namespace gradus::test {
 

@@ -3,7 +3,7 @@
 #include "codegen/compile.h"
 #include "codegen/memory/memory_limit.h"
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/codegen/program_text.h"
 
 #include <cmath>

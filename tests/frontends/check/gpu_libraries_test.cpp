@@ -3,7 +3,7 @@
 // gradients and layouts are those that the plan says, whoever computes them.
 
 #include "frontends/compiler/compiler.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/this_build.h"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 // would for what it moves and computes.
 
 #include "frontends/check/trainer.h"
-#include "runtime/choose_plan.h"
+#include "runtime/session/choose_plan.h"
 #include "tests/frontends/check/named_run.h"
 #include "tests/this_build.h"
 

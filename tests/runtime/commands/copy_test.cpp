@@ -1,4 +1,4 @@
-#include "runtime/command_kinds.h"
+#include "runtime/artifact/command_kinds.h"
 #include "runtime/cpu/command.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include "arrays.h"
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 #include "tests/runtime/library_ops.h"
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 // filled from lists of numbers, and graphs of kernels on it.
 #pragma once
 
-#include "runtime/cuda/emulated_image.h"
-#include "runtime/cuda/fake_driver.h"
 #include "runtime/cuda/graph.h"
 #include "runtime/emulated/abi.h"
+#include "runtime/emulated/emulated_image.h"
+#include "runtime/emulated/fake_driver.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "runtime/cuda/gpu_facts.h"
 
-#include "runtime/cuda/fake_driver.h"
+#include "runtime/emulated/fake_driver.h"
 #include "tests/runtime/cuda/environment.h"
 #include "tests/runtime/cuda/stub_library.h"
 

@@ -1,7 +1,7 @@
 // A server by a stub of a library, and what that was asked for.
 #pragma once
 
-#include "runtime/cuda/library_call.h"
+#include "runtime/cuda/libraries/library_call.h"
 
 #include "tests/runtime/cuda/environment.h"
 #include "tests/runtime/cuda/packed_command.h"

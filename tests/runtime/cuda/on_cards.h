@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/cuda/card.h"
-#include "runtime/cuda/fake_driver.h"
+#include "runtime/emulated/fake_driver.h"
 
 #include <gtest/gtest.h>
 

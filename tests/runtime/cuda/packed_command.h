@@ -1,7 +1,7 @@
 // Library commands for tests, as artifacts hold them.
 #pragma once
 
-#include "runtime/artifact.h"
+#include "runtime/artifact/artifact.h"
 #include "tests/runtime/library_ops.h"
 
 #include <vector>

@@ -1,6 +1,6 @@
 // What is asked of a library in the place of a product with what goes with it.
 
-#include "runtime/cuda/matmul_form.h"
+#include "runtime/cuda/libraries/matmul_form.h"
 #include "runtime/cuda/plain_product.h"
 
 #include "tests/runtime/cuda/packed_command.h"

@@ -1,7 +1,7 @@
 // Library commands run on tensors of the host.
 #pragma once
 
-#include "runtime/cuda/emulated_ops.h"
+#include "runtime/emulated/emulated_ops.h"
 
 #include "arrays.h"
 

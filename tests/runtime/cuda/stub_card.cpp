@@ -1,7 +1,7 @@
 // What a driver says of a machine with one card that another program has for
 // itself; all else is stub_driver.cpp's.
 
-#include "runtime/cuda/driver_abi.h"
+#include "runtime/cuda/driver/driver_abi.h"
 
 #include <cstdio>
 

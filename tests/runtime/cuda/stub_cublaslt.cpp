@@ -1,7 +1,7 @@
 // A library with the names of cuBLASLt, which writes down what it is asked for
 // and multiplies nothing; or an old one, or one without a GPU.
 
-#include "runtime/cuda/cublaslt_library.h"
+#include "runtime/cuda/libraries/cublaslt_library.h"
 
 #include "stub_record.h"
 
@@ -171,7 +171,7 @@ Code cublasLtMatmul(Handle, Matmul matmul, const void *alpha, const void *a,
 }
 }
 
-// As runtime/cuda/cublaslt.def has them.
+// As runtime/cuda/libraries/cublaslt.def has them.
 #define GRADUS_CUBLASLT(name, symbol, gives, parameters)                       \
   static_assert(std::is_same_v<decltype(Library::name), decltype(&::symbol)>);
-#include "runtime/cuda/cublaslt.def"
+#include "runtime/cuda/libraries/cublaslt.def"

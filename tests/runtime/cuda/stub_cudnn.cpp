@@ -2,7 +2,7 @@
 // finalized, and has engines of its own; or of another version, or without a
 // GPU.
 
-#include "runtime/cuda/cudnn_library.h"
+#include "runtime/cuda/libraries/cudnn_library.h"
 
 #include "stub_record.h"
 
@@ -278,7 +278,7 @@ Code cudnnBackendExecute(Handle, RawDescriptor plan, RawDescriptor) {
 }
 }
 
-// As runtime/cuda/cudnn.def has them.
+// As runtime/cuda/libraries/cudnn.def has them.
 #define GRADUS_CUDNN(name, symbol, gives, parameters)                          \
   static_assert(std::is_same_v<decltype(Library::name), decltype(&::symbol)>);
-#include "runtime/cuda/cudnn.def"
+#include "runtime/cuda/libraries/cudnn.def"

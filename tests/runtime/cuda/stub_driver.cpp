@@ -2,7 +2,7 @@
 // there is no GPU, unless stub_card.cpp says something else; or one of CUDA
 // 11.4, which has its version alone.
 
-#include "runtime/cuda/driver_abi.h"
+#include "runtime/cuda/driver/driver_abi.h"
 
 using namespace gradus::runtime::cuda;
 
@@ -16,6 +16,6 @@ Result cuDriverGetVersion(int *version) {
 #else
 #define GRADUS_CUDA(needs, name, symbol, parameters)                           \
   [[gnu::weak]] Result symbol parameters { return Result::noDevice; }
-#include "runtime/cuda/driver.def"
+#include "runtime/cuda/driver/driver.def"
 #endif
 }

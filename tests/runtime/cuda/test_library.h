@@ -6,7 +6,7 @@
 
 #include "tests/runtime/test_artifact.h"
 
-#include "runtime/cuda/library_call.h"
+#include "runtime/cuda/libraries/library_call.h"
 #include "runtime/cuda/plain_product.h"
 
 namespace gradus::runtime::cuda::test {

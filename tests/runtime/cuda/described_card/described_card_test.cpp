@@ -2,10 +2,10 @@
 // not there: the same code chooses and builds them on a card. What cuDNN
 // compiles is loaded by this machine's driver, or by a stub of one.
 
-#include "runtime/cuda/cudnn.h"
-#include "runtime/cuda/cudnn_attention.h"
-#include "runtime/cuda/cudnn_convolution.h"
-#include "runtime/cuda/cudnn_plan.h"
+#include "runtime/cuda/libraries/cudnn.h"
+#include "runtime/cuda/libraries/cudnn_attention.h"
+#include "runtime/cuda/libraries/cudnn_convolution.h"
+#include "runtime/cuda/libraries/cudnn_plan.h"
 #include "tests/this_build.h"
 
 #include "tests/runtime/cuda/card_commands.h"

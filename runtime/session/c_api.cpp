@@ -1,0 +1,392 @@
+// The C API (runtime/gradus.h) over runtime/session/session.h.
+
+#include "runtime/session/c_api.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <vector>
+
+using namespace gradus::runtime;
+
+namespace {
+
+/// The bound addresses of a graph's inputs and outputs, for calls that give
+/// none, and the arrays that a call's own addresses are merged into.
+struct Bindings {
+  std::vector<const void *> inputs, mergedInputs;
+  std::vector<void *> outputs, mergedOutputs;
+};
+
+} // namespace
+
+struct gradus_session {
+  std::unique_ptr<Session> session;
+  std::vector<Bindings> bindings; // one per graph
+  mutable std::string error;
+};
+
+namespace {
+
+thread_local std::string lastError;
+
+gradus_status codeOf(const Status &status) {
+  switch (status.code()) {
+  case StatusCode::ok:
+    return GRADUS_OK;
+  case StatusCode::cancelled:
+    return GRADUS_CANCELLED;
+  case StatusCode::invalid:
+    return GRADUS_INVALID;
+  default:
+    return GRADUS_FAILED;
+  }
+}
+
+gradus_status report(const gradus_session *session, const Status &status) {
+  if (!status.ok())
+    (session ? session->error : lastError) = std::string(status.message());
+  return codeOf(status);
+}
+
+gradus_status reject(const gradus_session *session, const std::string &words) {
+  return report(session, invalid(words));
+}
+
+const char *const kNoSession = "the session is NULL";
+
+const GraphInfo *graphOf(const gradus_session *session, int graph) {
+  if (!session || graph < 0 || graph >= gradus_graph_count(session))
+    return nullptr;
+  return &session->session->graphs()[graph];
+}
+
+template <typename Infos> int find(const Infos &infos, const char *name) {
+  for (size_t i = 0; name && i < infos.size(); ++i)
+    if (infos[i].name == name)
+      return static_cast<int>(i);
+  return -1;
+}
+
+gradus_tensor tensorOf(const TensorInfo &info) {
+  return {info.name.c_str(), static_cast<gradus_dtype>(info.type.dtype),
+          static_cast<int>(info.type.shape.size()), info.type.shape.data(),
+          info.bytes};
+}
+
+template <typename Infos>
+gradus_status describe(const gradus_session *session, const Infos &infos,
+                       int number, gradus_tensor *tensor) {
+  if (!tensor || number < 0 || static_cast<size_t>(number) >= infos.size())
+    return reject(session, "number " + std::to_string(number) +
+                               " is not one of " +
+                               std::to_string(infos.size()));
+  *tensor = tensorOf(infos[number]);
+  return GRADUS_OK;
+}
+
+/// Copies options of the caller's size: fields it does not know keep their
+/// defaults.
+gradus_options complete(const gradus_options *given) {
+  gradus_options options = gradus_default_options();
+  if (given)
+    std::copy_n(reinterpret_cast<const char *>(given),
+                std::min(given->size, options.size),
+                reinterpret_cast<char *>(&options));
+  return options;
+}
+
+SessionOptions sessionOptions(const gradus_options &given) {
+  SessionOptions options;
+  options.threads = given.threads;
+  options.deterministic = given.deterministic != 0;
+  options.device = given.device ? given.device : "cpu";
+  if (given.log)
+    options.log = [log = given.log, context = given.log_context](
+                      const std::string &line) { log(context, line.c_str()); };
+  return options;
+}
+
+gradus_status start(StatusOr<std::shared_ptr<const Artifact>> artifact,
+                    const gradus_options &options, gradus_session **result) {
+  if (!artifact.ok())
+    return report(nullptr, artifact.status());
+  auto session = Session::create(*std::move(artifact), sessionOptions(options));
+  if (!session.ok())
+    return report(nullptr, session.status());
+  *result = handleOf(*std::move(session));
+  return GRADUS_OK;
+}
+
+/// Merges the addresses of a call with the bound ones, which count where the
+/// call gives none.
+template <typename Pointer>
+void merge(const Pointer *given, const std::vector<Pointer> &bound,
+           std::vector<Pointer> &merged) {
+  for (size_t i = 0; i < bound.size(); ++i)
+    merged[i] = given && given[i] ? given[i] : bound[i];
+}
+
+Status stepOnce(gradus_session &handle, int graph, const void *const *inputs,
+                void *const *outputs) {
+  Bindings &bindings = handle.bindings[graph];
+  merge(inputs, bindings.inputs, bindings.mergedInputs);
+  merge(outputs, bindings.outputs, bindings.mergedOutputs);
+  return handle.session->step(graph, bindings.mergedInputs,
+                              bindings.mergedOutputs);
+}
+
+gradus_status noGraph(const gradus_session *session, int graph) {
+  return reject(session,
+                session ? "graph " + std::to_string(graph) + " does not exist"
+                        : kNoSession);
+}
+
+} // namespace
+
+//===-- loading -----------------------------------------------------------===//
+
+gradus_session *gradus::runtime::handleOf(std::unique_ptr<Session> session) {
+  auto handle = std::make_unique<gradus_session>();
+  handle->session = std::move(session);
+  for (const GraphInfo &graph : handle->session->graphs()) {
+    Bindings bindings;
+    bindings.inputs.resize(graph.inputs.size());
+    bindings.outputs.resize(graph.outputs.size());
+    bindings.mergedInputs = bindings.inputs;
+    bindings.mergedOutputs = bindings.outputs;
+    handle->bindings.push_back(std::move(bindings));
+  }
+  return handle.release();
+}
+
+gradus_options gradus_default_options(void) {
+  return {sizeof(gradus_options), 0, 0, "cpu", nullptr, nullptr, 0};
+}
+
+gradus_status gradus_load(const char *path, const gradus_options *given,
+                          gradus_session **session) {
+  if (!session)
+    return reject(nullptr, "the place for the session is NULL");
+  *session = nullptr;
+  if (!path)
+    return reject(nullptr, "the path is NULL");
+  gradus_options options = complete(given);
+  return start(Artifact::open(path, {options.trust != 0}), options, session);
+}
+
+gradus_status gradus_load_memory(const void *bytes, size_t size,
+                                 const gradus_options *given,
+                                 gradus_session **session) {
+  if (!session)
+    return reject(nullptr, "the place for the session is NULL");
+  *session = nullptr;
+  if (!bytes)
+    return reject(nullptr, "the bytes are NULL");
+  gradus_options options = complete(given);
+  return start(Artifact::fromBytes({static_cast<const uint8_t *>(bytes), size},
+                                   "artifact in memory", {options.trust != 0}),
+               options, session);
+}
+
+void gradus_free(gradus_session *session) { delete session; }
+
+const char *gradus_last_error(const gradus_session *session) {
+  return session ? session->error.c_str() : lastError.c_str();
+}
+
+const char *gradus_version(void) { return GRADUS_VERSION; }
+
+//===-- graphs, inputs, outputs and states --------------------------------===//
+
+int gradus_graph_count(const gradus_session *session) {
+  return session ? static_cast<int>(session->session->graphs().size()) : 0;
+}
+
+const char *gradus_graph_name(const gradus_session *session, int graph) {
+  const GraphInfo *info = graphOf(session, graph);
+  return info ? info->name.c_str() : nullptr;
+}
+
+int gradus_find_graph(const gradus_session *session, const char *name) {
+  return session ? find(session->session->graphs(), name) : -1;
+}
+
+int gradus_input_count(const gradus_session *session, int graph) {
+  const GraphInfo *info = graphOf(session, graph);
+  return info ? static_cast<int>(info->inputs.size()) : 0;
+}
+
+int gradus_output_count(const gradus_session *session, int graph) {
+  const GraphInfo *info = graphOf(session, graph);
+  return info ? static_cast<int>(info->outputs.size()) : 0;
+}
+
+int gradus_state_count(const gradus_session *session) {
+  return session ? static_cast<int>(session->session->states().size()) : 0;
+}
+
+int gradus_find_input(const gradus_session *session, int graph,
+                      const char *name) {
+  const GraphInfo *info = graphOf(session, graph);
+  return info ? find(info->inputs, name) : -1;
+}
+
+int gradus_find_output(const gradus_session *session, int graph,
+                       const char *name) {
+  const GraphInfo *info = graphOf(session, graph);
+  return info ? find(info->outputs, name) : -1;
+}
+
+int gradus_find_state(const gradus_session *session, const char *name) {
+  return session ? find(session->session->states(), name) : -1;
+}
+
+gradus_status gradus_input(const gradus_session *session, int graph, int input,
+                           gradus_tensor *tensor) {
+  const GraphInfo *info = graphOf(session, graph);
+  return info ? describe(session, info->inputs, input, tensor)
+              : noGraph(session, graph);
+}
+
+gradus_status gradus_output(const gradus_session *session, int graph,
+                            int output, gradus_tensor *tensor) {
+  const GraphInfo *info = graphOf(session, graph);
+  return info ? describe(session, info->outputs, output, tensor)
+              : noGraph(session, graph);
+}
+
+gradus_status gradus_state(const gradus_session *session, int state,
+                           gradus_tensor *tensor) {
+  return session ? describe(session, session->session->states(), state, tensor)
+                 : reject(nullptr, kNoSession);
+}
+
+//===-- running -----------------------------------------------------------===//
+
+gradus_status gradus_step(gradus_session *session, int graph,
+                          const void *const *inputs, void *const *outputs) {
+  return gradus_steps(session, graph, 1, inputs, outputs, nullptr);
+}
+
+gradus_status gradus_steps(gradus_session *session, int graph, int64_t count,
+                           const void *const *inputs, void *const *outputs,
+                           int64_t *done) {
+  int64_t ignored;
+  int64_t &ran = done ? *done : ignored;
+  ran = 0;
+  const GraphInfo *info = graphOf(session, graph);
+  if (!info)
+    return noGraph(session, graph);
+  if (count < 0)
+    return reject(session, "expected a count of 0 steps or more, found " +
+                               std::to_string(count));
+  for (; ran < count; ++ran) {
+    Status status = stepOnce(
+        *session, graph, inputs ? inputs + ran * info->inputs.size() : nullptr,
+        outputs ? outputs + ran * info->outputs.size() : nullptr);
+    if (!status.ok())
+      return report(session, status);
+  }
+  return GRADUS_OK;
+}
+
+gradus_status gradus_bind_input(gradus_session *session, int graph,
+                                const char *name, const void *data) {
+  int input = gradus_find_input(session, graph, name);
+  if (input < 0)
+    return graphOf(session, graph)
+               ? reject(session, std::string("there is no input ") +
+                                     (name ? name : "NULL"))
+               : noGraph(session, graph);
+  session->bindings[graph].inputs[input] = data;
+  return GRADUS_OK;
+}
+
+gradus_status gradus_bind_output(gradus_session *session, int graph,
+                                 const char *name, void *data) {
+  int output = gradus_find_output(session, graph, name);
+  if (output < 0)
+    return graphOf(session, graph)
+               ? reject(session, std::string("there is no output ") +
+                                     (name ? name : "NULL"))
+               : noGraph(session, graph);
+  session->bindings[graph].outputs[output] = data;
+  return GRADUS_OK;
+}
+
+void *gradus_input_buffer(gradus_session *session, int graph, int input) {
+  bool exists = input >= 0 && input < gradus_input_count(session, graph);
+  return exists ? session->session->inputBuffer(graph, input) : nullptr;
+}
+
+const void *gradus_output_buffer(gradus_session *session, int graph,
+                                 int output) {
+  bool exists = output >= 0 && output < gradus_output_count(session, graph);
+  return exists ? session->session->outputBuffer(graph, output) : nullptr;
+}
+
+void gradus_cancel(gradus_session *session) {
+  if (session)
+    session->session->cancel();
+}
+
+//===-- state -------------------------------------------------------------===//
+
+gradus_status gradus_read_state(gradus_session *session, const char *name,
+                                void *data, size_t bytes) {
+  if (!session || !name || !data)
+    return reject(session,
+                  session ? "the name or the data are NULL" : kNoSession);
+  return report(session, session->session->readState(name, data, bytes));
+}
+
+gradus_status gradus_write_state(gradus_session *session, const char *name,
+                                 const void *data, size_t bytes) {
+  if (!session || !name || !data)
+    return reject(session,
+                  session ? "the name or the data are NULL" : kNoSession);
+  return report(session, session->session->writeState(name, data, bytes));
+}
+
+gradus_status gradus_reset(gradus_session *session) {
+  if (!session)
+    return reject(session, kNoSession);
+  return report(session, session->session->resetStates());
+}
+
+gradus_status gradus_save_checkpoint(gradus_session *session,
+                                     const char *path) {
+  if (!session || !path)
+    return reject(session, session ? "the path is NULL" : kNoSession);
+  return report(session, session->session->saveCheckpoint(path));
+}
+
+gradus_status gradus_load_checkpoint(gradus_session *session,
+                                     const char *path) {
+  if (!session || !path)
+    return reject(session, session ? "the path is NULL" : kNoSession);
+  return report(session, session->session->loadCheckpoint(path));
+}
+
+gradus_status gradus_load_weights(gradus_session *session, const char *path) {
+  if (!session || !path)
+    return reject(session, session ? "the path is NULL" : kNoSession);
+  return report(session,
+                session->session->loadCheckpoint(path, Restore::parameters));
+}
+
+gradus_status gradus_memory_of(const gradus_session *session,
+                               gradus_memory *memory) {
+  if (!session || !memory)
+    return reject(session,
+                  session ? "the place for the figures is NULL" : kNoSession);
+  MemoryInfo info = session->session->memory();
+  *memory = {info.state, info.arena,       info.constants,
+             info.code,  info.predicted(), info.bound};
+  return GRADUS_OK;
+}
+
+uint64_t gradus_bytes_at_load(const gradus_session *session) {
+  return session ? session->session->memory().atLoad : 0;
+}

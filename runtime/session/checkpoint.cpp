@@ -1,0 +1,287 @@
+// Checkpoints: the checks that a file fits the states, and their errors.
+
+#include "runtime/session/checkpoint.h"
+
+#include "runtime/artifact_hash.h"
+#include "runtime/float_conversion.h"
+#include "runtime/safetensors.h"
+#include "runtime/status.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <unordered_set>
+
+namespace gradus::runtime {
+
+namespace {
+
+/// Joins names: "a, b, c and 4 more".
+std::string listOf(const std::vector<std::string> &names,
+                   const char *between = ", ") {
+  constexpr size_t kMost = 8;
+  std::string list;
+  for (size_t i = 0; i < names.size() && i < kMost; ++i)
+    append(list, i ? between : "", names[i]);
+  if (names.size() > kMost)
+    append(list, " and ", names.size() - kMost, " more");
+  return list;
+}
+
+constexpr const char *kContentHash = "content_hash";
+constexpr const char *kNumbers = "numbers"; // names, each with a newline
+
+/// A hash of the tensors and metadata of a checkpoint that does not depend on
+/// their order.
+std::string contentHash(const std::vector<NamedTensor> &tensors,
+                        const std::map<std::string, std::string> &metadata) {
+  std::vector<std::string> facts;
+  for (const auto &[key, value] : metadata)
+    if (key != kContentHash)
+      facts.push_back(inWords(key, "=", value));
+  for (const NamedTensor &tensor : tensors)
+    facts.push_back(inWords(
+        tensor.name, " ", toString(tensor.type), " ",
+        inHex(artifact::hashBytes(tensor.data.data(), tensor.data.size()))));
+  std::sort(facts.begin(), facts.end());
+  std::string all;
+  for (const std::string &fact : facts)
+    append(all, fact, "\n");
+  return inHex(artifact::hashBytes(
+      reinterpret_cast<const uint8_t *>(all.data()), all.size()));
+}
+
+/// The tensor of a file for each state; null if it has none.
+using Sources = std::vector<const NamedTensor *>;
+
+/// Whether numbers of one type can be converted to the other.
+bool converts(const TensorType &from, const TensorType &to) {
+  return from.shape == to.shape &&
+         areFloats(nameOf(from.dtype), nameOf(to.dtype));
+}
+
+/// Lists states as "w is 2x4xf32 in the file and 8xf32 in the artifact" whose
+/// type differs and cannot be converted or, with `exact`, may not.
+std::vector<std::string> differences(const std::vector<StoredState> &states,
+                                     const Sources &sources, bool exact) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (sources[i] && !(sources[i]->type == states[i].info->type) &&
+        (exact || !converts(sources[i]->type, states[i].info->type)))
+      words.push_back(inWords(states[i].info->name, " is ",
+                              toString(sources[i]->type), " in the file and ",
+                              toString(states[i].info->type),
+                              " in the artifact"));
+  return words;
+}
+
+/// Reports all mismatches in one error: missing and unexpected tensors, and
+/// different types.
+Status verifyFit(const std::vector<std::string> &missing,
+                 const std::vector<std::string> &unexpected,
+                 const std::vector<std::string> &different) {
+  std::string words;
+  auto add = [&](const auto &...parts) {
+    append(words, words.empty() ? "" : "; ", parts...);
+  };
+  if (!missing.empty())
+    add("lacks ", listOf(missing));
+  if (!unexpected.empty())
+    add("has ", listOf(unexpected), ", which the artifact does not know");
+  if (!different.empty())
+    add(listOf(different, "; "));
+  return words.empty() ? Status() : invalid(words);
+}
+
+/// The tensors of a file that fill no state.
+std::vector<std::string> unusedOf(const Safetensors &file,
+                                  const Sources &sources) {
+  std::unordered_set<const NamedTensor *> used(sources.begin(), sources.end());
+  std::vector<std::string> names;
+  for (const NamedTensor &tensor : file.tensors())
+    if (!used.contains(&tensor))
+      names.push_back(tensor.name);
+  return names;
+}
+
+Status fill(const StoredState &state, HostStates &values,
+            const NamedTensor &source) {
+  const StateInfo &info = *state.info;
+  if (source.type == info.type)
+    return values.write(state.number, source.data);
+  std::vector<uint8_t> converted(info.bytes);
+  convertFloats(nameOf(source.type.dtype), nameOf(info.type.dtype),
+                source.data.data(), converted.data(),
+                info.bytes / bytesOf(info.type.dtype));
+  return values.write(state.number, converted);
+}
+
+Status fill(const std::vector<StoredState> &states, HostStates &values,
+            const Sources &sources) {
+  for (size_t i = 0; i < states.size(); ++i)
+    if (sources[i] && states[i].info->bytes)
+      GRADUS_TRY(fill(states[i], values, *sources[i]));
+  return Status();
+}
+
+std::vector<StoredState> weightsOf(const std::vector<StoredState> &states) {
+  std::vector<StoredState> weights;
+  for (const StoredState &state : states)
+    if (state.info->role == artifact::Role::parameter ||
+        state.info->role == artifact::Role::buffer)
+      weights.push_back(state);
+  return weights;
+}
+
+} // namespace
+
+/// A number in as few digits as tell it: "0.9".
+static std::string shown(double number) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", number);
+  return text;
+}
+
+Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from) {
+  if (!state.isNumber())
+    return Status();
+  double number;
+  std::memcpy(&number, from.data(), sizeof(number));
+  bool isLost = number != 0 && static_cast<float>(number) == 0;
+  bool isInF32 = !isLost && std::isfinite(static_cast<float>(number));
+  if (isInF32 && number >= state.minimum && number < state.limit)
+    return Status();
+  std::string range;
+  if (state.minimum == std::numeric_limits<float>::min())
+    append(range, " above 0");
+  else if (state.minimum > std::numeric_limits<float>::lowest())
+    append(range, " from ", shown(state.minimum));
+  if (std::isfinite(state.limit))
+    append(range, range.empty() ? "" : " to", " below ", shown(state.limit));
+  return invalid("state ", state.name, ": expected a number of f32", range,
+                 ", got ", shown(number));
+}
+
+StatusOr<std::unordered_map<std::string, const NamedTensor *>>
+meantFor(const Safetensors &file, const Rename &rename) {
+  std::unordered_map<std::string, const NamedTensor *> meant;
+  for (const NamedTensor &tensor : file.tensors()) {
+    std::string name = rename ? rename(tensor.name) : tensor.name;
+    if (name.empty())
+      continue;
+    auto [place, isNew] = meant.emplace(name, &tensor);
+    if (isNew)
+      continue;
+    bool renamed = name != tensor.name, before = place->second->name != name;
+    if (renamed && before)
+      return invalid("tensors ", place->second->name, " and ", tensor.name,
+                     " are both meant for ", name);
+    if (renamed)
+      place->second = &tensor;
+  }
+  return meant;
+}
+
+Status verifyContents(const Safetensors &file) {
+  auto stored = file.metadata().find(kContentHash);
+  if (stored == file.metadata().end())
+    return Status();
+  std::string found = contentHash(file.tensors(), file.metadata());
+  if (stored->second == found)
+    return Status();
+  return invalid("is damaged: its contents have the hash ", found,
+                 ", but were written with ", stored->second);
+}
+
+Status writeCheckpoint(const std::string &path,
+                       const std::vector<StoredState> &states,
+                       HostStates &values,
+                       std::map<std::string, std::string> metadata,
+                       FileHold *hold) {
+  std::vector<NamedTensor> tensors;
+  std::string numbers;
+  for (const StoredState &state : states) {
+    if (state.info->isNumber())
+      append(numbers, state.info->name, "\n");
+    auto bytes = values.bytes(state.number);
+    GRADUS_TRY(at(bytes.status(), path, ": state ", state.info->name));
+    tensors.push_back({state.info->name, state.info->type, *bytes});
+  }
+  if (!numbers.empty())
+    metadata[kNumbers] = numbers;
+  metadata[kContentHash] = contentHash(tensors, metadata);
+  return writeSafetensors(path, tensors, metadata, hold);
+}
+
+/// Leaves out the numbers of the recipe that a file has: an artifact of another
+/// recipe need not have them.
+static std::vector<std::string> withoutNumbers(std::vector<std::string> names,
+                                               const Safetensors &file) {
+  auto listed = file.metadata().find(kNumbers);
+  if (listed != file.metadata().end())
+    std::erase_if(names, [&](const std::string &name) {
+      return ("\n" + listed->second).find("\n" + name + "\n") !=
+             std::string::npos;
+    });
+  return names;
+}
+
+static Status readEverything(const std::string &path,
+                             const std::vector<StoredState> &states,
+                             HostStates &values) {
+  GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
+  GRADUS_TRY(at(verifyContents(file), path));
+  Sources sources;
+  std::vector<std::string> missing;
+  for (const StoredState &state : states) {
+    sources.push_back(file.find(state.info->name));
+    if (!sources.back() && !state.info->isNumber())
+      missing.push_back(state.info->name);
+  }
+  GRADUS_TRY(
+      at(verifyFit(missing, withoutNumbers(unusedOf(file, sources), file),
+                   differences(states, sources, true)),
+         path));
+  for (size_t i = 0; i < states.size(); ++i)
+    if (sources[i])
+      GRADUS_TRY(at(verifyNumber(*states[i].info, sources[i]->data), path));
+  return at(fill(states, values, sources), path);
+}
+
+Status readWeights(const std::string &path,
+                   const std::vector<StoredState> &states, HostStates &values,
+                   const Rename &rename, TakenWeights &taken) {
+  GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
+  GRADUS_TRY(at(verifyContents(file), path));
+  auto meant = meantFor(file, rename);
+  GRADUS_TRY(at(meant.status(), path));
+  std::vector<StoredState> weights = weightsOf(states);
+  Sources sources;
+  for (const StoredState &state : weights) {
+    auto found = meant->find(state.info->name);
+    sources.push_back(found == meant->end() ? nullptr : found->second);
+    if (sources.back())
+      taken.taken.push_back(state.info->name);
+    else if (state.info->role == artifact::Role::parameter)
+      taken.missing.push_back(state.info->name);
+  }
+  GRADUS_TRY(at(verifyFit({}, {}, differences(weights, sources, false)), path));
+  if (taken.taken.empty() && !states.empty())
+    return invalid(path, ": has none of the parameters, such as ",
+                   weights.empty() ? "" : weights.front().info->name);
+  taken.unused = unusedOf(file, sources);
+  return at(fill(weights, values, sources), path);
+}
+
+Status readCheckpoint(const std::string &path,
+                      const std::vector<StoredState> &states,
+                      HostStates &values, Restore what) {
+  if (what == Restore::everything)
+    return readEverything(path, states, values);
+  TakenWeights taken;
+  return readWeights(path, states, values, {}, taken);
+}
+
+} // namespace gradus::runtime

@@ -1,0 +1,60 @@
+// Checkpoints: every state by name in a .safetensors file, with a hash of its
+// contents in the file's metadata.
+
+#pragma once
+
+#include "runtime/safetensors.h"
+#include "runtime/session/host_view.h"
+#include "runtime/session/session.h"
+
+#include "runtime/status.h"
+
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gradus::runtime {
+
+/// A state, and its number among all states.
+struct StoredState {
+  const StateInfo *info = nullptr;
+  size_t number = 0;
+};
+
+Status writeCheckpoint(const std::string &path,
+                       const std::vector<StoredState> &states,
+                       HostStates &values,
+                       std::map<std::string, std::string> metadata,
+                       FileHold *hold = nullptr);
+
+/// Fails for a number of the recipe outside the range of its key, or that f32
+/// would lose; success for other states.
+Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from);
+
+/// Checks that a file's contents have the hash in its metadata; success if it
+/// has no hash.
+Status verifyContents(const Safetensors &file);
+
+/// Maps each name to the tensor of a file that is meant for it: a tensor that
+/// `rename` gives this name comes before one that has it already; an empty new
+/// name leaves a tensor out. It is an error to give two tensors one name.
+StatusOr<std::unordered_map<std::string, const NamedTensor *>>
+meantFor(const Safetensors &file, const Rename &rename);
+
+/// Fills the parameters and buffers that a file has under their names or those
+/// that `rename` gives its tensors. Floating-point numbers of another type are
+/// converted. On an error no state has changed, unless the device failed.
+Status readWeights(const std::string &path,
+                   const std::vector<StoredState> &states, HostStates &values,
+                   const Rename &rename, TakenWeights &taken);
+
+/// Fills states from a file. Checks all of it first: on an error no state has
+/// changed, unless the device failed. A file without a hash, as other tools
+/// write it, is accepted.
+Status readCheckpoint(const std::string &path,
+                      const std::vector<StoredState> &states,
+                      HostStates &values, Restore what);
+
+} // namespace gradus::runtime

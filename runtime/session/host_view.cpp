@@ -1,0 +1,77 @@
+// Copies from devices whose memory the host cannot read.
+
+#include "runtime/session/host_view.h"
+
+#include "runtime/flat.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gradus::runtime {
+
+using artifact::Region;
+
+StatusOr<std::span<const uint8_t>>
+HostView::bytes(Region region, uint64_t offset, size_t size) {
+  if (size == 0)
+    return std::span<const uint8_t>();
+  if (const uint8_t *start = device_.memory(region))
+    return std::span(start + offset, size);
+  copy_.resize(size);
+  GRADUS_TRY(device_.read(region, offset, copy_));
+  return std::span<const uint8_t>(copy_);
+}
+
+StatusOr<std::span<const uint8_t>>
+HostView::bytes(const artifact::Buffer &buffer) {
+  size_t size = *bytesOf(typeOf(buffer.type()));
+  return bytes(buffer.region(), buffer.offset(),
+               std::min<size_t>(size, buffer.size()));
+}
+
+HostStates::HostStates(DevicePlan &device, const artifact::Header &header,
+                       const artifact::Plan &plan)
+    : device_(device), direct_(device.memory(Region::state)),
+      regionBytes_(plan.state_bytes()) {
+  for (size_t i = 0; i < countOf(header.states()); ++i)
+    states_.push_back({plan.state_offsets()->Get(i),
+                       *bytesOf(typeOf(header.states()->Get(i)->type()))});
+}
+
+StatusOr<std::span<const uint8_t>> HostStates::bytes(size_t state) {
+  State &wanted = states_[state];
+  if (wanted.bytes == 0)
+    return std::span<const uint8_t>();
+  if (direct_)
+    return std::span(direct_ + wanted.offset, wanted.bytes);
+  if (!copies_.data()) {
+    GRADUS_ASSIGN(copies_,
+                  MemoryBlock::allocate(regionBytes_, "copies of states"));
+  }
+  std::span copy(copies_.data() + wanted.offset, wanted.bytes);
+  if (wanted.copiedAt != age_)
+    GRADUS_TRY(device_.read(Region::state, wanted.offset, copy));
+  wanted.copiedAt = age_;
+  if (!std::exchange(wanted.takesMemory, true))
+    copiedBytes_ += wanted.bytes;
+  return std::span<const uint8_t>(copy);
+}
+
+/// Counters are read at each step, all weights only now and then.
+void HostStates::forget() {
+  constexpr size_t kKept = 1 << 20;
+  ++age_;
+  if (copiedBytes_ <= kKept)
+    return;
+  copies_ = MemoryBlock();
+  copiedBytes_ = 0;
+  for (State &state : states_)
+    state.takesMemory = false;
+}
+
+Status HostStates::write(size_t state, std::span<const uint8_t> from) {
+  states_[state].copiedAt = 0;
+  return device_.write(Region::state, states_[state].offset, from);
+}
+
+} // namespace gradus::runtime

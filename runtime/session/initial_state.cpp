@@ -1,0 +1,162 @@
+// Initial weights and fills.
+
+#include "runtime/session/initial_state.h"
+
+#include "runtime/flat.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace gradus::runtime {
+
+namespace {
+
+template <typename T> void fill(void *data, size_t count, T value) {
+  std::fill_n(static_cast<T *>(data), count, value);
+}
+
+/// The nearest bf16, ties to even; NaN stays NaN.
+uint16_t toBf16(float value) {
+  auto bits = std::bit_cast<uint32_t>(value);
+  if (value != value)
+    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+template <typename T> T toWhole(double value) {
+  // The upper limit as a double may be one too large, hence the exponent.
+  constexpr int kBits = std::numeric_limits<T>::digits;
+  bool fits = value >= static_cast<double>(std::numeric_limits<T>::min()) &&
+              value < std::ldexp(1.0, kBits);
+  return fits ? static_cast<T>(value) : T{0};
+}
+
+} // namespace
+
+void fillWith(artifact::DType dtype, void *data, size_t count, double value) {
+  switch (dtype) {
+  case DType::f32:
+    return fill(data, count, static_cast<float>(value));
+  case DType::f64:
+    return fill(data, count, value);
+  case DType::f16:
+    return fill(data, count, static_cast<_Float16>(value));
+  case DType::bf16:
+    return fill(data, count, toBf16(static_cast<float>(value)));
+  case DType::i8:
+    return fill(data, count, toWhole<int8_t>(value));
+  case DType::u8:
+    return fill(data, count, toWhole<uint8_t>(value));
+  case DType::i32:
+    return fill(data, count, toWhole<int32_t>(value));
+  case DType::i64:
+    return fill(data, count, toWhole<int64_t>(value));
+  case DType::i16:
+    return fill(data, count, toWhole<int16_t>(value));
+  case DType::u16:
+    return fill(data, count, toWhole<uint16_t>(value));
+  case DType::u32:
+    return fill(data, count, toWhole<uint32_t>(value));
+  case DType::u64:
+    return fill(data, count, toWhole<uint64_t>(value));
+  case DType::boolean:
+    return fill(data, count, static_cast<uint8_t>(value != 0));
+  }
+}
+
+namespace {
+
+/// The bytes that are prepared in host memory and written at once.
+constexpr size_t kPiece = 64 << 10;
+
+/// Fills `bytes` bytes at an offset of the states with `value`.
+Status writeFill(DevicePlan &device, uint64_t offset, size_t bytes,
+                 artifact::DType dtype, double value) {
+  std::vector<uint8_t> piece(std::min(bytes, kPiece));
+  fillWith(dtype, piece.data(), piece.size() / bytesOf(dtype), value);
+  for (size_t done = 0; done < bytes; done += piece.size())
+    GRADUS_TRY(device.write(
+        artifact::Region::state, offset + done,
+        std::span(piece).first(std::min(piece.size(), bytes - done))));
+  return Status();
+}
+
+/// The initial values of a state, as a range of the weights.
+struct Initial {
+  uint64_t begin, end;
+  uint64_t offset; // the destination among the states
+};
+
+/// The initial values in the order of their start; states may share them.
+std::vector<Initial> initialsOf(const artifact::Header &header,
+                                const artifact::Plan &plan) {
+  std::vector<Initial> initials;
+  for (size_t i = 0; i < countOf(header.states()); ++i) {
+    const artifact::State *state = header.states()->Get(i);
+    if (uint64_t bytes = *bytesOf(typeOf(state->type()));
+        bytes > 0 && state->has_initial())
+      initials.push_back({state->initial(), state->initial() + bytes,
+                          plan.state_offsets()->Get(i)});
+  }
+  std::sort(initials.begin(), initials.end(),
+            [](const Initial &one, const Initial &other) {
+              return one.begin < other.begin;
+            });
+  return initials;
+}
+
+/// Writes the part of a piece of the weights, which starts at `begin`, that
+/// belongs to states.
+Status writePiece(DevicePlan &device, std::span<const Initial> initials,
+                  uint64_t begin, std::span<const uint8_t> piece) {
+  uint64_t end = begin + piece.size();
+  for (const Initial &initial : initials) {
+    if (initial.begin >= end)
+      break;
+    uint64_t from = std::max(begin, initial.begin),
+             to = std::min(end, initial.end);
+    if (from < to)
+      GRADUS_TRY(device.write(artifact::Region::state,
+                              initial.offset + (from - initial.begin),
+                              piece.subspan(from - begin, to - from)));
+  }
+  return Status();
+}
+
+Status writeWeights(const Artifact &artifact, const artifact::Plan &plan,
+                    DevicePlan &device) {
+  auto initials = initialsOf(artifact.header(), plan);
+  size_t first = 0; // the first that has not ended
+  return artifact.readWeights([&](uint64_t begin, auto piece) {
+    while (first < initials.size() && initials[first].end <= begin)
+      ++first;
+    return writePiece(device, std::span(initials).subspan(first), begin, piece);
+  });
+}
+
+} // namespace
+
+Status initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
+                        DevicePlan &device) {
+  const artifact::Header &header = artifact.header();
+  for (size_t i = 0; i < countOf(header.states()); ++i) {
+    const artifact::State *state = header.states()->Get(i);
+    TensorType type = typeOf(state->type());
+    if (!state->has_initial() && state->fill() != 0) // NaN is not 0 either
+      GRADUS_TRY(writeFill(device, plan.state_offsets()->Get(i), *bytesOf(type),
+                           type.dtype, state->fill()));
+  }
+  return writeWeights(artifact, plan, device);
+}
+
+Status resetStates(const Artifact &artifact, const artifact::Plan &plan,
+                   DevicePlan &device) {
+  GRADUS_TRY(artifact.verifyWeights());
+  GRADUS_TRY(writeFill(device, 0, plan.state_bytes(), artifact::DType::u8, 0));
+  return initialiseStates(artifact, plan, device);
+}
+
+} // namespace gradus::runtime

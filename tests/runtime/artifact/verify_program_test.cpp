@@ -1,0 +1,146 @@
+#include "tests/runtime/refusals.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::test;
+namespace fb = gradus::artifact;
+
+TEST(VerifyProgram, RefusesStatesWithoutANameOrWithAnothers) {
+  EXPECT_EQ(wordsAfter([](auto &made) { made.header.states[1]->name = ""; }),
+            "adder: state 1 (): has no name");
+  EXPECT_EQ(
+      wordsAfter([](auto &made) { made.header.states[1]->name = "total"; }),
+      "adder: state 1 (total): has the name of another");
+}
+
+TEST(VerifyProgram, RefusesNamesThatFilesCannotHold) {
+  EXPECT_EQ(
+      wordsAfter([](auto &made) { made.header.states[1]->name = "w\xE9"; }),
+      "adder: state 1 (w\\xE9): its name is not UTF-8");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.states[1]->name = "__metadata__";
+            }),
+            "adder: state 1 (__metadata__): its name is the one that "
+            ".safetensors files keep for themselves");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.graphs[0]->inputs[0]->name = "\xFF";
+            }),
+            "adder: graph 0 (train): input 0 (\\xFF): its name is not UTF-8");
+  EXPECT_EQ(wordsAfter([](auto &made) { made.header.name = "mod\xE9le"; }),
+            "adder: the program's name mod\\xE9le is not UTF-8");
+}
+
+TEST(VerifyProgram, RefusesTypesThatCannotBe) {
+  EXPECT_EQ(
+      wordsAfter([](auto &made) { made.header.states[0]->type->shape = {-1}; }),
+      "adder: state 0 (total): has impossible sizes: -1xf32");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.states[0]->type->shape = {int64_t{1} << 40,
+                                                    int64_t{1} << 40};
+            }),
+            "adder: state 0 (total): has impossible sizes: "
+            "1099511627776x1099511627776xf32");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.states[0]->type->dtype = static_cast<fb::DType>(99);
+            }),
+            "adder: state 0 (total): has dtype 99, which is unknown");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.graphs[0]->inputs[0]->type = nullptr;
+            }),
+            "adder: graph 0 (train): input 0 (x): has no type");
+}
+
+TEST(VerifyProgram, RefusesAnUnknownRole) {
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.states[2]->role = static_cast<fb::Role>(77);
+            }),
+            "adder: state 2 (step): has role 77, which is unknown");
+}
+
+TEST(VerifyProgram, RefusesInitialValuesOutsideTheWeights) {
+  EXPECT_EQ(wordsAfter([](auto &made) { made.header.states[0]->initial = 4; }),
+            "adder: state 0 (total): its initial value of 32 bytes at 4 lies "
+            "outside the "
+            "weights, which have 32 bytes");
+  EXPECT_NE(wordsAfter([](auto &made) {
+              made.header.states[0]->initial = ~uint64_t{0};
+            }),
+            "ok");
+}
+
+TEST(VerifyProgram, RefusesTwoGraphsOrPortsOfOneName) {
+  EXPECT_EQ(
+      wordsAfter([](auto &made) { made.header.graphs[1]->name = "train"; }),
+      "adder: graph 1 (train): has the name of another");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.graphs[0]->outputs[1]->name = "sum";
+            }),
+            "adder: graph 0 (train): output 1 (sum): has the name of another");
+}
+
+static std::string wordsForSchedule(std::vector<uint32_t> variants,
+                                    std::vector<int64_t> every,
+                                    std::string counter = "",
+                                    std::vector<int64_t> at = {}) {
+  return wordsAfter([&](TestArtifact &made) {
+    fb::ScheduleT schedule;
+    schedule.graph = "train";
+    schedule.variants = variants;
+    schedule.every = every;
+    schedule.counter = counter;
+    schedule.at = at;
+    made.header.schedules.push_back(std::make_unique<fb::ScheduleT>(schedule));
+  });
+}
+
+TEST(VerifyProgram, RefusesSchedulesOfGraphsThatDoNotExist) {
+  EXPECT_EQ(wordsAfter([](TestArtifact &made) {
+              fb::ScheduleT schedule;
+              schedule.graph = "pretrain";
+              schedule.variants = {0};
+              made.header.schedules.push_back(
+                  std::make_unique<fb::ScheduleT>(schedule));
+            }),
+            "adder: schedule 0 (pretrain): is of a graph that does not exist");
+}
+
+TEST(VerifyProgram, RefusesSchedulesThatCannotRun) {
+  EXPECT_EQ(wordsForSchedule({0}, {2}), "ok");
+  EXPECT_EQ(wordsForSchedule({}, {}),
+            "adder: schedule 0 (train): has no variants");
+  EXPECT_EQ(wordsForSchedule({7}, {}),
+            "adder: schedule 0 (train): names graph 7 of 2");
+  EXPECT_EQ(wordsForSchedule({0}, {0}),
+            "adder: schedule 0 (train): has a period of 0 steps");
+  EXPECT_EQ(wordsForSchedule({0}, {1, 2}),
+            "adder: schedule 0 (train): has more periods than variants");
+  EXPECT_EQ(wordsForSchedule({0}, {2}, "", {1, 2}),
+            "adder: schedule 0 (train): has more periods than variants");
+  EXPECT_EQ(wordsForSchedule({0}, {2}, "updates"),
+            "adder: schedule 0 (train): has no counter updates");
+  EXPECT_EQ(wordsForSchedule({0, 1}, {}),
+            "adder: schedule 0 (train): graphs train and evaluate "
+            "have different inputs or outputs");
+  EXPECT_EQ(wordsForSchedule({1}, {}),
+            "adder: schedule 0 (train): graphs train and evaluate "
+            "have different inputs or outputs");
+}
+
+TEST(VerifyProgram, RefusesCopiesThatNothingMakes) {
+  auto words = [](const char *name, bool port) {
+    return wordsAfter([&](TestArtifact &made) {
+      made.header.states[1]->role = fb::Role::copy;
+      made.header.graphs[1]->name = name;
+      if (!port)
+        made.header.graphs[1]->outputs.clear();
+      for (auto &plan : made.header.plans)
+        if (!port)
+          plan->graphs[1]->outputs.clear();
+    });
+  };
+  const char *problem = "adder: has copies, but no graph round_weights without "
+                        "inputs and outputs to make them";
+  EXPECT_EQ(words("evaluate", true), problem);
+  EXPECT_EQ(words("round_weights", true), problem);
+  EXPECT_EQ(words("round_weights", false), "ok");
+}

@@ -1,0 +1,256 @@
+#include "runtime/session/checkpoint.h"
+
+#include "runtime/file.h"
+#include "runtime/safetensors.h"
+#include "tests/runtime/fake_device.h"
+#include "tests/runtime/test_artifact.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+using namespace gradus::runtime;
+using namespace gradus::test;
+
+namespace {
+
+std::unique_ptr<Session> startOn(const char *device) {
+  auto artifact = Artifact::fromBytes(TestArtifact().bytes(), "adder");
+  return *Session::create(*artifact, deviceOf(device), {.threads = 1});
+}
+
+std::vector<float> floatsOf(const Session &session, const char *state) {
+  std::vector<float> floats(kSize);
+  EXPECT_TRUE(
+      session.readState(state, floats.data(), kSize * sizeof(float)).ok());
+  return floats;
+}
+
+float totalOf(const Session &session, int i) {
+  return floatsOf(session, "total")[i];
+}
+
+void step(Session &session, int count) {
+  std::vector<float> ones(kSize, 1);
+  const void *inputs[] = {ones.data()};
+  for (int i = 0; i < count; ++i)
+    ASSERT_TRUE(session.step(0, inputs).ok());
+}
+
+/// A copy of a checkpoint with its tensors changed.
+template <typename Change>
+std::string changed(const std::string &path, Change change) {
+  auto file = Safetensors::open(path);
+  std::vector<NamedTensor> tensors = file->tensors();
+  change(tensors);
+  std::string other = temporaryPath("changed.safetensors");
+  EXPECT_TRUE(writeSafetensors(other, tensors).ok());
+  return other;
+}
+
+struct Checkpoint : testing::TestWithParam<const char *> {
+  void SetUp() override {
+    session = start();
+    step(*session, 1);
+    ASSERT_TRUE(session->saveCheckpoint(path).ok());
+  }
+
+  static std::unique_ptr<Session> start() { return startOn(GetParam()); }
+
+  /// What loading a file says, without its path.
+  std::string words(const std::string &file,
+                    Restore what = Restore::everything) {
+    Status status = start()->loadCheckpoint(file, what);
+    return status.ok() ? "ok" : status.message().substr(file.size() + 2);
+  }
+
+  std::unique_ptr<Session> session;
+  std::string path = temporaryPath("checkpoint.safetensors");
+};
+
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Each, Checkpoint, testing::Values("cpu", "fake"),
+                         [](const auto &info) { return info.param; });
+
+TEST_P(Checkpoint, BringsEverythingBack) {
+  auto fresh = start();
+  ASSERT_TRUE(fresh->loadCheckpoint(path).ok());
+  EXPECT_EQ(totalOf(*fresh, 3), 4);
+  EXPECT_EQ(*fresh->stepCount(), 1);
+  auto file = Safetensors::open(path);
+  EXPECT_EQ(file->metadata().at("program"), "adder");
+  EXPECT_EQ(file->metadata().at("step"), "1");
+}
+
+TEST_P(Checkpoint, GivesTheSameBytesForTheSameState) {
+  std::string again = temporaryPath("again.safetensors");
+  ASSERT_TRUE(session->saveCheckpoint(again).ok());
+  auto one = Safetensors::open(path), two = Safetensors::open(again);
+  for (size_t i = 0; i < one->tensors().size(); ++i)
+    EXPECT_TRUE(std::equal(one->tensors()[i].data.begin(),
+                           one->tensors()[i].data.end(),
+                           two->tensors()[i].data.begin()));
+}
+
+TEST_P(Checkpoint, SaysWhenAnyByteHasChanged) {
+  auto file = MappedFile::open(path);
+  std::vector<uint8_t> bytes(file->bytes().begin(), file->bytes().end());
+  size_t header = 8 + bytes[0] + bytes[1] * 256u, taken = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::vector<uint8_t> damaged = bytes;
+    damaged[i] ^= 1;
+    std::string said = words(writeFile(damaged, "damaged.safetensors"));
+    if (i >= header)
+      EXPECT_THAT(said, testing::MatchesRegex(
+                            "is damaged: its contents have the hash "
+                            "[0-9a-f]*, but were written with [0-9a-f]*"))
+          << i;
+    taken += said == "ok";
+  }
+  EXPECT_EQ(taken, std::strlen("content_hash")) << "where only that is lost";
+}
+
+TEST_P(Checkpoint, SaysWhichFileIsDamaged) {
+  std::map<std::string, std::string> metadata{{"content_hash", "0"}};
+  auto file = Safetensors::open(path);
+  std::string other = temporaryPath("other.safetensors");
+  ASSERT_TRUE(writeSafetensors(other, file->tensors(), metadata).ok());
+  EXPECT_THAT(session->loadCheckpoint(other).message(),
+              testing::StartsWith(other + ": is damaged: "));
+}
+
+TEST_P(Checkpoint, SaysWhatIsMissingOrUnknown) {
+  EXPECT_EQ(words(changed(
+                path, [](auto &tensors) { tensors.erase(tensors.begin()); })),
+            "lacks total");
+  EXPECT_EQ(words(changed(path, [](auto &tensors) { tensors.clear(); })),
+            "lacks total, scale, step");
+  EXPECT_EQ(words(changed(path,
+                          [](auto &tensors) {
+                            tensors.push_back({"conv", {DType::f32, {0}}, {}});
+                          })),
+            "has conv, which the artifact does not know");
+}
+
+TEST_P(Checkpoint, SaysWhichShapeDiffers) {
+  EXPECT_EQ(words(changed(
+                path, [](auto &tensors) { tensors[0].type.shape = {2, 4}; })),
+            "total is 2x4xf32 in the file and 8xf32 in the artifact");
+}
+
+TEST_P(Checkpoint, SaysAllThatDoesNotFitAtOnce) {
+  EXPECT_EQ(words(changed(path,
+                          [](auto &tensors) {
+                            tensors[0].type.shape = {2, 4};
+                            tensors[1].name = "conv";
+                          })),
+            "lacks scale; has conv, which the artifact does not know; total is "
+            "2x4xf32 in the file and 8xf32 in the artifact");
+}
+
+TEST_P(Checkpoint, TakesNotesAlong) {
+  ASSERT_TRUE(session->saveCheckpoint(path, {{"training", "far"}}).ok());
+  EXPECT_EQ(Safetensors::open(path)->metadata().at("training"), "far");
+}
+
+TEST_P(Checkpoint, StartsFromWeightsOfOtherNames) {
+  std::string other =
+      changed(path, [](auto &tensors) { tensors[0].name = "sum"; });
+  Rename rename = [](const std::string &name) {
+    return name == "sum" ? "total" : name == "step" ? "" : name;
+  };
+  auto fresh = start();
+  TakenWeights taken;
+  ASSERT_TRUE(fresh->loadWeights(other, rename, &taken).ok());
+  EXPECT_EQ(totalOf(*fresh, 3), 4);
+  EXPECT_EQ(taken.taken, (std::vector<std::string>{"total", "scale"}));
+  EXPECT_EQ(taken.unused, (std::vector<std::string>{"step"}));
+  EXPECT_EQ(taken.missing, (std::vector<std::string>{}));
+}
+
+TEST_P(Checkpoint, TakesAGivenNameBeforeTheSameOneOfAnother) {
+  auto average = [](const char *name) {
+    return [name](auto &tensors) {
+      tensors.push_back(tensors[0]);
+      tensors.back().name = name;
+      tensors.back().data = tensors[0].data;
+    };
+  };
+  auto load = [](const std::string &file, const char *from) {
+    return start()->loadWeights(file, [from](const std::string &name) {
+      return name.starts_with(from) ? "total" : name;
+    });
+  };
+  EXPECT_TRUE(load(changed(path, average("average")), "average").ok());
+  std::string two = changed(path, [&](auto &tensors) {
+    average("a1")(tensors);
+    average("a2")(tensors);
+  });
+  EXPECT_EQ(load(two, "a").message(),
+            two + ": tensors a1 and a2 are both meant for total");
+}
+
+TEST_P(Checkpoint, ConvertsWeightsOfOtherFloats) {
+  std::vector<double> wide = {8, 7, 6, 5, 4, 3, 2, 0.1};
+  std::string other = changed(path, [&](auto &tensors) {
+    tensors[0].type.dtype = DType::f64;
+    tensors[0].data = {reinterpret_cast<const uint8_t *>(wide.data()),
+                       wide.size() * sizeof(double)};
+  });
+  auto fresh = start();
+  ASSERT_TRUE(fresh->loadCheckpoint(other, Restore::parameters).ok());
+  EXPECT_EQ(totalOf(*fresh, 0), 8);
+  EXPECT_EQ(totalOf(*fresh, 7), 0.1f);
+  EXPECT_NE(words(other), "ok") << "a checkpoint is taken as it is";
+}
+
+TEST_P(Checkpoint, ChangesNothingOnAnError) {
+  auto fresh = start();
+  std::string broken =
+      changed(path, [](auto &tensors) { tensors[1].type.shape = {4}; });
+  EXPECT_FALSE(fresh->loadCheckpoint(broken).ok());
+  EXPECT_EQ(totalOf(*fresh, 3), 3);
+}
+
+TEST_P(Checkpoint, StartsFromParametersAlone) {
+  std::string part = changed(path, [](auto &tensors) {
+    tensors.erase(tensors.begin() + 1, tensors.end());
+    tensors.push_back({"of another model", {DType::f32, {0}}, {}});
+  });
+  auto fresh = start();
+  ASSERT_TRUE(fresh->loadCheckpoint(part, Restore::parameters).ok());
+  EXPECT_EQ(totalOf(*fresh, 3), 4);
+  EXPECT_EQ(*fresh->stepCount(), 0) << "not a parameter";
+  EXPECT_EQ(words(changed(path, [](auto &tensors) { tensors.clear(); }),
+                  Restore::parameters),
+            "has none of the parameters, such as total");
+}
+
+TEST_P(Checkpoint, SaysThatAFileIsMissing) {
+  EXPECT_EQ(session->loadCheckpoint("nowhere").message(),
+            "nowhere: cannot open: No such file or directory");
+}
+
+// Names alone tell what is what, so that the device may be another.
+TEST(Checkpoints, GoOnOnAnotherDevice) {
+  for (const char *from : {"cpu", "fake"})
+    for (const char *to : {"cpu", "fake"}) {
+      auto first = startOn(from), second = startOn(to);
+      std::string file = temporaryPath("from_a_device.safetensors");
+      step(*first, 2);
+      ASSERT_TRUE(first->saveCheckpoint(file).ok());
+      ASSERT_TRUE(second->loadCheckpoint(file).ok());
+      for (Session *session : {first.get(), second.get()}) {
+        step(*session, 3);
+        std::vector<float> sum(kSize);
+        void *outputs[] = {sum.data()};
+        ASSERT_TRUE(
+            session->step(session->findGraph("evaluate"), {}, outputs).ok());
+        EXPECT_EQ(sum, (std::vector<float>{5, 6, 7, 8, 9, 10, 11, 12}))
+            << from << " to " << to;
+        EXPECT_EQ(*session->stepCount(), 5);
+      }
+      EXPECT_EQ(floatsOf(*first, "total"), floatsOf(*second, "total"));
+    }
+}
