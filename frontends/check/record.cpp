@@ -4,11 +4,11 @@
 #include "frontends/check/record.h"
 
 #include "frontends/check/measured_run.h"
-#include "frontends/data/feed.h"
 #include "frontends/json_text.h"
 #include "runtime/file.h"
 #include "runtime/safetensors.h"
 #include "runtime/well_known.h"
+#include "training/data/feed.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

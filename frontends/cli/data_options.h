@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "frontends/data/batches.h"
 #include "runtime/session/session.h"
+#include "training/data/batches.h"
 
 #include <CLI/CLI.hpp>
 

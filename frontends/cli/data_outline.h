@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "frontends/data/feed.h"
+#include "training/data/feed.h"
 
 #include <nlohmann/json.hpp>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "frontends/cli/failure.h"
-#include "frontends/data/batches.h"
 #include "runtime/session/session.h"
+#include "training/data/batches.h"
 
 #include <functional>
 #include <string>

@@ -4,8 +4,8 @@
 #include "frontends/cli/output_files.h"
 
 #include "frontends/cli/failure.h"
-#include "frontends/data/dataset.h"
 #include "runtime/file.h"
+#include "training/data/dataset.h"
 
 #include <filesystem>
 

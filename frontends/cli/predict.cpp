@@ -9,10 +9,10 @@
 #include "frontends/cli/tensor_file.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/trained_normalization.h"
-#include "frontends/data/batches.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
 #include "runtime/well_known.h"
+#include "training/data/batches.h"
 
 #include "absl/strings/str_cat.h"
 

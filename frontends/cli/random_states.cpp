@@ -4,9 +4,9 @@
 #include "frontends/cli/random_states.h"
 
 #include "frontends/cli/failure.h"
-#include "frontends/data/shuffle.h"
 #include "runtime/artifact_hash.h"
 #include "runtime/session/initial_state.h"
+#include "training/data/shuffle.h"
 
 #include <cmath>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "frontends/cli/output_files.h"
-#include "frontends/data/feed.h"
 #include "runtime/session/session.h"
+#include "training/data/feed.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

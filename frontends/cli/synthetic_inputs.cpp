@@ -2,9 +2,9 @@
 
 #include "frontends/cli/synthetic_inputs.h"
 
-#include "frontends/data/shuffle.h"
 #include "runtime/artifact_hash.h"
 #include "runtime/well_known.h"
+#include "training/data/shuffle.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,8 +3,8 @@
 #include "frontends/cli/tensor_file.h"
 
 #include "frontends/cli/failure.h"
-#include "frontends/data/formats.h"
 #include "runtime/safetensors.h"
+#include "training/data/formats.h"
 
 #include "absl/strings/match.h"
 

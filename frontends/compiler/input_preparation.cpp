@@ -1,4 +1,4 @@
-// The rules of frontends/data/preparation.cpp, which checks them again because
+// The rules of training/data/preparation.cpp, which checks them again because
 // it also knows the inputs of labels.
 
 #include "frontends/compiler/input_preparation.h"

@@ -1,5 +1,5 @@
 // Rounds to f32 twice, as the tool's own preparation of samples does, so that
-// the model sees the same bits (frontends/data/preparation.cpp).
+// the model sees the same bits (training/data/preparation.cpp).
 
 #include "frontends/onnx/export_normalization.h"
 

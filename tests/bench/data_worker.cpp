@@ -6,7 +6,7 @@
 //
 // Protocol of the latter: see worker.py; a run reads so many epochs.
 
-#include "frontends/data/batches.h"
+#include "training/data/batches.h"
 
 #include <algorithm>
 #include <chrono>

@@ -6,8 +6,8 @@
 
 #include "target.h"
 
-#include "frontends/data/feed.h"
-#include "frontends/data/image_file.h"
+#include "training/data/feed.h"
+#include "training/data/image_file.h"
 
 #include <algorithm>
 #include <fstream>

@@ -2,7 +2,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/tensor_file.h"
-#include "frontends/data/dataset.h"
+#include "training/data/dataset.h"
 
 #include <gtest/gtest.h>
 
