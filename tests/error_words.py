@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds the places of the sources that search or compare the words of an error, as
 `status.message().find("support")` does. Words are for people, and rewording an error must change nothing else: a
-caller that acts on an error asks for its code or kind (runtime/status.h, frontends/error_kind.h).
+caller that acts on an error asks for its code or kind (runtime/status.h, messages/error_kind.h).
 
     tests/error_words.py"""
 
@@ -18,7 +18,7 @@ METHODS = r"(?:r?find\w*|contains\w*|starts_?with\w*|ends_?with\w*|consume_\w+|c
 FUNCTIONS = r"(?:\w*(?:StrContains|StartsWith|EndsWith|ConsumePrefix|ConsumeSuffix)\w*|regex_\w+|strn?(?:str|cmp))"
 
 # Functions that shorten a library's words for display, and decide nothing by them.
-SHORTEN = {("frontends/json_text.h", "words.find"), ("frontends/json_text.h", "words.substr")}
+SHORTEN = {("messages/json_text.h", "words.find"), ("messages/json_text.h", "words.substr")}
 
 
 def code(text):

@@ -3,8 +3,8 @@
 
 #include "frontends/builder/program_builder.h"
 
-#include "frontends/message.h"
 #include "ir/build.h"
+#include "messages/message.h"
 
 #include <cmath>
 

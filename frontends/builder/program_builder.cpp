@@ -2,10 +2,10 @@
 
 #include "frontends/builder/program_builder.h"
 
-#include "frontends/message.h"
 #include "frontends/recipe/program_check.h"
 #include "ir/build.h"
 #include "ir/window.h"
+#include "messages/message.h"
 #include "runtime/well_known.h"
 
 #include "mlir/IR/Verifier.h"

@@ -3,9 +3,9 @@
 
 #include "frontends/check/check_run.h"
 
-#include "frontends/caught.h"
 #include "frontends/check/trainer.h"
-#include "frontends/json_text.h"
+#include "messages/caught.h"
+#include "messages/json_text.h"
 #include "runtime/session/devices.h"
 #include "runtime/well_known.h"
 

@@ -4,7 +4,7 @@
 #include "frontends/check/record.h"
 
 #include "frontends/check/measured_run.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 #include "runtime/file.h"
 #include "runtime/safetensors.h"
 #include "runtime/well_known.h"

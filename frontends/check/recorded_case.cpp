@@ -2,7 +2,7 @@
 
 #include "frontends/check/recorded_case.h"
 
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 #include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"

@@ -5,7 +5,7 @@
 #include "frontends/cli/arena_timeline.h"
 #include "frontends/cli/expected_time.h"
 #include "frontends/cli/memory_map.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 #include "runtime/artifact/command.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/flat.h"

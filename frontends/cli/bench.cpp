@@ -12,8 +12,8 @@
 #include "frontends/cli/step_trace.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 #include "runtime/flat.h"
 #include "runtime/well_known.h"
 

@@ -1,6 +1,5 @@
 // gradus check: trains recorded cases and compares the results.
 
-#include "frontends/caught.h"
 #include "frontends/check/check_run.h"
 #include "frontends/check/record.h"
 #include "frontends/cli/commands.h"
@@ -8,9 +7,10 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
-#include "frontends/shell_word.h"
+#include "messages/caught.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
+#include "messages/shell_word.h"
 #include "runtime/session/devices.h"
 
 #include "absl/strings/str_join.h"

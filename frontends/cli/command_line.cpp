@@ -2,7 +2,7 @@
 
 #include "frontends/cli/command_line.h"
 
-#include "frontends/shell_word.h"
+#include "messages/shell_word.h"
 
 namespace gradus::cli {
 

@@ -8,8 +8,8 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 #include "runtime/well_known.h"
 
 #include <algorithm>

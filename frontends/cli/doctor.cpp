@@ -4,7 +4,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/session/devices.h"

@@ -8,8 +8,8 @@
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_record.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 #include "runtime/safetensors.h"
 #include "runtime/session/checkpoint.h"
 

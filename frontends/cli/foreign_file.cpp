@@ -3,7 +3,7 @@
 #include "frontends/cli/foreign_file.h"
 
 #include "frontends/cli/failure.h"
-#include "frontends/shell_word.h"
+#include "messages/shell_word.h"
 
 #include "absl/strings/match.h"
 

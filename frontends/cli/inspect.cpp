@@ -9,9 +9,9 @@
 #include "frontends/cli/inspect_tensors.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/weight_options.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
-#include "frontends/shell_word.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
+#include "messages/shell_word.h"
 #include "runtime/session/session.h"
 
 #include "absl/strings/match.h"

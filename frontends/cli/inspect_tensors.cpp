@@ -5,8 +5,8 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/foreign_file.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 #include "runtime/safetensors.h"
 
 #include "absl/strings/match.h"

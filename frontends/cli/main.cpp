@@ -1,14 +1,14 @@
 // gradus: compiles training steps and runs them. This file only selects the
 // command; each command has a file of its own.
 
-#include "frontends/caught.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/standard_streams.h"
 #include "frontends/cli/suggestion.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/caught.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 
 #include <algorithm>
 #include <csignal>

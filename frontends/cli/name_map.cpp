@@ -4,7 +4,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text_file.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 #include "recipe/nearest.h"
 
 #include "absl/strings/str_cat.h"

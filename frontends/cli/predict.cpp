@@ -9,8 +9,8 @@
 #include "frontends/cli/tensor_file.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/trained_normalization.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 #include "runtime/well_known.h"
 #include "training/data/batches.h"
 

@@ -6,7 +6,7 @@
 #include "frontends/cli/class_axis.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
-#include "frontends/printable.h"
+#include "messages/printable.h"
 #include "runtime/well_known.h"
 
 #include <set>

@@ -3,7 +3,7 @@
 #include "frontends/cli/progress.h"
 
 #include "frontends/cli/text.h"
-#include "frontends/printable.h"
+#include "messages/printable.h"
 
 #include <algorithm>
 #include <cstdio>

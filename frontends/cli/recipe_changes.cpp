@@ -2,7 +2,7 @@
 
 #include "frontends/cli/recipe_changes.h"
 
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -2,7 +2,7 @@
 
 #include "frontends/cli/report_facts.h"
 
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 #include "runtime/well_known.h"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include "frontends/cli/report_plans.h"
 #include "frontends/cli/report_style.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -6,7 +6,7 @@
 #include "frontends/cli/html.h"
 #include "frontends/cli/report_charts.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 #include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"

@@ -12,8 +12,8 @@
 #include "frontends/cli/set_numbers.h"
 #include "frontends/cli/tensor_file.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 #include "runtime/status.h"
 #include "runtime/well_known.h"
 

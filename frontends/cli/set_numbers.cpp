@@ -6,7 +6,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/suggestion.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 #include "recipe/key_path.h"
 #include "recipe/synonyms.h"
 

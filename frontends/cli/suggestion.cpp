@@ -2,11 +2,11 @@
 
 #include "frontends/cli/suggestion.h"
 
-#include "frontends/shell_word.h"
+#include "messages/shell_word.h"
 #include "recipe/nearest.h"
 #include "recipe/synonyms.h"
 
-#include "frontends/message.h"
+#include "messages/message.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "frontends/cli/text.h"
 
-#include "frontends/printable.h"
+#include "messages/printable.h"
 
 #include <algorithm>
 #include <cctype>

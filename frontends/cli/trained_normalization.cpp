@@ -6,8 +6,8 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_record.h"
-#include "frontends/json_text.h"
-#include "frontends/shell_word.h"
+#include "messages/json_text.h"
+#include "messages/shell_word.h"
 
 #include <algorithm>
 #include <set>

@@ -4,8 +4,8 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

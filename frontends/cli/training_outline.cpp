@@ -3,7 +3,7 @@
 #include "frontends/cli/training_outline.h"
 
 #include "frontends/cli/text.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -4,7 +4,7 @@
 #include "frontends/cli/training_record.h"
 
 #include "frontends/cli/failure.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 #include "runtime/safetensors.h"
 
 #include <algorithm>

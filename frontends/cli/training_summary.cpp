@@ -4,8 +4,8 @@
 
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_log.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 #include "runtime/flat.h"
 #include "runtime/well_known.h"
 

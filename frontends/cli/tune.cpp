@@ -8,8 +8,8 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/tuning_file.h"
-#include "frontends/json_text.h"
-#include "frontends/printable.h"
+#include "messages/json_text.h"
+#include "messages/printable.h"
 #include "runtime/flat.h"
 #include "runtime/session/choose_plan.h"
 

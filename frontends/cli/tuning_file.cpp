@@ -5,7 +5,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text_file.h"
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,8 +2,8 @@
 
 #include "frontends/compiler/diagnostics.h"
 
-#include "frontends/message.h"
-#include "frontends/printable.h"
+#include "messages/message.h"
+#include "messages/printable.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"

@@ -3,8 +3,8 @@
 
 #include "frontends/compiler/input_preparation.h"
 
-#include "frontends/json_text.h"
-#include "frontends/message.h"
+#include "messages/json_text.h"
+#include "messages/message.h"
 #include "runtime/well_known.h"
 
 #include "llvm/Support/raw_ostream.h"

@@ -3,7 +3,7 @@
 
 #include "frontends/compiler/name_proposal.h"
 
-#include "frontends/shell_word.h"
+#include "messages/shell_word.h"
 
 #include "absl/strings/str_cat.h"
 

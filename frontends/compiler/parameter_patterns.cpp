@@ -2,7 +2,7 @@
 
 #include "frontends/compiler/parameter_patterns.h"
 
-#include "frontends/message.h"
+#include "messages/message.h"
 #include "recipe/nearest.h"
 #include "recipe/patterns.h"
 

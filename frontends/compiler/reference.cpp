@@ -5,8 +5,8 @@
 
 #include "codegen/artifact/initial_values.h"
 #include "frontends/compiler/diagnostics.h"
-#include "frontends/message.h"
 #include "ir/evaluator/roundings.h"
+#include "messages/message.h"
 #include "passes/numbers.h"
 #include "runtime/well_known.h"
 

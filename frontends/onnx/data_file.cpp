@@ -4,7 +4,7 @@
 
 #include "frontends/onnx/data_file.h"
 
-#include "frontends/message.h"
+#include "messages/message.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"

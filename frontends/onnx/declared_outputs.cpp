@@ -2,9 +2,9 @@
 
 #include "frontends/onnx/declared_outputs.h"
 
-#include "frontends/message.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "messages/message.h"
 
 #include "ir/build.h"
 

@@ -7,13 +7,13 @@
 
 #include "frontends/onnx/export.h"
 
-#include "frontends/message.h"
 #include "frontends/onnx/export_coins.h"
 #include "frontends/onnx/export_normalization.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/rewritten_layers.h"
 #include "frontends/onnx/thrown.h"
+#include "messages/message.h"
 #include "runtime/float_conversion.h"
 
 #include "mlir/IR/MLIRContext.h"

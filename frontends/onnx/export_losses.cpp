@@ -5,12 +5,12 @@
 
 #include "frontends/onnx/export_losses.h"
 
-#include "frontends/message.h"
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/float_size.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/problems.h"
 #include "frontends/onnx/size_limits.h"
+#include "messages/message.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -353,8 +353,7 @@ void Losses::findUntied() {
   std::vector<std::string> pairs;
   for (const TensorProto &tensor : graph_.initializer())
     if (tensor.dims_size() == 2 && users_.contains(tensor.name()) &&
-        !kept_.count(tensor.name()) &&
-        isWithin(tensor.dims(), kMostElements) &&
+        !kept_.count(tensor.name()) && isWithin(tensor.dims(), kMostElements) &&
         llvm::product_of(tensor.dims()) > 4 && isTrainable(tensor)) {
       for (const TensorProto *other : matrices)
         if (mayBeTied(*other, tensor) && areCopies(*other, tensor))

@@ -3,10 +3,10 @@
 
 #include "frontends/onnx/export_normalization.h"
 
-#include "frontends/message.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/new_node.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "messages/message.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/fold.h"
 
-#include "frontends/message.h"
+#include "messages/message.h"
 
 #include "llvm/ADT/STLExtras.h"
 

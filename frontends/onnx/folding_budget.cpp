@@ -3,8 +3,8 @@
 
 #include "frontends/onnx/folding_budget.h"
 
-#include "frontends/message.h"
 #include "frontends/onnx/size_limits.h"
+#include "messages/message.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,10 +4,10 @@
 
 #include "frontends/onnx/functions.h"
 
-#include "frontends/error_kind.h"
-#include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/size_limits.h"
+#include "messages/error_kind.h"
+#include "messages/message.h"
 
 #include "llvm/ADT/StringMap.h"
 

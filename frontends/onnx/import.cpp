@@ -2,7 +2,6 @@
 
 #include "frontends/onnx/import.h"
 
-#include "frontends/error_kind.h"
 #include "frontends/onnx/declared_outputs.h"
 #include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/judge.h"
@@ -14,6 +13,7 @@
 #include "frontends/onnx/thrown.h"
 #include "frontends/onnx/trained_statistics.h"
 #include "frontends/onnx/well_formed.h"
+#include "messages/error_kind.h"
 
 #include "ir/evaluator/evaluator.h"
 #include "runtime/names.h"

@@ -8,11 +8,11 @@
 #include "frontends/onnx/float_size.h"
 #include "frontends/onnx/functions.h"
 
-#include "frontends/error_kind.h"
-#include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/own_statistics.h"
 #include "frontends/onnx/size_limits.h"
+#include "messages/error_kind.h"
+#include "messages/message.h"
 
 #include "ir/evaluator/values_in_place.h"
 

@@ -2,9 +2,9 @@
 // errors that say where.
 #pragma once
 
-#include "frontends/error_kind.h"
-#include "frontends/message.h"
-#include "frontends/printable.h"
+#include "messages/error_kind.h"
+#include "messages/message.h"
+#include "messages/printable.h"
 
 #include "absl/status/statusor.h"
 #include "llvm/ADT/ArrayRef.h"

@@ -2,8 +2,8 @@
 
 #include "frontends/onnx/non_finite.h"
 
-#include "frontends/message.h"
 #include "ir/evaluator/values_in_place.h"
+#include "messages/message.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 

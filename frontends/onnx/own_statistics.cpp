@@ -2,8 +2,8 @@
 
 #include "frontends/onnx/own_statistics.h"
 
-#include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "messages/message.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/resampling.h"
 
-#include "frontends/message.h"
+#include "messages/message.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,10 +3,10 @@
 
 #include "frontends/onnx/rewritten_layers.h"
 
-#include "frontends/message.h"
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/new_node.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "messages/message.h"
 #include "passes/model/fc_to_fn.h"
 #include "runtime/well_known.h"
 

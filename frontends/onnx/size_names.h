@@ -1,8 +1,8 @@
 // The names of sizes that a model leaves open: `--dim NAME=32`.
 #pragma once
 
-#include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "messages/message.h"
 
 namespace gradus::onnx {
 

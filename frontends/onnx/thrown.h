@@ -1,8 +1,8 @@
 // Exceptions do not leave this folder: they become messages about the model.
 #pragma once
 
-#include "frontends/caught.h"
 #include "frontends/onnx/folding_budget.h"
+#include "messages/caught.h"
 
 namespace gradus::onnx {
 

@@ -3,8 +3,8 @@
 
 #include "frontends/onnx/trained_statistics.h"
 
-#include "frontends/message.h"
 #include "frontends/onnx/importer.h"
+#include "messages/message.h"
 #include "recipe/patterns.h"
 
 #include "llvm/ADT/SetVector.h"

@@ -2,9 +2,9 @@
 
 #include "frontends/onnx/well_formed.h"
 
-#include "frontends/message.h"
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "messages/message.h"
 
 #include "llvm/ADT/StringMap.h"
 

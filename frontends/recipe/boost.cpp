@@ -3,8 +3,8 @@
 
 #include "frontends/recipe/boost.h"
 
-#include "frontends/json_text.h"
-#include "frontends/message.h"
+#include "messages/json_text.h"
+#include "messages/message.h"
 
 namespace gradus::recipe {
 namespace {

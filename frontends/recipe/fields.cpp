@@ -2,8 +2,8 @@
 
 #include "frontends/recipe/fields.h"
 
-#include "frontends/message.h"
 #include "frontends/recipe/boost.h"
+#include "messages/message.h"
 #include "passes/added_passes.h"
 #include "passes/clock.h"
 #include "passes/gradients/train_batch_norm.h"

@@ -2,8 +2,8 @@
 
 #include "frontends/recipe/flags.h"
 
-#include "frontends/message.h"
 #include "frontends/recipe/fields.h"
+#include "messages/message.h"
 
 #include <algorithm>
 #include <cctype>

@@ -2,7 +2,7 @@
 
 #include "frontends/recipe/key_arguments.h"
 
-#include "frontends/message.h"
+#include "messages/message.h"
 #include "recipe/settings.h"
 
 #include "mlir/Pass/PassManager.h"

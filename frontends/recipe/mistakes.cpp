@@ -2,8 +2,8 @@
 
 #include "frontends/recipe/mistakes.h"
 
-#include "frontends/json_text.h"
-#include "frontends/message.h"
+#include "messages/json_text.h"
+#include "messages/message.h"
 #include "passes/local/gradient_freeze.h"
 #include "passes/methods/clip_gradients.h"
 #include "passes/optimizers/schedules.h"

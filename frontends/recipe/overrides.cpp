@@ -2,9 +2,9 @@
 
 #include "frontends/recipe/overrides.h"
 
-#include "frontends/message.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/strict_json.h"
+#include "messages/message.h"
 #include "recipe/key_path.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,9 +1,6 @@
 // Reads a recipe: JSON, overrides, then one walk along the table of fields that
 // checks each value and fills in what was not said.
 
-#include "frontends/json_text.h"
-#include "frontends/message.h"
-#include "frontends/printable.h"
 #include "frontends/recipe/boost.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/mistakes.h"
@@ -11,6 +8,9 @@
 #include "frontends/recipe/recipe.h"
 #include "frontends/recipe/strict_json.h"
 #include "frontends/recipe/suggestions.h"
+#include "messages/json_text.h"
+#include "messages/message.h"
+#include "messages/printable.h"
 #include "passes/pass_plugin.h"
 
 #include "absl/strings/numbers.h"

@@ -1,9 +1,9 @@
 // Writes the table of recipe fields as a JSON schema, for editors and people.
 
-#include "frontends/json_text.h"
-#include "frontends/message.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
+#include "messages/json_text.h"
+#include "messages/message.h"
 #include "passes/pass_plugin.h"
 
 #include <nlohmann/json.hpp>

@@ -2,8 +2,8 @@
 
 #include "frontends/recipe/strict_json.h"
 
-#include "frontends/json_text.h"
-#include "frontends/message.h"
+#include "messages/json_text.h"
+#include "messages/message.h"
 
 #include <cstdlib>
 #include <set>

@@ -2,8 +2,8 @@
 
 #include "frontends/recipe/suggestions.h"
 
-#include "frontends/message.h"
 #include "frontends/recipe/strict_json.h"
+#include "messages/message.h"
 #include "passes/pass_plugin.h"
 #include "recipe/nearest.h"
 #include "recipe/synonyms.h"

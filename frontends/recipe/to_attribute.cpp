@@ -1,8 +1,8 @@
 // A checked recipe as an MLIR dictionary, for the passes to read, and back.
 
-#include "frontends/json_text.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
+#include "messages/json_text.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -7,10 +7,10 @@
 
 #include "codegen/compile.h"
 #include "frontends/check/recorded_case.h"
-#include "frontends/message.h"
 #include "frontends/onnx/import.h"
 #include "frontends/recipe/recipe.h"
 #include "ir/evaluator/evaluator.h"
+#include "messages/message.h"
 
 #include "mlir/IR/Diagnostics.h"
 

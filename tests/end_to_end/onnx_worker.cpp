@@ -5,8 +5,8 @@
 
 #include "codegen/compile.h"
 #include "codegen/plan/plan.h"
-#include "frontends/message.h"
 #include "frontends/onnx/import.h"
+#include "messages/message.h"
 #include "runtime/safetensors.h"
 #include "runtime/session/devices.h"
 #include "runtime/session/session.h"

@@ -3,7 +3,7 @@
 
 #include "training/data/batches.h"
 
-#include "frontends/caught.h"
+#include "messages/caught.h"
 #include "runtime/status.h"
 #include "training/data/shuffle.h"
 

@@ -1,7 +1,7 @@
 // How numbers and tables read.
 
 #include "frontends/cli/text.h"
-#include "frontends/printable.h"
+#include "messages/printable.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "small_model.h"
 
 #include "frontends/check/recorded_case.h"
-#include "frontends/message.h"
+#include "messages/message.h"
 #include "tests/this_build.h"
 
 #include <set>

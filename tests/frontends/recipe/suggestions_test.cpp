@@ -2,9 +2,9 @@
 
 #include "frontends/recipe/suggestions.h"
 
-#include "frontends/message.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
+#include "messages/message.h"
 #include "recipe/synonyms.h"
 
 #include <algorithm>

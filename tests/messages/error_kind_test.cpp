@@ -1,4 +1,4 @@
-#include "frontends/error_kind.h"
+#include "messages/error_kind.h"
 
 #include <gtest/gtest.h>
 

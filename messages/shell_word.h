@@ -2,7 +2,7 @@
 // names from a file, and a file may come from anybody.
 #pragma once
 
-#include "frontends/printable.h"
+#include "messages/printable.h"
 
 #include <cstdio>
 #include <string>

@@ -1,4 +1,4 @@
-#include "frontends/json_text.h"
+#include "messages/json_text.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // an error are for people alone.
 #pragma once
 
-#include "frontends/message.h"
+#include "messages/message.h"
 
 #include "absl/strings/cord.h"
 #include "absl/strings/string_view.h"

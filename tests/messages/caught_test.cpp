@@ -1,4 +1,4 @@
-#include "frontends/caught.h"
+#include "messages/caught.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "frontends/shell_word.h"
+#include "messages/shell_word.h"
 
 #include <gtest/gtest.h>
 
