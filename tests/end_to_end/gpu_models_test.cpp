@@ -7,9 +7,9 @@
 
 #include "codegen/compile.h"
 #include "codegen/gpu/object.h"
-#include "frontends/check/comparison.h"
 #include "frontends/onnx/import.h"
 #include "frontends/recipe/recipe.h"
+#include "tool/check/comparison.h"
 
 using namespace gradus;
 using namespace gradus::check;

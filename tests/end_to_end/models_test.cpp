@@ -1,12 +1,12 @@
 // Recorded models, trained by the reference evaluator in f64: their gradients,
 // losses and final parameters are the recorded ones, which shows that importer
 // and graph passes are right. The compiled artifact is held against the same
-// recordings in tests/frontends/check.
+// recordings in tests/tool/check.
 
-#include "frontends/check/comparison.h"
 #include "tests/end_to_end/compiled.h"
-#include "tests/frontends/check/named_run.h"
 #include "tests/this_build.h"
+#include "tests/tool/check/named_run.h"
+#include "tool/check/comparison.h"
 
 #include "codegen/compile.h"
 #include "frontends/onnx/import.h"

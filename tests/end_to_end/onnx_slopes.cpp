@@ -6,11 +6,11 @@
 // or "failed WHY".
 
 #include "codegen/compile.h"
-#include "frontends/check/recorded_case.h"
 #include "frontends/onnx/import.h"
 #include "frontends/recipe/recipe.h"
 #include "ir/evaluator/evaluator.h"
 #include "messages/message.h"
+#include "tool/check/recorded_case.h"
 
 #include "mlir/IR/Diagnostics.h"
 

@@ -22,7 +22,7 @@ class Unreadable(unittest.TestCase):
 
     def images(self):
         folder = self.folder.at(f"{self.id()}.images")
-        run([sys.executable, os.path.join(ROOT, "tests", "frontends", "cli", "write_images.py"), folder])
+        run([sys.executable, os.path.join(ROOT, "tests", "tool", "write_images.py"), folder])
         return folder
 
     def ends(self, data, words, damage):

@@ -5,11 +5,11 @@
 #include "docs/examples/builder/models.h"
 #include "tests/this_build.h"
 
-#include "frontends/check/recorded_case.h"
 #include "frontends/onnx/import.h"
 #include "frontends/recipe/recipe.h"
 #include "tests/end_to_end/compiled.h"
-#include "tests/frontends/check/roundings.h"
+#include "tests/tool/check/roundings.h"
+#include "tool/check/recorded_case.h"
 
 #include "llvm/Support/Regex.h"
 

@@ -2,9 +2,9 @@
 
 #include "small_model.h"
 
-#include "frontends/check/recorded_case.h"
 #include "messages/message.h"
 #include "tests/this_build.h"
+#include "tool/check/recorded_case.h"
 
 #include <set>
 

@@ -1,0 +1,70 @@
+// Steps as Chrome's Trace Event Format: what a viewer finds there.
+
+#include "tool/bench/step_trace.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::cli;
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+
+namespace {
+
+/// Of two commands: the first from two nodes.
+GraphInfo twoCommands() {
+  GraphInfo graph;
+  graph.name = "train";
+  CommandInfo product{"matmul+relu", "library", {"fc1", "relu1"}, 2000, 96};
+  CommandInfo loss{"loss", "kernel", {"loss"}, 10, 8};
+  graph.commands = {product, loss};
+  return graph;
+}
+
+/// The events of one phase on one track.
+std::vector<ordered_json> events(const ordered_json &trace,
+                                 const std::string &phase, int track) {
+  std::vector<ordered_json> found;
+  for (const ordered_json &event : trace["traceEvents"])
+    if (event["ph"] == phase && event["tid"] == track)
+      found.push_back(event);
+  return found;
+}
+
+} // namespace
+
+TEST(StepTrace, HasATrackOfStepsAndOneOfCommands) {
+  ordered_json trace =
+      stepTrace(twoCommands(), "m.gradus",
+                {{1000, 5000, {}}, {6000, 11000, {3000, 1500}}}, {64, 32});
+  auto steps = events(trace, "X", 1), commands = events(trace, "X", 2);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0]["name"], "train 0");
+  EXPECT_EQ(steps[0]["ts"], 1.0);
+  EXPECT_EQ(steps[0]["dur"], 4.0);
+  EXPECT_EQ(steps[1]["args"]["commands_timed"], true);
+  ASSERT_EQ(commands.size(), 2u) << "of the step that was timed";
+  EXPECT_EQ(commands[0]["name"], "matmul+relu");
+  EXPECT_EQ(commands[0]["ts"], 6.0);
+  EXPECT_EQ(commands[1]["ts"], 9.0);
+  EXPECT_EQ(commands[1]["dur"], 1.5);
+  EXPECT_EQ(commands[0]["cat"], "library");
+  EXPECT_EQ(commands[0]["args"]["nodes"], (ordered_json{"fc1", "relu1"}));
+  EXPECT_EQ(commands[0]["args"]["flops"], 2000);
+}
+
+TEST(StepTrace, CountsTheArenasBytes) {
+  ordered_json trace =
+      stepTrace(twoCommands(), "m.gradus", {{0, 5000, {3000, 1500}}}, {64, 32});
+  auto counts = events(trace, "C", 2);
+  ASSERT_EQ(counts.size(), 3u);
+  EXPECT_EQ(counts[0]["args"]["bytes"], 64);
+  EXPECT_EQ(counts[1]["ts"], 3.0);
+  EXPECT_EQ(counts[2]["args"]["bytes"], 0);
+}
+
+TEST(StepTrace, NamesItsTracks) {
+  ordered_json trace = stepTrace(twoCommands(), "m.gradus", {}, {});
+  EXPECT_EQ(events(trace, "M", 1)[0]["args"]["name"], "m.gradus");
+  EXPECT_EQ(events(trace, "M", 2)[0]["args"]["name"], "commands");
+  EXPECT_TRUE(events(trace, "X", 1).empty());
+}

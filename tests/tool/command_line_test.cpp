@@ -1,0 +1,51 @@
+// The command that goes on, ready to be pasted into a shell.
+
+#include "tool/command_line.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::cli;
+
+static std::string resumed(std::vector<std::string> words) {
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  rememberCommandLine(static_cast<int>(argv.size()), argv.data());
+  std::string text = resumeCommand("c.safetensors");
+  rememberCommandLine(0, nullptr);
+  return text;
+}
+
+TEST(CommandLine, IsTheSameCallFromTheCheckpointOn) {
+  EXPECT_EQ(resumed({"gradus", "train", "a.gradus", "--data", "it's mine.npz"}),
+            "gradus train a.gradus --data 'it'\\''s mine.npz' --resume "
+            "c.safetensors");
+}
+
+TEST(CommandLine, TakesTheStateFromNowhereElse) {
+  EXPECT_EQ(resumed({"gradus", "train", "--resume", "old", "--init=x",
+                     "--init-map", "a=b", "--steps", "9"}),
+            "gradus train --steps 9 --resume c.safetensors");
+}
+
+TEST(CommandLine, HasTheValuesOfAnOption) {
+  std::vector<std::string> words = {
+      "gradus", "--plugin", "a.so", "--plugin=b", "--plug", "c", "--plugin"};
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  rememberCommandLine(static_cast<int>(argv.size()), argv.data());
+  EXPECT_EQ(valuesOf("--plugin"), (std::vector<std::string>{"a.so", "b"}));
+  rememberCommandLine(0, nullptr);
+}
+
+TEST(CommandLine, WritesOutWhatATerminalWouldObey) {
+  EXPECT_EQ(shellText({"caf\xe9"
+                       "1",
+                       "\033[31m", "it's\\\n", "caf\xc3\xa9"}),
+            "$'caf\\xe91' $'\\x1b[31m' $'it\\'s\\\\\\x0a' 'caf\xc3\xa9'");
+}
+
+TEST(CommandLine, IsShortWhereTheCallIsNotKnown) {
+  EXPECT_EQ(resumeCommand("c.safetensors"), "--resume c.safetensors");
+}

@@ -1,0 +1,16 @@
+// Metrics as text; that they count every sample once is tested end to end
+// (tests/end_to_end/digits.test).
+
+#include "tool/evaluate/evaluation.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::cli;
+
+TEST(Evaluation, NamesItsFigures) {
+  EXPECT_EQ(metricsText({{"loss", 0.12345}, {"accuracy", 1}}, "test "),
+            "test loss 0.1235  test accuracy 1.0000");
+  EXPECT_EQ(metricsText({{"learning_rate", 3e-5}, {"loss_scale", 65536}}),
+            "learning_rate 3e-05  loss_scale 65536");
+  EXPECT_EQ(metricsText({}), "");
+}

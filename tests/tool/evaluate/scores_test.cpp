@@ -1,0 +1,50 @@
+// Figures of predictions, against ones counted by hand.
+
+#include "tool/evaluate/scores.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+using namespace gradus::cli;
+using testing::HasSubstr;
+
+TEST(Confusion, CountsWhatWasTakenForWhat) {
+  Confusion confusion(3);
+  for (auto [label, predicted] :
+       {std::pair(0, 0), {0, 0}, {0, 1}, {1, 1}, {1, 1}})
+    confusion.add(label, predicted);
+  confusion.add(-100, 1);
+  confusion.add(1, 7);
+  EXPECT_DOUBLE_EQ(confusion.precision(1), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(confusion.recall(0), 2.0 / 3);
+  EXPECT_TRUE(std::isnan(confusion.precision(2)));
+  EXPECT_EQ(confusion.json()["confusion"].dump(), "[[2,1,0],[0,2,0],[0,0,0]]");
+  EXPECT_EQ(confusion.json()["precision"][2].dump(), "null");
+}
+
+TEST(Confusion, IsShownByClassesWhereThereAreMany) {
+  Confusion few(20), many(21);
+  few.add(3, 3);
+  many.add(3, 3);
+  EXPECT_THAT(few.text(), HasSubstr("a row for each label"));
+  EXPECT_THAT(many.text(), HasSubstr("class"));
+  EXPECT_THAT(many.text(), HasSubstr("3      1.000   1.000       1\n"));
+}
+
+TEST(Errors, AreThoseOfTheFormulas) {
+  Errors errors;
+  for (auto [target, predicted] : {std::pair(1.0, 2.0), {3, 3}, {5, 3}})
+    errors.add(target, predicted);
+  EXPECT_DOUBLE_EQ(errors.meanAbsolute(), 1);
+  EXPECT_DOUBLE_EQ(errors.rootMeanSquare(), std::sqrt(5.0 / 3));
+  EXPECT_DOUBLE_EQ(errors.r2(), 1 - 5.0 / 8);
+  EXPECT_THAT(errors.text(), HasSubstr("R2: 0.3750"));
+}
+
+TEST(Errors, HaveNoR2WhereTargetsAreEqual) {
+  Errors errors;
+  errors.add(1, 2);
+  EXPECT_THAT(errors.text(), HasSubstr("R2: -"));
+  EXPECT_EQ(errors.json()["r2"].dump(), "null");
+}

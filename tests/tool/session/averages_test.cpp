@@ -1,0 +1,58 @@
+// Averages of weights in a file, and an artifact that keeps none.
+
+#include "tests/tool/adder.h"
+#include "tool/failure.h"
+#include "tool/session/averages.h"
+
+#include <gmock/gmock.h>
+
+using namespace gradus::cli;
+using namespace gradus::runtime;
+using testing::HasSubstr;
+
+namespace {
+
+/// What is said of a file with one average of these numbers under that name.
+std::string refusal(const std::string &name, std::vector<float> numbers) {
+  std::string path = testing::TempDir() + "/averages.safetensors";
+  NamedTensor tensor{name,
+                     {DType::f32, {int64_t(numbers.size())}},
+                     {reinterpret_cast<const uint8_t *>(numbers.data()),
+                      numbers.size() * sizeof(float)}};
+  EXPECT_TRUE(writeSafetensors(path, {tensor}).ok());
+  try {
+    verifyAverages(*Safetensors::open(path), path);
+  } catch (const Failure &failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+} // namespace
+
+TEST(Averages, StandForTheirParameters) {
+  auto rename = namedAsParameters(
+      [](const std::string &name) { return name == "w" ? "weight" : name; });
+  EXPECT_EQ(rename("ema/average/w"), "weight");
+  EXPECT_EQ(rename("ema/average/b"), "b");
+  EXPECT_EQ(rename("b"), "b");
+  EXPECT_EQ(averagedName(averageName("fc.bias")), "fc.bias");
+  EXPECT_EQ(averagedName("fc.bias"), "");
+}
+
+TEST(Averages, MustBeInTheFile) {
+  EXPECT_EQ(refusal("ema/average/w", {0, 1}), "");
+  EXPECT_THAT(refusal("w", {0, 1}),
+              HasSubstr("holds no averages of weights ("));
+  EXPECT_THAT(
+      refusal("ema/average/w", {0, 0}),
+      HasSubstr("holds no averages of weights yet: no update was made"));
+}
+
+TEST(Averages, MustBeKeptByTheArtifact) {
+  Adder adder;
+  auto session = adder.open();
+  EXPECT_THROW(takeAverages(*session), Failure);
+  EXPECT_THROW(findEvaluation(*session, true), Failure);
+  EXPECT_EQ(findEvaluation(*session, false), session->findGraph("evaluate"));
+}

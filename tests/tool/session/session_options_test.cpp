@@ -1,0 +1,122 @@
+// Opening an artifact as the command line says.
+
+#include "tests/tool/adder.h"
+#include "tool/failure.h"
+
+#include <gmock/gmock.h>
+
+using namespace gradus::cli;
+
+TEST(SessionOptions, ResumeTakesTheWholeState) {
+  Adder adder;
+  std::string checkpoint = adder.path + ".safetensors";
+  float total[8] = {5, 5, 5, 5, 5, 5, 5, 5}, found[8] = {};
+  auto session = adder.open();
+  ASSERT_TRUE(session->writeState("total", total, sizeof(total)).ok());
+  ASSERT_TRUE(session->saveCheckpoint(checkpoint).ok());
+  SessionOptions options;
+  options.artifact = adder.path;
+  options.resume = checkpoint;
+  ASSERT_TRUE(
+      openSession(options)->readState("total", found, sizeof(found)).ok());
+  std::filesystem::remove(checkpoint);
+  EXPECT_EQ(found[3], 5);
+}
+
+TEST(SessionOptions, UseNoMoreThreadsThanCores) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(threadsToUse("--threads", 0, 2), 0);
+  EXPECT_EQ(threadsToUse("--threads", 2, 2), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(threadsToUse("--data-threads", 8, 2), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: --data-threads 8: this process may use 2 cores (by its "
+            "affinity and CPU quota), so it runs on as many threads\n");
+}
+
+TEST(SessionOptions, ListsTheGraphsThatThereAre) {
+  Adder adder;
+  auto session = adder.open();
+  EXPECT_EQ(findGraph(*session, "evaluate"), 1);
+  try {
+    findGraph(*session, "tran");
+    FAIL();
+  } catch (const Failure &failure) {
+    EXPECT_THAT(
+        failure.what(),
+        testing::HasSubstr("has no graph 'tran'; it has train, evaluate"));
+  }
+}
+
+TEST(SessionOptions, ReadLabelsRulesFromArtifactAndRecipe) {
+  gradus::test::TestArtifact artifact;
+  artifact.header.classes = 10;
+  artifact.header.recipe = R"({"loss": {"class_axis": 1, "ignore_index": -1}})";
+  Adder adder(artifact);
+  auto rule = labelRules(*adder.open()).at("label");
+  EXPECT_EQ(rule.classes, 10);
+  EXPECT_EQ(rule.ignore, -1);
+}
+
+TEST(SessionOptions, AnArtifactWithoutARecipeHasAnEmptyOne) {
+  gradus::test::TestArtifact artifact;
+  artifact.header.recipe = "";
+  Adder adder(artifact);
+  EXPECT_TRUE(recipeOf(*adder.open()).empty());
+}
+
+TEST(SessionOptions, TellACheckpointOfAnotherProgram) {
+  gradus::test::TestArtifact other;
+  other.header.name = "subtractor";
+  std::string checkpoint;
+  {
+    Adder subtractor(other);
+    checkpoint = subtractor.path + ".safetensors";
+    ASSERT_TRUE(subtractor.open()->saveCheckpoint(checkpoint).ok());
+  }
+  Adder adder;
+  SessionOptions options;
+  options.artifact = adder.path;
+  options.resume = checkpoint;
+  testing::internal::CaptureStderr();
+  openSession(options);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: " + checkpoint +
+                " is a checkpoint of the program 'subtractor', but " +
+                adder.path + " is of 'adder'\n");
+  std::filesystem::remove(checkpoint);
+}
+
+TEST(SessionOptions, TakeWholeNumbersThatFit) {
+  auto words = [](std::string text) { return wholeNumber(0, 1024)(text); };
+  for (const char *text : {"0", "10", "1024"})
+    EXPECT_EQ(words(text), "") << text;
+  EXPECT_EQ(words("1025"),
+            "expected a whole number of at most 1024, found 1025");
+  for (const char *text : {"010", "0x10", "1_0", "1'0", "+1", " 1", "1.0", ""})
+    EXPECT_EQ(words(text), std::string("expected a whole number of 0 or more, "
+                                       "found ") +
+                               text);
+}
+
+TEST(SessionOptions, TakeNoNumberThatWouldBeCutOff) {
+  auto seed = [](std::string text) {
+    return wholeNumber(0, std::numeric_limits<uint64_t>::max())(text);
+  };
+  EXPECT_EQ(seed("18446744073709551615"), "");
+  for (const char *text : {"18446744073709551616", "99999999999999999999999"})
+    EXPECT_EQ(seed(text), std::string("expected a whole number of at most "
+                                      "18446744073709551615, found ") +
+                              text);
+  EXPECT_EQ(positive()("9223372036854775808"),
+            "expected a whole number of at most 9223372036854775807, found "
+            "9223372036854775808");
+}
+
+TEST(SessionOptions, CountFromOne) {
+  auto words = [](std::string text) { return positive()(text); };
+  EXPECT_EQ(words("1"), "");
+  EXPECT_EQ(words("0"), "expected a whole number of 1 or more, found 0");
+  EXPECT_EQ(words("two"), "expected a whole number of 1 or more, found two");
+}

@@ -1,0 +1,469 @@
+// gradus bench: how long a step takes and where the time goes.
+
+#include "messages/json_text.h"
+#include "messages/printable.h"
+#include "runtime/flat.h"
+#include "runtime/well_known.h"
+#include "tool/bench/step_trace.h"
+#include "tool/commands.h"
+#include "tool/failure.h"
+#include "tool/inspect/arena_timeline.h"
+#include "tool/inspect/device_rates.h"
+#include "tool/inspect/expected_time.h"
+#include "tool/output_files.h"
+#include "tool/session/random_states.h"
+#include "tool/session/run_length.h"
+#include "tool/session/session_options.h"
+#include "tool/session/synthetic_inputs.h"
+#include "tool/text.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+namespace gradus::cli {
+namespace {
+
+struct BenchOptions {
+  SessionOptions session;
+  std::string graph = well_known::kTrain, trace;
+  double seconds = 2;
+  int64_t stepsPerCall = 0; // as many as there is time for
+  bool randomStates = false;
+};
+
+constexpr const char *kFooter =
+    R"(Inputs are made up; a step costs the same whatever they are. A third of
+--seconds each, in turns: step by step, many steps in one call; then by command.
+
+On a GPU, `launches` are the kernels, copies and records of a step's graph, those
+of library calls too, and `host` is what a step costs the host: until the call
+that begins it is back, with its inputs in place. GB/s are the bytes that a
+command needs at least by its time; the two % are their part of the memory's
+bandwidth, and that of its FLOPs of the most there are (of f32, or of 16-bit
+products in a library): those of a card by its data sheet (of cards that are
+known), those of this machine as measured before.
+
+Times of weights and optimizer slots that are zeros are too short. --random-states
+fills them with numbers as they are in training.
+
+--trace writes some steps for ui.perfetto.dev or chrome://tracing: as the caller
+sees them, then with the time of each command, the model's nodes that it came
+from, and the arena's bytes in use.
+
+Examples:
+  gradus bench lenet.gradus --threads 2
+  gradus bench lenet.gradus --trace step.json)";
+
+double median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  auto middle = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+bool isMeasured(int64_t nanoseconds) { return nanoseconds != 0; }
+
+/// Measures one graph on made-up inputs that stay where they are.
+class Bench {
+public:
+  Bench(Session &session, int graph, double seconds);
+  /// Seconds of a step, of each call of `steps` steps, for `share` of the time.
+  std::vector<double> measure(int64_t steps, double share = 1);
+  /// Nanoseconds of each command: the median over steps, so that what other
+  /// processes take does not count.
+  std::vector<double> measureCommands();
+  /// Microseconds that each of some steps costs the host.
+  std::vector<double> measureHost();
+  /// Some steps, the first half as they are, then command by command.
+  std::vector<TracedStep> trace();
+
+private:
+  Session &session_;
+  int graph_;
+  double seconds_;
+  std::vector<std::vector<uint8_t>> memory_;
+  std::vector<const void *> inputs_; // of one step
+};
+
+Bench::Bench(Session &session, int graph, double seconds)
+    : session_(session), graph_(graph), seconds_(seconds),
+      memory_(syntheticInputs(session, graph)) {
+  for (const auto &bytes : memory_)
+    inputs_.push_back(bytes.data());
+}
+
+std::vector<double> Bench::measure(int64_t steps, double share) {
+  std::vector<const void *> inputs;
+  for (int64_t i = 0; i < steps; ++i)
+    inputs.insert(inputs.end(), inputs_.begin(), inputs_.end());
+  auto call = [&] {
+    check(steps == 1 ? session_.step(graph_, inputs)
+                     : session_.steps(graph_, steps, inputs, {}));
+  };
+  std::vector<double> seconds;
+  auto began = Clock::now();
+  for (auto now = began;
+       seconds.empty() ||
+       now - began < std::chrono::duration<double>(seconds_ * share);) {
+    call();
+    auto next = Clock::now();
+    seconds.push_back(std::chrono::duration<double>(next - now).count() /
+                      steps);
+    now = next;
+  }
+  return seconds;
+}
+
+std::vector<double> Bench::measureCommands() {
+  std::vector<int64_t> nanoseconds(session_.graphs()[graph_].commands.size());
+  std::vector<std::vector<double>> times(nanoseconds.size());
+  session_.timeCommands(graph_, nanoseconds);
+  auto until = Clock::now() + std::chrono::duration<double>(seconds_);
+  do {
+    std::fill(nanoseconds.begin(), nanoseconds.end(), 0);
+    check(session_.step(graph_, inputs_));
+    // At some steps a variant of the graph runs, whose commands are others.
+    if (std::any_of(nanoseconds.begin(), nanoseconds.end(), isMeasured))
+      for (size_t i = 0; i < times.size(); ++i)
+        times[i].push_back(nanoseconds[i]);
+  } while (Clock::now() < until);
+  session_.timeCommands(graph_, {});
+  std::vector<double> medians;
+  for (std::vector<double> &each : times)
+    medians.push_back(median(std::move(each)));
+  return medians;
+}
+
+std::vector<double> Bench::measureHost() {
+  constexpr int kSteps = 50;
+  std::vector<double> microseconds;
+  auto until = Clock::now() + std::chrono::duration<double>(seconds_ / 2);
+  do
+    microseconds.push_back(take(session_.hostTime(graph_)) * 1e-3);
+  while (microseconds.size() < kSteps && Clock::now() < until);
+  return microseconds;
+}
+
+std::vector<TracedStep> Bench::trace() {
+  constexpr int kSteps = 5;
+  std::vector<TracedStep> steps;
+  auto began = Clock::now();
+  auto now = [&] {
+    return std::chrono::nanoseconds(Clock::now() - began).count();
+  };
+  for (bool timed : {false, true})
+    for (int i = 0; i < kSteps; ++i) {
+      TracedStep step;
+      if (timed)
+        step.commands.resize(session_.graphs()[graph_].commands.size());
+      session_.timeCommands(graph_, step.commands);
+      step.start = now();
+      check(session_.step(graph_, inputs_));
+      step.end = now();
+      if (std::none_of(step.commands.begin(), step.commands.end(), isMeasured))
+        step.commands.clear(); // a variant ran, whose commands are others
+      steps.push_back(std::move(step));
+    }
+  session_.timeCommands(graph_, {});
+  return steps;
+}
+
+/// Plans list graphs in an order of their own.
+const artifact::GraphPlan &planOf(const Session &session, int graph) {
+  const auto &plans = *session.plan().graphs();
+  uint32_t i = 0;
+  while (plans.Get(i)->graph() != static_cast<uint32_t>(graph))
+    ++i;
+  return *plans.Get(i);
+}
+
+void writeTrace(const Session &session, int graph,
+                const std::vector<TracedStep> &steps,
+                const BenchOptions &options) {
+  const GraphInfo &info = session.graphs()[graph];
+  auto map =
+      memoryMap(session.artifact(), session.plan(), planOf(session, graph));
+  ordered_json trace = stepTrace(
+      info, options.session.artifact + ", " + textOf(session.plan().target()),
+      steps, arenaTimeline(map, info.commands.size()).live);
+  writeWhole(options.trace, jsonText(trace));
+}
+
+constexpr int kRounds = 5;
+constexpr int64_t kMostStepsPerCall = 100;
+
+void append(std::vector<double> &all, const std::vector<double> &more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+ordered_json timing(const std::vector<double> &seconds) {
+  return {{"ms_min", *std::min_element(seconds.begin(), seconds.end()) * 1e3},
+          {"ms_median", median(seconds) * 1e3},
+          {"calls", seconds.size()}};
+}
+
+/// Returns the rates of the device that runs the plan; none of an unknown GPU.
+std::optional<DeviceRates> ratesOf(const Session &session) {
+  const artifact::Plan &plan = session.plan();
+  if (isOfKind(textOf(plan.target()), "cpu"))
+    return ratesOfMachine(session.threads(),
+                          plan.state_bytes() + plan.arena_bytes());
+  const DeviceRates *card = findCard(session.runsOn());
+  return card ? std::optional(*card) : std::nullopt;
+}
+
+/// The rate of so many bytes in a time, and its part of the bandwidth.
+void addBandwidth(ordered_json &json, double bytes, double nanoseconds,
+                  const std::optional<DeviceRates> &rates) {
+  double perSecond = bytes / std::max(1.0, nanoseconds) * 1e9;
+  json["gb_per_s"] = perSecond * 1e-9;
+  if (rates)
+    json["of_bandwidth"] = perSecond / rates->bytes;
+}
+
+ordered_json commandsJson(const Session &session, int number,
+                          const std::vector<double> &nanoseconds,
+                          const std::optional<DeviceRates> &rates) {
+  const GraphInfo &graph = session.graphs()[number];
+  const artifact::GraphPlan &plan = planOf(session, number);
+  double total = 0;
+  for (double each : nanoseconds)
+    total += each;
+  ordered_json all = ordered_json::array();
+  for (size_t i = 0; i < graph.commands.size(); ++i) {
+    const CommandInfo &command = graph.commands[i];
+    double time = std::max(1.0, nanoseconds[i]);
+    all.push_back({{"name", command.name},
+                   {"kind", command.kind},
+                   {"us", time * 1e-3},
+                   {"share", nanoseconds[i] / std::max(1.0, total)},
+                   {"flops", command.flops},
+                   {"bytes", command.bytes},
+                   {"gflop_per_s", command.flops / time},
+                   {"nodes", command.nodes}});
+    addBandwidth(all.back(), command.bytes, time, rates);
+    if (rates)
+      all.back()["of_peak"] = command.flops / time * 1e9 /
+                              mostFlops(*plan.commands()->Get(i), *rates);
+  }
+  return all;
+}
+
+std::string percentText(const ordered_json &share) {
+  return number("%.1f%%", share.get<double>() * 100);
+}
+
+void printCommands(const ordered_json &result) {
+  bool known = result.contains("bandwidth");
+  std::vector<std::string> columns = {"#",     "command", "kind",   "time",
+                                      "share", "GB/s",    "GFLOP/s"};
+  if (known) {
+    columns.insert(columns.end() - 1, "of bandwidth");
+    columns.push_back("of peak");
+  }
+  Table table(columns);
+  int i = 0;
+  for (const ordered_json &command : result["commands"]) {
+    std::vector<std::string> row = {
+        std::to_string(i++),
+        command["name"],
+        command["kind"],
+        durationText(command["us"].get<double>() * 1e-6),
+        percentText(command["share"]),
+        number("%.1f", command["gb_per_s"].get<double>())};
+    if (known)
+      row.push_back(percentText(command["of_bandwidth"]));
+    row.push_back(number("%.1f", command["gflop_per_s"].get<double>()));
+    if (known)
+      row.push_back(percentText(command["of_peak"]));
+    table.row(row);
+  }
+  std::fputs(table.text().c_str(), stdout);
+}
+
+/// "45.1 GB/s, 38.2% of 118 GB/s (this machine, measured just now ...)"
+std::string bandwidthText(const ordered_json &result) {
+  const ordered_json &call = result["call"];
+  std::string text, most;
+  if (result.contains("bandwidth")) {
+    const ordered_json &bandwidth = result["bandwidth"];
+    most = number("%.0f GB/s", bandwidth["gb_per_s"].get<double>()) + " (" +
+           bandwidth["device"].get<std::string>() + ", " +
+           bandwidth["source"].get<std::string>() + ")";
+  }
+  if (!call.contains("gb_per_s"))
+    return most;
+  text = number("%.1f GB/s", call["gb_per_s"].get<double>());
+  return most.empty()
+             ? text
+             : text + ", " + percentText(call["of_bandwidth"]) + " of " + most;
+}
+
+void print(const ordered_json &result) {
+  auto line = [&](const std::string &what, const char *key) {
+    const ordered_json &timing = result[key];
+    std::printf("%s: min %s, median %s\n", what.c_str(),
+                durationText(timing["ms_min"].get<double>() / 1e3).c_str(),
+                durationText(timing["ms_median"].get<double>() / 1e3).c_str());
+  };
+  std::printf("%s of %s, %s\n",
+              printable(result["graph"].get<std::string>()).c_str(),
+              printable(result["artifact"].get<std::string>()).c_str(),
+              printable(result["device"].get<std::string>()).c_str());
+  line("step by step   ", "step");
+  line(absl::StrCat(result["call"]["steps"].get<size_t>(), " steps in a call"),
+       "call");
+  if (result.contains("launches"))
+    std::printf("launches, a step : %zu\n", result["launches"].get<size_t>());
+  if (result.contains("host"))
+    std::printf(
+        "host, of a step  : min %s, median %s\n",
+        durationText(result["host"]["us_min"].get<double>() / 1e6).c_str(),
+        durationText(result["host"]["us_median"].get<double>() / 1e6).c_str());
+  if (std::string text = bandwidthText(result); !text.empty())
+    std::printf("memory           : %s\n", printable(text).c_str());
+  printCommands(result);
+}
+
+/// Step by step and many in a call, in turns, because the speed of a machine
+/// changes from second to second.
+void measureSteps(Bench &bench, const BenchOptions &options,
+                  ordered_json &result) {
+  bench.measure(1, 0); // warm
+  double once = bench.measure(1, 0).front();
+  auto fitting = [&](double parts, double most) {
+    double steps = options.seconds / 3 / parts / once;
+    return static_cast<int64_t>(std::clamp(steps, 1.0, most));
+  };
+  // A call has fewer steps if they are slow, so that a round ends in time. If
+  // the user sets the number of steps, there are fewer rounds instead.
+  int64_t steps = options.stepsPerCall ? options.stepsPerCall
+                                       : fitting(kRounds, kMostStepsPerCall);
+  int64_t rounds = fitting(static_cast<double>(steps), kRounds);
+  std::vector<double> step, call;
+  for (int64_t round = 0; round < rounds; ++round) {
+    append(step, bench.measure(1, 1.0 / rounds));
+    append(call, bench.measure(steps, 1.0 / rounds));
+  }
+  result["step"] = timing(step);
+  result["call"] = timing(call);
+  result["call"]["steps"] = steps;
+}
+
+ordered_json hostJson(const std::vector<double> &microseconds) {
+  return {
+      {"us_min", *std::min_element(microseconds.begin(), microseconds.end())},
+      {"us_median", median(microseconds)},
+      {"steps", microseconds.size()}};
+}
+
+/// Then some steps are others, of fewer bytes.
+bool hasVariants(const Session &session, const std::string &graph) {
+  const auto *schedules = session.artifact().header().schedules();
+  for (size_t i = 0; i < countOf(schedules); ++i)
+    if (textOf(schedules->Get(i)->graph()) == graph)
+      return true;
+  return false;
+}
+
+ordered_json measureAll(Session &session, int graph, Bench &bench,
+                        const BenchOptions &options) {
+  ordered_json result = {{"artifact", options.session.artifact},
+                         {"graph", options.graph},
+                         {"target", textOf(session.plan().target())},
+                         {"device", session.runsOn()},
+                         {"threads", session.threads()}};
+  auto rates = ratesOf(session);
+  if (rates) {
+    result["bandwidth"] = {{"device", rates->device},
+                           {"source", rates->source()},
+                           {"gb_per_s", rates->bytes * 1e-9}};
+    result["peak"] = {{"gflop_per_s", rates->flops * 1e-9},
+                      {"product_gflop_per_s", rates->productFlops * 1e-9}};
+  }
+  measureSteps(bench, options, result);
+  const GraphInfo &info = session.graphs()[graph];
+  double bytes = 0;
+  for (const CommandInfo &command : info.commands)
+    bytes += command.bytes;
+  if (!hasVariants(session, options.graph))
+    for (const char *key : {"step", "call"})
+      addBandwidth(result[key], bytes,
+                   result[key]["ms_min"].get<double>() * 1e6, rates);
+  if (size_t launches = session.launches(graph))
+    result["launches"] = launches;
+  if (!isOfKind(textOf(session.plan().target()), "cpu"))
+    result["host"] = hostJson(bench.measureHost());
+  result["commands"] =
+      commandsJson(session, graph, bench.measureCommands(), rates);
+  return result;
+}
+
+/// A step on NaN or infinity may have another speed than a useful step.
+void noteNonfinite(const Session &session, int graph) {
+  const std::vector<TensorInfo> &outputs = session.graphs()[graph].outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    float value = 0;
+    if (outputs[i].type == TensorType{DType::f32, {}})
+      std::memcpy(&value, session.outputBuffer(graph, static_cast<int>(i)),
+                  sizeof(value));
+    if (!std::isfinite(value))
+      warn(outputs[i].name + " is " + number("%g", value) +
+           " after the steps: what was measured is not a step of a training");
+  }
+}
+
+void run(const BenchOptions &options) {
+  checkOutputFiles({{"--trace", options.trace}}, initialFiles(options.session));
+  checkWritable({options.trace});
+  auto session = openSession(options.session);
+  assumeRunLength(*session);
+  int graph = findGraph(*session, options.graph);
+  if (options.randomStates)
+    randomizeStates(*session);
+  Bench bench(*session, graph, options.seconds / 3);
+  ordered_json result = measureAll(*session, graph, bench, options);
+  noteNonfinite(*session, graph);
+  if (!options.trace.empty())
+    writeTrace(*session, graph, bench.trace(), options);
+  if (options.session.json)
+    printJson(result);
+  else
+    print(result);
+}
+
+} // namespace
+
+void addBench(CLI::App &app) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App *command =
+      app.add_subcommand("bench", "How long a step takes, command by command");
+  command->footer(kFooter);
+  addSessionOptions(*command, options->session);
+  addStateOptions(*command, options->session);
+  command->add_option("--graph", options->graph, "Which graph (train)");
+  command->add_option("--seconds", options->seconds, "How long to measure (2)")
+      ->check(CLI::Range(0.01, 3600.0));
+  command
+      ->add_option("--steps-per-call", options->stepsPerCall,
+                   "In one call (100; fewer where they take long)")
+      ->check(positive());
+  command->add_flag("--random-states", options->randomStates,
+                    "Fill weights and slots with random numbers first");
+  command->add_option("--trace", options->trace,
+                      "Write some steps to this file, for ui.perfetto.dev");
+  command->callback([options] { run(*options); });
+}
+
+} // namespace gradus::cli

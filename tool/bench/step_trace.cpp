@@ -1,0 +1,77 @@
+// Events of Chrome's Trace Event Format: "M" names tracks, "X" is a time span,
+// "C" a counter.
+
+#include "tool/bench/step_trace.h"
+
+using nlohmann::ordered_json;
+
+namespace gradus::cli {
+
+namespace {
+
+constexpr int kSteps = 1, kCommands = 2;
+
+class Events {
+public:
+  void name(const char *what, int track, const std::string &name) {
+    add("M", what, track)["args"] = {{"name", name}};
+  }
+  ordered_json &stretch(const std::string &name, int track, int64_t start,
+                        int64_t nanoseconds) {
+    ordered_json &event = add("X", name, track);
+    event["ts"] = start * 1e-3;
+    event["dur"] = nanoseconds * 1e-3;
+    return event;
+  }
+  void count(const char *what, int64_t at, uint64_t bytes) {
+    ordered_json &event = add("C", what, kCommands);
+    event["ts"] = at * 1e-3;
+    event["args"] = {{"bytes", bytes}};
+  }
+  ordered_json take() { return std::move(all_); }
+
+private:
+  ordered_json &add(const char *phase, const std::string &name, int track) {
+    all_.push_back({{"ph", phase}, {"name", name}, {"pid", 1}, {"tid", track}});
+    return all_.back();
+  }
+
+  ordered_json all_ = ordered_json::array();
+};
+
+} // namespace
+
+ordered_json stepTrace(const runtime::GraphInfo &graph,
+                       const std::string &title,
+                       const std::vector<TracedStep> &steps,
+                       const std::vector<uint64_t> &live) {
+  Events events;
+  events.name("process_name", kSteps, title);
+  events.name("thread_name", kSteps, "steps");
+  events.name("thread_name", kCommands, "commands");
+  int number = 0;
+  for (const TracedStep &step : steps) {
+    std::string name = graph.name + " " + std::to_string(number++);
+    events.stretch(name, kSteps, step.start, step.end - step.start)["args"] = {
+        {"commands_timed", !step.commands.empty()}};
+    int64_t at = step.start;
+    for (size_t i = 0; i < step.commands.size(); ++i) {
+      const runtime::CommandInfo &command = graph.commands[i];
+      ordered_json &event =
+          events.stretch(command.name, kCommands, at, step.commands[i]);
+      event["cat"] = command.kind;
+      event["args"] = {{"command", i},
+                       {"nodes", command.nodes},
+                       {"flops", command.flops},
+                       {"bytes", command.bytes}};
+      if (i < live.size())
+        events.count("arena", at, live[i]);
+      at += step.commands[i];
+    }
+    if (!step.commands.empty() && !live.empty())
+      events.count("arena", at, 0);
+  }
+  return {{"traceEvents", events.take()}, {"displayTimeUnit", "ms"}};
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,97 @@
+// gradus evaluate: computes loss and metrics of a data set, without training.
+
+#include "messages/json_text.h"
+#include "messages/printable.h"
+#include "runtime/well_known.h"
+#include "tool/commands.h"
+#include "tool/evaluate/data_options.h"
+#include "tool/evaluate/data_outline.h"
+#include "tool/evaluate/evaluation.h"
+#include "tool/evaluate/prediction_report.h"
+#include "tool/evaluate/trained_normalization.h"
+#include "tool/evaluate/training_log.h"
+#include "tool/failure.h"
+#include "tool/session/session_options.h"
+#include "tool/text.h"
+
+#include <cmath>
+#include <cstdio>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+namespace {
+
+struct EvaluateOptions {
+  SessionOptions session;
+  std::vector<std::string> data;
+};
+
+constexpr const char *kFooter =
+    R"(Every sample counts once: the last batch is padded and the padding masked.
+Where the loss cannot leave padding out (the model computes it itself, or an
+output's first axis is not the batch's), only samples that fill batches count.
+Labels that the loss ignores (loss.ignore_index) do not count.
+Of a loss whose labels are classes it prints how many of each class were taken for
+which (up to 20 classes; --json: up to 1000), or precision and recall of each; of a
+loss of numbers the mean absolute error, the root of the mean square, and R2.
+
+Example:
+  gradus evaluate lenet.gradus --checkpoint lenet.safetensors --data test.safetensors)";
+
+void print(const std::vector<Metric> &metrics, const DataOutline &outline,
+           const PredictionReport &report, bool json) {
+  int64_t counted = outline.samples - outline.leftOut;
+  if (json) {
+    nlohmann::ordered_json line = toJson(metrics);
+    line["samples"] = counted;
+    line["data"] = outline.toJson();
+    line.update(report.json());
+    printJson(line);
+    return;
+  }
+  for (const Metric &metric : metrics)
+    std::printf("%s: %s\n", printable(metric.name).c_str(),
+                number("%.4f", metric.value).c_str());
+  std::printf("samples: %lld\n", static_cast<long long>(counted));
+  std::fputs(report.text().c_str(), stdout);
+}
+
+void run(const EvaluateOptions &options) {
+  data::Dataset dataset = openData(options.data);
+  auto session = openSession(options.session);
+  checkNormalization(*session, options.session);
+  countClassesOf(trainedFile(options.session), dataset);
+  noteInitialState(options.session);
+  int graph = findGraph(*session, well_known::kEvaluate);
+  data::Feed feed = matchData(*session, graph, dataset, Use::evaluation);
+  PredictionReport report(*session, graph,
+                          dataset.classes() ? *dataset.classes()
+                                            : std::vector<std::string>());
+  DataOutline outline = DataOutline::ofEvaluation(feed);
+  if (!options.session.json)
+    std::printf("data: %s\n", outline.evaluationText().c_str());
+  std::vector<Metric> metrics =
+      evaluate(*session, graph, feed, dataThreads(options.session),
+               [&](auto inputs, int64_t count) { report.add(inputs, count); });
+  print(metrics, outline, report, options.session.json);
+  for (const Metric &metric : metrics)
+    if (!std::isfinite(metric.value)) {
+      std::string data = feed.firstNonfinite();
+      throw failed(dataset.source(), ": ", metric.name, " is ", metric.value,
+                   data.empty() ? "" : "; ", data);
+    }
+}
+
+} // namespace
+
+void addEvaluate(CLI::App &app) {
+  auto options = std::make_shared<EvaluateOptions>();
+  CLI::App *command =
+      app.add_subcommand("evaluate", "Loss and metrics of a data set");
+  command->footer(std::string(kDataFooter) + "\n" + kFooter);
+  addTrainedOptions(*command, options->session, options->data);
+  command->callback([options] { run(*options); });
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,187 @@
+// Runs `predict` on the batches of `evaluate`; the recipe's losses say which
+// output is compared with which labels.
+
+#include "tool/evaluate/prediction_report.h"
+
+#include "messages/printable.h"
+#include "runtime/well_known.h"
+#include "tool/failure.h"
+#include "tool/session/class_axis.h"
+#include "tool/session/session_options.h"
+
+#include <set>
+#include <utility>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+namespace {
+
+constexpr int64_t kMostClasses = 1000;
+const std::set<std::string> kOfNumbers = {"mse", "l1", "smooth_l1", "huber"};
+
+int find(const std::vector<TensorInfo> &tensors, const std::string &name) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].name == name)
+      return i;
+  return -1;
+}
+
+/// The text at a key; `fallback` if it is null or missing.
+std::string textAt(const nlohmann::json &object, const char *key,
+                   const std::string &fallback) {
+  return object.contains(key) && object[key].is_string()
+             ? object[key].get<std::string>()
+             : fallback;
+}
+
+nlohmann::json lossesOf(const Session &session) {
+  nlohmann::json loss =
+      recipeOf(session).value("loss", nlohmann::json::object());
+  return loss.contains("of") ? loss["of"] : nlohmann::json::array({loss});
+}
+
+} // namespace
+
+PredictionReport::PredictionReport(Session &session, int evaluation,
+                                   std::vector<std::string> classes)
+    : session_(session), evaluation_(evaluation),
+      predict_(session.findGraph(well_known::kPredict)),
+      classNames_(std::move(classes)) {
+  if (predict_ < 0)
+    return;
+  const auto &given = session.graphs()[evaluation].inputs;
+  for (const TensorInfo &input : session.graphs()[predict_].inputs) {
+    inputs_.push_back(find(given, input.name));
+    if (inputs_.back() < 0)
+      return; // the loss does not use that input
+  }
+  nlohmann::json losses = lossesOf(session);
+  for (const nlohmann::json &loss : losses)
+    addTerm(loss);
+  if (compared_.size() > 1)
+    for (Compared &each : compared_)
+      each.prefix = outputInfo(each).name + "_";
+}
+
+const TensorInfo &PredictionReport::outputInfo(const Compared &compared) const {
+  return session_.graphs()[predict_].outputs[compared.output];
+}
+
+void PredictionReport::addTerm(const nlohmann::json &loss) {
+  const auto &outputs = session_.graphs()[predict_].outputs;
+  const auto &inputs = session_.graphs()[evaluation_].inputs;
+  std::string only = outputs.size() == 1 ? outputs[0].name : "";
+  Compared compared;
+  compared.output = find(outputs, textAt(loss, "output", only));
+  compared.label = find(inputs, textAt(loss, "label", well_known::kLabel));
+  if (compared.output < 0 || compared.label < 0 ||
+      outputs[compared.output].type.dtype != DType::f32)
+    return;
+  const TensorType &output = outputs[compared.output].type,
+                   &label = inputs[compared.label].type;
+  // Values without a common axis of samples cannot be counted by sample.
+  if (output.shape.empty() || label.shape.empty() ||
+      output.shape[0] != label.shape[0])
+    return;
+  bool numbers = kOfNumbers.contains(textAt(loss, "type", ""));
+  if (numbers && label == output)
+    compared_.push_back(compared);
+  if (loss.contains("class_axis") && !loss.value("soft_labels", false) &&
+      label.dtype == DType::i64)
+    addClasses(loss, compared);
+}
+
+void PredictionReport::addClasses(const nlohmann::json &loss,
+                                  Compared compared) {
+  const std::vector<int64_t> &shape = outputInfo(compared).type.shape;
+  const std::vector<int64_t> &labels =
+      session_.graphs()[evaluation_].inputs[compared.label].type.shape;
+  int64_t axis = classAxis(loss, shape, labels).value_or(0);
+  if (axis < 1 || shape[axis] > kMostClasses)
+    return;
+  // An artifact may name an axis that does not fit its labels.
+  std::vector<int64_t> labelled = shape;
+  labelled.erase(labelled.begin() + axis);
+  if (labels != labelled)
+    return;
+  compared.classAxis = axis;
+  if (loss.contains("ignore_index"))
+    compared.ignore = loss["ignore_index"].get<int64_t>();
+  compared.classes.emplace(shape[axis], classNames_);
+  compared_.push_back(std::move(compared));
+}
+
+void PredictionReport::add(std::span<const void *const> inputs,
+                           int64_t samples) {
+  if (compared_.empty())
+    return;
+  std::vector<const void *> own;
+  for (int input : inputs_)
+    own.push_back(inputs[input]);
+  check(session_.step(predict_, own));
+  for (Compared &each : compared_)
+    count(each, inputs[each.label], samples);
+}
+
+void PredictionReport::count(Compared &compared, const void *labels,
+                             int64_t samples) {
+  if (compared.classes)
+    countClasses(compared, labels, samples);
+  else
+    countNumbers(compared, labels, samples);
+}
+
+void PredictionReport::countClasses(Compared &compared, const void *labels,
+                                    int64_t samples) {
+  const std::vector<int64_t> &shape = outputInfo(compared).type.shape;
+  int64_t classes = shape[compared.classAxis], inner = 1, outer = samples;
+  for (int64_t axis = 1; axis < std::ssize(shape); ++axis)
+    if (axis != compared.classAxis)
+      (axis < compared.classAxis ? outer : inner) *= shape[axis];
+  auto *scores = static_cast<const float *>(
+      session_.outputBuffer(predict_, compared.output));
+  auto *label = static_cast<const int64_t *>(labels);
+  for (int64_t i = 0; i < outer * inner; ++i) {
+    const float *first = scores + i / inner * classes * inner + i % inner;
+    int64_t best = 0;
+    for (int64_t c = 1; c < classes; ++c)
+      if (first[c * inner] > first[best * inner])
+        best = c;
+    if (label[i] != compared.ignore)
+      compared.classes->add(label[i], best);
+  }
+}
+
+void PredictionReport::countNumbers(Compared &compared, const void *labels,
+                                    int64_t samples) {
+  const TensorInfo &output = outputInfo(compared);
+  int64_t each = output.bytes / sizeof(float) / output.type.shape[0];
+  auto *predicted = static_cast<const float *>(
+      session_.outputBuffer(predict_, compared.output));
+  auto *target = static_cast<const float *>(labels);
+  for (int64_t i = 0; i < samples * each; ++i)
+    compared.errors.add(target[i], predicted[i]);
+}
+
+std::string PredictionReport::text() const {
+  std::string text;
+  for (const Compared &each : compared_) {
+    if (compared_.size() > 1)
+      text += printable(outputInfo(each).name) + ":\n";
+    text += each.classes ? each.classes->text() : each.errors.text();
+  }
+  return text;
+}
+
+nlohmann::ordered_json PredictionReport::json() const {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const Compared &each : compared_) {
+    auto figures = each.classes ? each.classes->json() : each.errors.json();
+    for (const auto &[key, value] : figures.items())
+      object[each.prefix + key] = value;
+  }
+  return object;
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,55 @@
+// Compares the model's predictions with the labels, sample by sample;
+// `evaluate` prints this beside the metrics of the graph.
+
+#pragma once
+
+#include "runtime/session/session.h"
+#include "tool/evaluate/scores.h"
+
+#include <optional>
+#include <span>
+
+namespace gradus::cli {
+
+class PredictionReport {
+public:
+  /// Prepares the report for the graph `evaluation` of a session. It is empty
+  /// if the recipe's loss compares no classes (at most 1000) and no numbers.
+  /// `classes` are the classes' names, if they have some.
+  PredictionReport(runtime::Session &session, int evaluation,
+                   std::vector<std::string> classes = {});
+
+  /// Predicts a batch given as the inputs of `evaluation`, and counts its first
+  /// `count` samples.
+  void add(std::span<const void *const> inputs, int64_t count);
+
+  std::string text() const;
+  nlohmann::ordered_json json() const;
+
+private:
+  /// An output of the model that a loss compares with labels.
+  struct Compared {
+    std::string prefix; // of JSON keys, if there are several
+    int output = 0;     // of `predict`
+    int label = 0;      // input of `evaluation`
+    int64_t classAxis = 0;
+    std::optional<int64_t> ignore;
+    std::optional<Confusion> classes; // else numbers
+    Errors errors;
+  };
+
+  void addTerm(const nlohmann::json &loss);
+  void addClasses(const nlohmann::json &loss, Compared compared);
+  void count(Compared &compared, const void *labels, int64_t samples);
+  void countClasses(Compared &compared, const void *labels, int64_t samples);
+  void countNumbers(Compared &compared, const void *labels, int64_t samples);
+  const runtime::TensorInfo &outputInfo(const Compared &compared) const;
+
+  runtime::Session &session_;
+  int evaluation_, predict_;
+  std::vector<std::string> classNames_;
+  std::vector<int> inputs_; // of `evaluation`, for each of `predict`
+  std::vector<Compared> compared_;
+};
+
+} // namespace gradus::cli

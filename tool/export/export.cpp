@@ -1,0 +1,185 @@
+// gradus export: writes trained weights back into the user's ONNX file.
+
+#include "messages/json_text.h"
+#include "messages/printable.h"
+#include "runtime/safetensors.h"
+#include "runtime/session/checkpoint.h"
+#include "tool/commands.h"
+#include "tool/compiler_library.h"
+#include "tool/evaluate/training_record.h"
+#include "tool/failure.h"
+#include "tool/foreign_file.h"
+#include "tool/output_files.h"
+#include "tool/session/averages.h"
+#include "tool/text.h"
+
+#include "absl/strings/str_join.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <filesystem>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+namespace {
+
+struct ExportOptions {
+  std::string model, checkpoint, output;
+  bool inference = false, normalizes = false, averaged = false, json = false;
+};
+
+constexpr const char *kFooter = R"(Examples:
+  gradus export lenet.onnx --checkpoint lenet.safetensors -o trained.onnx
+  gradus export resnet.onnx --checkpoint resnet.safetensors --inference -o resnet_trained.onnx
+
+The file stays as it is but for the values of its initializers. --inference turns
+batch normalization, dropout and AlphaDropout of a file exported for training into
+those of inference, and puts its chance in the place of each coin of a known chance
+(stochastic depth, Bernoulli); other random numbers are drawn as before. --ema
+writes the averages of the weights in their place. --with-normalization puts the
+recipe's inputs.normalize in front of the model, so that it takes what `predict`
+takes; pixels of u8 are still divided by 255 before it. Weights of another
+floating-point type are converted to the file's. Above 1 GiB the weights go to a
+data file beside the model.)";
+
+/// Checks that the written files are not those that the model's weights are in.
+void checkApart(const ExportOptions &options,
+                const compiler::Exported &exported,
+                const std::string &dataFile) {
+  std::vector<UsedFile> inputs = {{"the model", options.model},
+                                  {"--checkpoint", options.checkpoint}};
+  for (const std::string &path : exported.read)
+    inputs.push_back({"the model's data file", path});
+  std::string data = exported.data.empty() ? "" : dataFile;
+  checkOutputFiles({{"-o", options.output}, {"the data file of -o", data}},
+                   inputs);
+}
+
+/// The average of a parameter, if the file has one, else the parameter.
+const NamedTensor &averageOr(const NamedTensor &own, const Safetensors &file) {
+  const NamedTensor *average = file.find(averageName(own.name));
+  return average ? *average : own;
+}
+
+/// The normalization of inputs in training, as recorded in the checkpoint.
+std::vector<compiler::InputNormalization>
+normalizationsOf(const ExportOptions &options) {
+  auto record = TrainingRecord::ofCheckpoint(options.checkpoint);
+  std::vector<compiler::InputNormalization> all;
+  try {
+    if (record && record->normalize.is_object())
+      for (const auto &[input, numbers] : record->normalize.items())
+        all.push_back({input, numbers.value("mean", std::vector<float>{0}),
+                       numbers.value("std", std::vector<float>{1})});
+  } catch (const nlohmann::json::exception &) {
+    throw badInput(options.checkpoint, ": says of `normalize` what no training "
+                                       "writes there");
+  }
+  if (all.empty() && options.normalizes)
+    throw badInput("--with-normalization: ", options.checkpoint,
+                   record ? " was trained without inputs.normalize"
+                          : " does not say how inputs were normalized, as "
+                            "`gradus train` writes it");
+  return all;
+}
+
+void warnOfNormalization(const ExportOptions &options,
+                         const compiler::Exported &exported) {
+  if (options.inference && !exported.wantNormalized.empty())
+    warn(absl::StrCat(options.model, ": wants ",
+                      absl::StrJoin(exported.wantNormalized, ", "),
+                      " normalized, which training did before the model "
+                      "(inputs.normalize of the recipe) and `gradus predict` "
+                      "does; --with-normalization puts it into the model"));
+}
+
+/// Warns, like the import does for predictions.
+void warnOfCoins(const std::string &model, int added) {
+  if (added)
+    warn(absl::StrCat(model, ": ", added,
+                      added == 1 ? " coin of a known chance has a number"
+                                 : " coins of a known chance have numbers",
+                      " added, as in a form of AlphaDropout; for inference the "
+                      "chance stands in its place, which need not be PyTorch's "
+                      "eval"));
+}
+
+void run(const ExportOptions &options) {
+  checkOutputFiles(
+      {{"-o", options.output}},
+      {{"the model", options.model}, {"--checkpoint", options.checkpoint}});
+  if (!options.model.ends_with(".onnx"))
+    throw badInput(options.model, ": is no ONNX model (.onnx)");
+  if (!options.output.ends_with(".onnx"))
+    throw badInput("-o ", options.output,
+                   ": expected a name that ends in .onnx");
+  refuseForeign(options.checkpoint, Wanted::weights, "--checkpoint");
+  Safetensors file = take(Safetensors::open(options.checkpoint));
+  check(runtime::at(verifyContents(file), options.checkpoint));
+  compiler::ExportRequest request;
+  request.model = options.model;
+  request.inference = options.inference;
+  request.normalizations = normalizationsOf(options);
+  request.withNormalization = options.normalizes;
+  std::string dataFile = options.output + ".data";
+  request.dataName = std::filesystem::path(dataFile).filename();
+  if (options.averaged)
+    verifyAverages(file, options.checkpoint);
+  for (const NamedTensor &tensor : file.tensors()) {
+    const NamedTensor &from =
+        options.averaged ? averageOr(tensor, file) : tensor;
+    request.weights.push_back(
+        {tensor.name, nameOf(from.type.dtype), from.type.shape, from.data});
+  }
+  compiler::Exported exported = take(compilerLibrary().exportModel(request));
+  checkApart(options, exported, dataFile);
+  if (!exported.data.empty())
+    writeWhole(dataFile, exported.data);
+  writeWhole(options.output, exported.model);
+  for (const std::string &name : exported.kept)
+    warn(options.checkpoint + " has no value for \"" + name +
+         "\", which stays");
+  warnOfCoins(options.model, exported.addedCoins);
+  warnOfNormalization(options, exported);
+  if (options.json)
+    printJson(nlohmann::ordered_json{{"model", options.output},
+                                     {"written", exported.written},
+                                     {"kept", exported.kept}});
+  else
+    std::printf(
+        "%zu tensors -> %s (%s)\n", exported.written.size(),
+        printable(options.output).c_str(),
+        bytesText(exported.model.size() + exported.data.size()).c_str());
+}
+
+} // namespace
+
+void addExport(CLI::App &app) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App *command =
+      app.add_subcommand("export", "Writes trained weights into an ONNX file");
+  command->footer(kFooter);
+  command
+      ->add_option("model", options->model, "The .onnx file that was trained")
+      ->required();
+  command
+      ->add_option("--checkpoint", options->checkpoint,
+                   "Trained state (.safetensors)")
+      ->required();
+  command->add_option("-o,--output", options->output, "A new .onnx file")
+      ->required();
+  command->add_flag("--inference", options->inference,
+                    "Inference form of normalization, dropout and coins of a "
+                    "known chance");
+  command->add_flag("--with-normalization", options->normalizes,
+                    "The model normalizes its inputs itself, as training did "
+                    "before it");
+  command->add_flag("--ema", options->averaged,
+                    "Write the averages of the weights (the recipe's ema)");
+  command->add_flag("--json", options->json, "One JSON object");
+  command->callback([options] { run(*options); });
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,97 @@
+// The shares are those of whole networks in docs/internals/performance_log.md.
+
+#include "tool/inspect/expected_time.h"
+
+#include "tool/text.h"
+
+#include <algorithm>
+
+using namespace gradus::artifact;
+
+namespace gradus::cli {
+namespace {
+
+constexpr double kKernelShare = 0.4;     // of the FMA rate, in our own kernels
+constexpr double kLibraryShare = 0.8;    // in oneDNN's convolutions, matmul
+constexpr double kCommandSeconds = 2e-6; // to start a command on the threads
+
+/// The number of threads that have work.
+double busyThreads(const Command &command, const DeviceRates &rates) {
+  const auto *kernel = command.kind_as_KernelCommand();
+  if (!kernel)
+    return rates.threads;
+  int64_t blocks = 0, grain = std::max<int64_t>(1, kernel->grain());
+  for (unsigned i = 0; kernel->segments() && i < kernel->segments()->size();
+       ++i)
+    blocks += (kernel->segments()->Get(i)->items() + grain - 1) / grain;
+  return std::clamp<int64_t>(blocks, 1, rates.threads);
+}
+
+double secondsOnMachine(const Command &command, const DeviceRates &rates) {
+  double threads = busyThreads(command, rates);
+  double part = threads / std::max(1, rates.threads);
+  double share =
+      command.kind_as_LibraryCommand() ? kLibraryShare : kKernelShare;
+  double computing =
+      command.flops() / std::max(1.0, rates.flops * part * share);
+  double moving = command.bytes() / std::max(1.0, rates.bytes * part);
+  return std::max(computing, moving) + (threads > 1 ? kCommandSeconds : 0);
+}
+
+/// Only the library's matmul runs on tensor cores.
+bool multipliesNarrow(const Command &command) {
+  const auto *library = command.kind_as_LibraryCommand();
+  if (!library || !library->inputs() || library->inputs()->size() == 0)
+    return false;
+  DType dtype = library->inputs()->Get(0)->dtype();
+  return dtype == DType::bf16 || dtype == DType::f16;
+}
+
+std::string teraText(double perSecond) {
+  return number("%g", perSecond * 1e-12);
+}
+
+/// Only the first GPU's text has units.
+std::string cardText(const DeviceRates &card, bool isFirst) {
+  return card.title + " " + teraText(card.flops) +
+         (isFirst ? " TFLOP/s of f32, " : ", ") + teraText(card.productFlops) +
+         (isFirst ? " in 16-bit products of libraries, " : ", ") +
+         teraText(card.bytes) + (isFirst ? " TB/s" : "");
+}
+
+std::string machineText(const DeviceRates &rates) {
+  return "expected: of each command the longer of its FLOPs at " +
+         number("%.0f", rates.flops * 1e-9) + " GFLOP/s (" +
+         number("%.0f", kLibraryShare * 100) + " % of that in the library, " +
+         number("%.0f", kKernelShare * 100) +
+         " % in kernels) and its bytes at " +
+         number("%.0f", rates.bytes * 1e-9) + " GB/s, as " + rates.source();
+}
+
+} // namespace
+
+double mostFlops(const Command &command, const DeviceRates &rates) {
+  return multipliesNarrow(command) ? rates.productFlops : rates.flops;
+}
+
+double expectedSeconds(const Command &command, const DeviceRates &rates) {
+  if (!rates.isCard())
+    return secondsOnMachine(command, rates);
+  return std::max(command.flops() / mostFlops(command, rates),
+                  command.bytes() / rates.bytes);
+}
+
+std::string expectationText(const std::vector<DeviceRates> &devices) {
+  if (devices.empty())
+    return "";
+  if (!devices[0].isCard())
+    return machineText(devices[0]);
+  std::string cards;
+  for (const DeviceRates &card : devices)
+    cards += (cards.empty() ? "" : "; ") + cardText(card, cards.empty());
+  return "expected at least: of each command the longer of its FLOPs and its "
+         "bytes, at all that data sheets say, and no launch: " +
+         cards;
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,76 @@
+// The signal handler and the one session it cancels.
+
+#include "tool/interrupt.h"
+
+#include "tool/command_line.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <atomic>
+#include <csignal>
+#include <ctime>
+
+namespace gradus::cli {
+
+static std::atomic<runtime::Session *> cancelled{nullptr};
+static std::atomic<int64_t> firstSignal{0};
+
+/// Milliseconds of the monotonic clock; safe in a signal handler.
+static int64_t now() {
+  timespec time = {};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+}
+
+static void handle(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = handler == SIG_DFL ? 0 : SA_RESTART;
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    bool keeps = signal == SIGHUP && before.sa_handler == SIG_IGN; // nohup
+    if (!keeps)
+      sigaction(signal, &action, nullptr);
+  }
+}
+
+/// Process managers and timeout(1) send one signal twice, to the process and to
+/// its group: a signal right after the first is the same request.
+static constexpr int64_t kSameWishMilliseconds = 500;
+
+static void onSignal(int signal) {
+  int64_t first = 0;
+  if (!firstSignal.compare_exchange_strong(first, now()) && signal != SIGPIPE &&
+      now() - first > kSameWishMilliseconds) {
+    handle(SIG_DFL);
+    std::raise(signal);
+  }
+  if (runtime::Session *session = cancelled)
+    session->cancel();
+}
+
+Interrupt::Interrupt(runtime::Session &session) {
+  cancelled = &session;
+  handle(onSignal);
+}
+
+Interrupt::~Interrupt() {
+  handle(SIG_DFL);
+  cancelled = nullptr;
+}
+
+Failure interruptedAfter(int64_t done, int64_t total,
+                         const std::string &checkpoint) {
+  std::string words =
+      absl::StrCat("interrupted after step ", done, " of ", total, "; ");
+  return Failure(kInterrupted,
+                 words +
+                     (checkpoint.empty()
+                          ? "no checkpoint was asked for, so nothing was saved"
+                          : "continue with: " + resumeCommand(checkpoint)));
+}
+
+bool Interrupt::requested() { return firstSignal != 0; }
+
+} // namespace gradus::cli

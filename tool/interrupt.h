@@ -1,0 +1,28 @@
+// Handles Ctrl-C, SIGTERM, SIGHUP (a closed terminal) and SIGPIPE (a closed
+// output): the current step ends, the state is saved, the tool says how to
+// resume. A second signal, half a second later or more, ends the process at
+// once; SIGPIPE may come often. nohup keeps SIGHUP away.
+
+#pragma once
+
+#include "runtime/session/session.h"
+#include "tool/failure.h"
+
+namespace gradus::cli {
+
+class Interrupt {
+public:
+  /// From here on a signal cancels `session`.
+  explicit Interrupt(runtime::Session &session);
+  ~Interrupt();
+  Interrupt(const Interrupt &) = delete;
+
+  static bool requested();
+};
+
+/// The Failure of a command that was interrupted after `done` of `total` steps;
+/// `checkpoint`, if not empty, has been saved.
+Failure interruptedAfter(int64_t done, int64_t total,
+                         const std::string &checkpoint);
+
+} // namespace gradus::cli

@@ -1,0 +1,174 @@
+// Lengths of pieces by the rule of the graph (recipe/whole_part.h), in numbers.
+
+#include "tool/session/run_length.h"
+
+#include "recipe/whole_part.h"
+#include "runtime/well_known.h"
+#include "tool/failure.h"
+#include "tool/session/session_options.h"
+#include "tool/text.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using nlohmann::json;
+
+namespace gradus::cli {
+namespace {
+
+double numberOf(const json &object, const char *key, double otherwise) {
+  auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>()
+                                                     : otherwise;
+}
+
+bool isTrue(const json &object, const char *key) {
+  auto found = object.find(key);
+  return found != object.end() && *found == true;
+}
+
+bool countsEpochs(const json &piece) {
+  auto found = piece.find("interval");
+  return found != piece.end() && *found != "step";
+}
+
+bool isList(const json &piece) {
+  auto found = piece.find("type");
+  return found != piece.end() && *found == "list";
+}
+
+/// Whether the run's length says how long a piece is.
+bool isOfRun(const json &piece) {
+  return numberOf(piece, "epochs", 0) > 0 ||
+         numberOf(piece, "fraction", 0) > 0 || isTrue(piece, "rest") ||
+         countsEpochs(piece);
+}
+
+/// Arithmetic of numbers, as that of values in passes.
+struct NumberMath {
+  double number(double value, double) const { return value; }
+  double add(double a, double b) const { return a + b; }
+  double subtract(double a, double b) const { return a - b; }
+  double scale(double factor, double a) const { return factor * a; }
+  double floor(double a) const { return std::floor(a); }
+  double larger(double a, double b) const { return std::max(a, b); }
+};
+
+/// The length of a piece in updates; 0 for one that never ends, and the rest.
+double lengthOf(const json &piece, const runtime::RunLength &run) {
+  if (double epochs = numberOf(piece, "epochs", 0))
+    return wholePart(NumberMath(), epochs, run.updatesPerEpoch);
+  if (double fraction = numberOf(piece, "fraction", 0))
+    return wholePart(NumberMath(), fraction, run.updates);
+  double steps = numberOf(piece, "steps", 0),
+         every = numberOf(piece, "every", 1);
+  if (steps == 0 && isList(piece) && piece.contains("values"))
+    steps = static_cast<double>(piece["values"].size());
+  if (steps == 0 || !countsEpochs(piece))
+    return steps * every;
+  return wholePart(NumberMath(), steps, every * run.updatesPerEpoch);
+}
+
+/// "the checkpoint's schedule is for a run of 100 updates, ..."
+std::string otherLength(const char *name, const char *what, double now,
+                        double own) {
+  return absl::StrCat("the checkpoint's schedule is for ", what, " of ",
+                      number("%g", now), " updates, and this run has ",
+                      number("%g", own), ": it goes on as it began; --set ",
+                      name, "=", number("%g", own), " makes it fit this run");
+}
+
+bool names(const std::vector<std::string> &settings, const std::string &key) {
+  return std::any_of(settings.begin(), settings.end(),
+                     [&](const std::string &setting) {
+                       return setting.starts_with(key + "=");
+                     });
+}
+
+} // namespace
+
+runtime::RunLength runLengthOf(const json &recipe, int64_t steps,
+                               int64_t perEpoch) {
+  int64_t perUpdate = stepsPerUpdate(recipe);
+  return {static_cast<double>(std::max<int64_t>(steps / perUpdate, 1)),
+          static_cast<double>(perEpoch) / static_cast<double>(perUpdate)};
+}
+
+std::vector<std::string> startRun(runtime::Session &session,
+                                  const runtime::RunLength &length,
+                                  const std::vector<std::string> &set) {
+  runtime::RunLength now = take(runtime::runLengthOf(session));
+  check(runtime::giveRunLength(session, length));
+  json said = recipeOf(session).value("schedule", json::object());
+  std::vector<std::string> warnings;
+  auto compare = [&](const char *name, const char *what, double before,
+                     double own) {
+    std::string key = std::string(name).substr(std::string(name).find('.') + 1);
+    bool isSaid = numberOf(said, key.c_str(), 0) != 0 || names(set, name);
+    if (before != 0 && before != own && !isSaid)
+      warnings.push_back(otherLength(name, what, before, own));
+  };
+  compare(well_known::kUpdates, "a run", now.updates, length.updates);
+  compare(well_known::kUpdatesPerEpoch, "epochs", now.updatesPerEpoch,
+          length.updatesPerEpoch);
+  return warnings;
+}
+
+void assumeRunLength(runtime::Session &session) {
+  runtime::RunLength before = take(runtime::runLengthOf(session));
+  check(runtime::giveRunLength(session, {well_known::kAssumedUpdates,
+                                         well_known::kAssumedUpdatesPerEpoch}));
+  runtime::RunLength now = take(runtime::runLengthOf(session));
+  if (now.updates != before.updates ||
+      now.updatesPerEpoch != before.updatesPerEpoch)
+    note(absl::StrCat("the schedule is in parts of a run: as in one of ",
+                      now.updates, " updates, ", now.updatesPerEpoch,
+                      " an epoch"));
+}
+
+std::vector<double> pieceLengths(const json &schedule, const json &pieces) {
+  runtime::RunLength run = {numberOf(schedule, "updates", 0),
+                            numberOf(schedule, "updates_per_epoch", 0)};
+  std::vector<double> lengths;
+  for (const json &piece : pieces)
+    lengths.push_back(lengthOf(piece, run));
+  double others = std::accumulate(lengths.begin(), lengths.end(), 0.0);
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (isTrue(pieces[i], "rest"))
+      lengths[i] = restOf(NumberMath(), run.updates, others);
+  return lengths;
+}
+
+double unitOf(const json &schedule, const json &piece) {
+  double every = numberOf(piece, "every", 1);
+  return countsEpochs(piece)
+             ? every * numberOf(schedule, "updates_per_epoch", 0)
+             : every;
+}
+
+std::string resolvedSchedules(const json &recipe) {
+  json schedule = recipe.value("schedule", json::object());
+  auto perUpdate = static_cast<double>(stepsPerUpdate(recipe));
+  std::string text;
+  for (const auto &[name, pieces] : schedule.items()) {
+    if (!pieces.is_array() ||
+        !std::any_of(pieces.begin(), pieces.end(), isOfRun))
+      continue;
+    absl::StrAppend(&text, text.empty() ? "" : "; ", name, ": ");
+    std::vector<double> lengths = pieceLengths(schedule, pieces);
+    double end = 0;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      end += lengths[i] * perUpdate;
+      absl::StrAppend(&text, i ? ", " : "",
+                      pieces[i]["type"].get<std::string>());
+      if (lengths[i] != 0)
+        absl::StrAppend(&text, " to step ", number("%.0f", end));
+    }
+  }
+  return text;
+}
+
+} // namespace gradus::cli

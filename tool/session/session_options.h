@@ -1,0 +1,82 @@
+// The options that all commands that run artifacts share, and the functions
+// that open an artifact with them.
+
+#pragma once
+
+#include "runtime/session/session.h"
+#include "tool/output_files.h"
+#include "training/data/feed.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+#include <string>
+
+namespace gradus::cli {
+
+struct SessionOptions {
+  std::string artifact;
+  int threads = 0;
+  int dataThreads = 0; // 0: as many as cores
+  std::string device = "cpu";
+  bool trust = false;
+  bool verbose = false;
+  std::string init, resume;
+  std::vector<std::string> initMap; // FROM=TO
+  bool averaged = false;            // --ema
+  bool json = false;
+};
+
+/// Adds ARTIFACT, --threads, --device, --trust, --verbose, --json.
+void addSessionOptions(CLI::App &command, SessionOptions &options);
+/// Adds --data-threads.
+void addDataThreads(CLI::App &command, SessionOptions &options);
+/// The number of threads that `option` asks for, at most one per core; a
+/// warning says if that is fewer. More threads than cores are not faster.
+int threadsToUse(const std::string &option, int asked, int cores);
+/// The number of threads that prepare data.
+int dataThreads(const SessionOptions &options);
+
+/// Adds --init, --init-map and --resume: the initial state.
+void addStateOptions(CLI::App &command, SessionOptions &options);
+
+/// Adds all of these for commands that use a trained state: --checkpoint,
+/// --init, --init-map, --ema, --data, and --data-threads.
+void addTrainedOptions(CLI::App &command, SessionOptions &options,
+                       std::vector<std::string> &data);
+/// A validator for an integer, written only in decimal digits.
+CLI::Validator wholeNumber(uint64_t least,
+                           uint64_t most = std::numeric_limits<int64_t>::max());
+/// A validator for a count: 1 or more.
+CLI::Validator positive();
+/// A validator for a measure: 0 or more.
+CLI::Validator notNegative();
+
+/// The files that a command reads before it starts: the artifact, --init and
+/// the files of --init-map.
+std::vector<UsedFile> initialFiles(const SessionOptions &options);
+
+/// Loads the artifact and then the state that the options name.
+std::unique_ptr<runtime::Session> openSession(const SessionOptions &options);
+
+/// The file of the state; empty if there is none.
+const std::string &trainedFile(const SessionOptions &options);
+
+/// Notes on stderr that nothing was trained if no state was named.
+void noteInitialState(const SessionOptions &options);
+
+/// The number of a graph; a Failure lists the existing ones.
+int findGraph(const runtime::Session &session, const std::string &name);
+/// The recipe that the artifact was compiled with; an empty object if there is
+/// none.
+nlohmann::json recipeOf(const runtime::Session &session);
+/// The steps whose gradients make one update (`accumulation`); 1 if a recipe,
+/// which may come from an untrusted file, has no such number.
+int64_t stepsPerUpdate(const nlohmann::json &recipe);
+/// The values that labels may have, by artifact and recipe.
+data::LabelRules labelRules(const runtime::Session &session);
+/// Whether the loss is a sum over samples rather than a mean.
+bool lossIsTotal(const runtime::Session &session);
+
+} // namespace gradus::cli

@@ -1,0 +1,21 @@
+// A resumed run uses the seed and the validation part of the checkpoint; a
+// warning or an error reports where the command asks for others.
+
+#pragma once
+
+#include "tool/evaluate/training_record.h"
+#include "tool/train/train_options.h"
+
+namespace gradus::cli {
+
+/// The part of the data that is kept for tests, as in the checkpoint's
+/// `record`. Another part would test on samples that were trained on, and is a
+/// Failure.
+double partForTests(const TrainOptions &options,
+                    const std::optional<TrainingRecord> &record, uint64_t seed);
+
+/// Warns if seed, number of samples, batch, passes or recipe differ from the
+/// checkpoint's.
+void warnOfOthers(const TrainingRecord &before, const TrainingRecord &now);
+
+} // namespace gradus::cli

@@ -1,0 +1,134 @@
+// Schedules and averages count updates of `accumulation` steps each; the texts
+// count steps, as the run does.
+
+#include "tool/train/length_warnings.h"
+
+#include "tool/session/run_length.h"
+#include "tool/session/session_options.h"
+#include "tool/text.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cmath>
+
+using nlohmann::json;
+
+namespace gradus::cli {
+namespace {
+
+/// A schedule that is longer than the run by the first factor was made for
+/// another run; one that is shorter by less than the second is a rounded
+/// number.
+constexpr double kLongAfter = 1.1, kBefore = 1.02;
+
+/// The maximum share of the first weights in averages at a run's end.
+constexpr double kMostOfFirst = 0.1;
+
+/// A number of the recipe; `otherwise` if it is null or missing.
+double numberOf(const json &object, const char *key, double otherwise) {
+  auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>()
+                                                     : otherwise;
+}
+
+bool isType(const json &piece, const char *type) {
+  auto found = piece.find("type");
+  return found != piece.end() && *found == type;
+}
+
+/// Whether the final factor of a piece is one to stay at: the end of a rise, or
+/// a constant.
+bool settles(const json &piece) {
+  return isType(piece, "constant") || isType(piece, "linear_warmup") ||
+         (isType(piece, "linear") &&
+          numberOf(piece, "final", 0) >= numberOf(piece, "initial", 1));
+}
+
+/// The number of milestones of a piece that change something: the one after the
+/// last value of `piecewise` changes nothing.
+size_t changesOf(const json &piece) {
+  if (!piece.contains("milestones"))
+    return 0;
+  size_t milestones = piece["milestones"].size();
+  if (isType(piece, "multi_step"))
+    return milestones;
+  if (!isType(piece, "piecewise"))
+    return 0;
+  size_t values = piece.contains("values") ? piece["values"].size() : 0;
+  return std::min(milestones, std::max<size_t>(values, 1) - 1);
+}
+
+/// The last change of a piece that never ends, in its units; 0 if there is
+/// none.
+double lastChangeOf(const json &piece) {
+  double last = 0;
+  for (size_t i = 0; i < changesOf(piece); ++i)
+    last = std::max(last, piece["milestones"][i].get<double>());
+  return last;
+}
+
+std::string warningOf(const std::string &name, const json &schedule,
+                      int64_t perUpdate, int64_t steps) {
+  const json &pieces = schedule[name];
+  double end = 0, length = 0;
+  for (double updates : pieceLengths(schedule, pieces))
+    end += length = updates * static_cast<double>(perUpdate);
+  bool isOpen = length == 0; // the last piece
+  auto run = static_cast<double>(steps);
+  double change = end + lastChangeOf(pieces.back()) *
+                            unitOf(schedule, pieces.back()) *
+                            static_cast<double>(perUpdate);
+  if (isOpen && change > end && end < run && change >= run)
+    return absl::StrCat("the last milestone of the schedule of ", name,
+                        " is at step ", number("%.0f", change),
+                        ", this run has ", steps,
+                        " steps: it is never reached");
+  std::string words = absl::StrCat(
+      "the schedule of ", name,
+      isOpen ? " comes to its last piece at step " : " ends at step ",
+      number("%.0f", end), ", this run has ", steps, " steps: ");
+  if (!isOpen && end * kBefore < run && !settles(pieces.back()))
+    return words + "from there on its last value holds";
+  if (isOpen ? end >= run : end > run * kLongAfter)
+    return words + "what comes later is never reached";
+  return "";
+}
+
+/// Warns if averages still consist of the first weights. They begin with the
+/// first update.
+std::string averagesWarning(const json &ema, int64_t updates) {
+  if (updates < 1)
+    return "";
+  double decay = numberOf(ema, "decay", 0);
+  double first = std::pow(decay, static_cast<double>(updates - 1));
+  bool warmsUp = ema.contains("warmup") && ema["warmup"] == true;
+  if (first <= kMostOfFirst || warmsUp)
+    return "";
+  return absl::StrCat(
+      "the averages of the weights (ema, decay ", number("%g", decay), ") are ",
+      number("%.0f", 100 * first), " % those of the first update after the ",
+      updates, R"( of this run; "ema": {"warmup": true}, or a smaller )",
+      "decay, lets them follow sooner");
+}
+
+} // namespace
+
+std::vector<std::string> lengthWarnings(const json &recipe, int64_t steps) {
+  int64_t perUpdate = stepsPerUpdate(recipe);
+  std::vector<std::string> warnings;
+  auto add = [&](std::string words) {
+    if (!words.empty())
+      warnings.push_back(std::move(words));
+  };
+  if (auto all = recipe.find("schedule");
+      all != recipe.end() && all->is_object())
+    for (const auto &[name, pieces] : all->items())
+      if (pieces.is_array() && !pieces.empty())
+        add(warningOf(name, *all, perUpdate, steps));
+  if (auto ema = recipe.find("ema"); ema != recipe.end() && ema->is_object())
+    add(averagesWarning(*ema, steps / perUpdate));
+  return warnings;
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,71 @@
+// Reads /proc/self/status, and builds the smallest possible artifact.
+
+#include "tool/train/memory_use.h"
+
+#include "runtime/artifact_hash.h"
+#include "runtime/session/session.h"
+
+#include <algorithm>
+#include <fstream>
+#include <malloc.h>
+#include <string>
+
+using namespace gradus::artifact;
+
+namespace gradus::cli {
+
+uint64_t anonymousBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "RssAnon:") {
+      uint64_t kibibytes = 0;
+      status >> kibibytes;
+      return kibibytes * 1024;
+    }
+  return 0;
+}
+
+void releaseFreed() { malloc_trim(0); }
+
+/// A header with one graph without commands, for any machine.
+static HeaderT emptyHeader() {
+  HeaderT header;
+  header.version = kVersion;
+  header.header_hash = 1;
+  header.name = "empty";
+  header.graphs.push_back(std::make_unique<GraphT>());
+  header.graphs.back()->name = "empty";
+  auto plan = std::make_unique<PlanT>();
+  plan->target = "cpu";
+  plan->threads = 1;
+  plan->graphs.push_back(std::make_unique<GraphPlanT>());
+  header.plans.push_back(std::move(plan));
+  return header;
+}
+
+static std::vector<uint8_t> emptyArtifact() {
+  HeaderT header = emptyHeader();
+  flatbuffers::FlatBufferBuilder builder;
+  builder.ForceDefaults(true);
+  builder.FinishSizePrefixed(Header::Pack(builder, &header),
+                             HeaderIdentifier());
+  sealHeader(builder.GetBufferPointer(), builder.GetSize());
+  return {builder.GetBufferPointer(),
+          builder.GetBufferPointer() + builder.GetSize()};
+}
+
+uint64_t emptySessionBytes(int threads) {
+  releaseFreed();
+  uint64_t before = anonymousBytes();
+  auto artifact = runtime::Artifact::fromBytes(emptyArtifact(), "empty");
+  if (!artifact.ok())
+    return 0;
+  runtime::SessionOptions options;
+  options.threads = threads;
+  auto session = runtime::Session::create(*artifact, options);
+  releaseFreed();
+  return session.ok() ? anonymousBytes() - std::min(before, anonymousBytes())
+                      : 0;
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,44 @@
+// The options of `gradus train`.
+
+#pragma once
+
+#include "tool/session/session_options.h"
+#include "tool/train/checkpoints.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+struct TrainOptions {
+  SessionOptions session;
+  std::vector<std::string> data, eval;
+  int64_t epochs = 0, steps = 0; // 0: not given
+  std::string evalEvery;         // "500steps"; empty: each epoch
+  CheckpointOptions checkpoint;
+  std::string best; // METRIC[:max|:min], empty: none
+  int64_t patience = 0;
+  std::string log, tensorboard;   // a file, a folder
+  std::vector<std::string> watch; // states and nodes of the model
+  std::vector<std::string> set;   // numbers of the recipe, KEY=NUMBER
+  std::optional<uint64_t> seed;
+  double validation = 0;  // part of the data kept for tests
+  bool averaged = false;  // test the averages of the weights
+  bool keepsNone = false; // --no-checkpoint
+  bool overwrite = false; // replace files of another run
+  bool debugNonfinite = false;
+};
+
+/// Adds all options, and examples, to the command.
+void addTrainOptions(CLI::App &command, TrainOptions &options);
+
+/// Without --checkpoint the state is kept beside the artifact, unless
+/// --no-checkpoint is given.
+void chooseCheckpoint(TrainOptions &options);
+
+/// Outputs must be other files than inputs, and options must have what they
+/// need; a mistake is a Failure.
+void checkTrainOptions(const TrainOptions &options);
+
+} // namespace gradus::cli

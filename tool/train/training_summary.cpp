@@ -1,0 +1,108 @@
+// The last lines of training: test figures, sizes, times.
+
+#include "tool/train/training_summary.h"
+
+#include "messages/json_text.h"
+#include "messages/printable.h"
+#include "runtime/flat.h"
+#include "runtime/well_known.h"
+#include "tool/evaluate/training_log.h"
+#include "tool/text.h"
+
+#include <cstdio>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+
+namespace gradus::cli {
+
+static ordered_json summaryJson(const TrainingSummary &summary,
+                                const TrainOptions &options,
+                                const Session &session) {
+  int64_t steps = summary.done - summary.start;
+  ordered_json object = {
+      {"steps", summary.done},
+      {"test", toJson(summary.test)},
+      {"training_samples", summary.trainingSamples},
+      {"test_samples", summary.testSamples},
+      {"artifact", options.session.artifact},
+      {"artifact_bytes", session.artifact().size()},
+      {"checkpoint", options.checkpoint.path},
+      {"predicted_bytes", session.memory().predicted()},
+      {"at_load_bytes", session.memory().atLoad},
+      {"measured_bytes", summary.measuredBytes},
+      {"ms_per_step", steps ? summary.stepSeconds / steps * 1e3 : 0},
+      {"threads", session.threads()},
+      {"device", session.runsOn()},
+      {"seconds", summary.seconds}};
+  if (!summary.best.empty())
+    object.update(
+        {{"best", summary.best}, {"stopped_early", summary.stoppedEarly}});
+  return object;
+}
+
+/// Predicted bytes are memory of the device, measured bytes the host's.
+static bool runsOnHost(const Session &session) {
+  return isOfKind(textOf(session.plan().target()), "cpu");
+}
+
+static Table summaryTable(const ordered_json &figures,
+                          const TrainingSummary &summary,
+                          const Session &session, bool validation) {
+  auto bytes = [&](const char *key) {
+    return bytesText(figures[key].get<double>());
+  };
+  auto text = [&](const char *key) { return figures[key].get<std::string>(); };
+  Table table;
+  if (!summary.test.empty())
+    table.row({"test", metricsText(summary.test)});
+  if (!summary.best.empty())
+    table.row({"best", summary.best});
+  table.row(
+      {"artifact", text("artifact") + " (" + bytes("artifact_bytes") + ")"});
+  if (!text("checkpoint").empty())
+    table.row({"checkpoint", text("checkpoint")});
+  if (validation)
+    table.row({"validation", std::to_string(summary.testSamples) + " of " +
+                                 std::to_string(summary.testSamples +
+                                                summary.trainingSamples) +
+                                 " samples"});
+  table.row({"memory", "predicted " + bytes("predicted_bytes") +
+                           (session.memory().atLoad
+                                ? " and " + bytes("at_load_bytes") + " at load"
+                                : "") +
+                           ", measured " + bytes("measured_bytes") +
+                           (runsOnHost(session) ? "" : " of the host's")});
+  table.row({"step", durationText(figures["ms_per_step"].get<double>() / 1e3) +
+                         " (" + std::to_string(summary.done - summary.start) +
+                         " steps, " + text("device") + ")"});
+  table.row({"time", durationText(summary.seconds)});
+  return table;
+}
+
+void TrainingSummary::print(const TrainOptions &options,
+                            const Session &session) const {
+  ordered_json figures = summaryJson(*this, options, session);
+  if (options.session.json) {
+    printJson(figures);
+    return;
+  }
+  if (stoppedEarly)
+    std::printf("stopped early after step %lld of %lld: %lld evaluations found "
+                "nothing better than %s\n",
+                static_cast<long long>(done), static_cast<long long>(total),
+                static_cast<long long>(options.patience), best.c_str());
+  else if (done == start)
+    std::printf("the state is at step %lld of %lld already: nothing to train\n",
+                static_cast<long long>(done), static_cast<long long>(total));
+  for (const Metric &metric : test)
+    if (metric.name != well_known::kLoss)
+      std::printf("test %s: %s\n", printable(metric.name).c_str(),
+                  number("%.3f", metric.value).c_str());
+  std::fputs(summaryTable(figures, *this, session, options.validation > 0)
+                 .text()
+                 .c_str(),
+             stdout);
+}
+
+} // namespace gradus::cli

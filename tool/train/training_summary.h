@@ -1,0 +1,29 @@
+// The facts that training prints at its end.
+
+#pragma once
+
+#include "tool/evaluate/evaluation.h"
+#include "tool/train/train_options.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+struct TrainingSummary {
+  int64_t start = 0, done = 0, total = 0; // steps
+  std::vector<Metric> test;
+  int64_t trainingSamples = 0, testSamples = 0;
+  std::string best;          // "accuracy 0.9722 of step 440"; empty: none asked
+  bool stoppedEarly = false; // --patience
+  double stepSeconds = 0;    // in steps
+  double seconds = 0;        // in all
+  uint64_t measuredBytes = 0;
+
+  /// Prints a table for people, or a JSON line.
+  void print(const TrainOptions &options,
+             const runtime::Session &session) const;
+};
+
+} // namespace gradus::cli
