@@ -1,4 +1,4 @@
-"""Holds frontends/onnx/signatures.def to the `onnx` package: for each op that is taken, and each opset in which its form changed,
+"""Holds frontends/onnx/file/signatures.def to the `onnx` package: for each op that is taken, and each opset in which its form changed,
 how many inputs and outputs a node may have and of what types its attributes are. Prints what is wrong, a line each; with
 --write writes the table instead."""
 
@@ -8,8 +8,8 @@ import sys
 
 import onnx.defs
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "frontends", "onnx")
-TABLE = os.path.join(FOLDER, "signatures.def")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "frontends", "onnx", "operators")
+TABLE = os.path.join(FOLDER, "..", "file", "signatures.def")
 LETTERS = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "FLOATS": "F", "INTS": "I", "STRINGS": "S",
            "TENSORS": "T", "GRAPHS": "G", "SPARSE_TENSOR": "x", "TYPE_PROTO": "p"}
 ANY_NUMBER = 2**31 - 1

@@ -14,7 +14,7 @@
 #include "frontends/compiler/reference.h"
 #include "frontends/compiler/statistics.h"
 #include "frontends/compiler/step_schedule.h"
-#include "frontends/onnx/export.h"
+#include "frontends/onnx/export/export.h"
 #include "frontends/onnx/supported_ops.h"
 #include "frontends/recipe/flags.h"
 #include "frontends/recipe/plugins.h"

@@ -2,16 +2,16 @@
 
 #include "frontends/onnx/inventory.h"
 
-#include "frontends/onnx/export_constants.h"
-#include "frontends/onnx/export_losses.h"
-#include "frontends/onnx/float_size.h"
-#include "frontends/onnx/importer.h"
+#include "frontends/onnx/file/float_size.h"
+#include "frontends/onnx/file/onnx.pb.h"
+#include "frontends/onnx/file/problems.h"
+#include "frontends/onnx/file/size_limits.h"
+#include "frontends/onnx/file/size_names.h"
+#include "frontends/onnx/importer/importer.h"
+#include "frontends/onnx/importer/thrown.h"
 #include "frontends/onnx/judge.h"
-#include "frontends/onnx/onnx.pb.h"
-#include "frontends/onnx/problems.h"
-#include "frontends/onnx/size_limits.h"
-#include "frontends/onnx/size_names.h"
-#include "frontends/onnx/thrown.h"
+#include "frontends/onnx/pytorch/export_constants.h"
+#include "frontends/onnx/pytorch/export_losses.h"
 #include "recipe/patterns.h"
 
 #include <set>

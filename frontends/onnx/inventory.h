@@ -21,7 +21,8 @@ struct ModelInventory {
   std::vector<std::string> inputs, outputs;
   int64_t parameterElements = 0;
   std::string unsupported;
-  /// Warnings about what the exporter removed (frontends/onnx/export_losses.h).
+  /// Warnings about what the exporter removed
+  /// (frontends/onnx/pytorch/export_losses.h).
   std::vector<std::string> warnings;
 };
 

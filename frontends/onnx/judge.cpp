@@ -2,8 +2,8 @@
 
 #include "frontends/onnx/judge.h"
 
-#include "frontends/onnx/onnx.pb.h"
-#include "frontends/onnx/signatures.h"
+#include "frontends/onnx/file/onnx.pb.h"
+#include "frontends/onnx/file/signatures.h"
 
 namespace gradus::onnx {
 

@@ -3,7 +3,7 @@
 // yet.
 #pragma once
 
-#include "frontends/onnx/operators.h"
+#include "frontends/onnx/operators/operators.h"
 
 namespace gradus::onnx {
 

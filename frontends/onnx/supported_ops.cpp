@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/supported_ops.h"
 
-#include "frontends/onnx/operators.h"
+#include "frontends/onnx/operators/operators.h"
 
 namespace gradus {
 

@@ -2,7 +2,7 @@
 
 #include "model_mutations.h"
 
-#include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/file/onnx.pb.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,9 +2,9 @@
 // evaluator.
 #pragma once
 
+#include "frontends/onnx/file/onnx.pb.h"
 #include "frontends/onnx/import.h"
-#include "frontends/onnx/onnx.pb.h"
-#include "frontends/onnx/operators.h"
+#include "frontends/onnx/operators/operators.h"
 
 #include "ir/evaluator/evaluator.h"
 

@@ -1,0 +1,251 @@
+// Writes trained values into the file. Names, nodes and metadata stay as its
+// exporter wrote them; only initializers change, and with
+// ExportOptions::inference the form of two ops and of random masks
+// (export_coins.h). Layers that a method rewrote are rewritten in the file
+// (rewritten_layers.h). Running statistics that shared a tensor get their own
+// (own_statistics.h).
+
+#include "frontends/onnx/export/export.h"
+
+#include "frontends/onnx/export/export_coins.h"
+#include "frontends/onnx/export/export_normalization.h"
+#include "frontends/onnx/export/rewritten_layers.h"
+#include "frontends/onnx/file/model_file.h"
+#include "frontends/onnx/file/onnx.pb.h"
+#include "frontends/onnx/importer/thrown.h"
+#include "messages/message.h"
+#include "runtime/float_conversion.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+#include <map>
+
+namespace gradus {
+namespace onnx {
+namespace {
+
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+
+const char *dtypeOf(const TensorProto &tensor) {
+  switch (tensor.data_type()) {
+  case TensorProto::FLOAT:
+    return "f32";
+  case TensorProto::DOUBLE:
+    return "f64";
+  case TensorProto::FLOAT16:
+    return "f16";
+  case TensorProto::BFLOAT16:
+    return "bf16";
+  }
+  return nullptr;
+}
+
+void setBytes(TensorProto &tensor, std::string bytes) {
+  tensor.clear_float_data();
+  tensor.clear_double_data();
+  tensor.clear_int32_data();
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  tensor.set_raw_data(std::move(bytes));
+}
+
+/// Converts values to a floating-point type.
+std::string bytesAs(const char *dtype, const TrainedTensor &trained) {
+  if (dtype == trained.dtype)
+    return std::string(trained.bytes.begin(), trained.bytes.end());
+  auto bytesOf = [](std::string_view type) {
+    return type == "f64" ? 8 : type == "f32" ? 4 : 2;
+  };
+  size_t count = trained.bytes.size() / bytesOf(trained.dtype);
+  std::string bytes(count * bytesOf(dtype), '\0');
+  runtime::convertFloats(trained.dtype, dtype, trained.bytes.data(),
+                         bytes.data(), count);
+  return bytes;
+}
+
+absl::Status setTrained(TensorProto &tensor, const TrainedTensor &trained) {
+  std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+  bool converts = runtime::areFloats(trained.dtype, dtypeOf(tensor));
+  if (shape != trained.shape || !converts)
+    return invalid("\"", trained.name, "\" is [", joined(trained.shape),
+                   "] of ", trained.dtype, "; the model's is [", joined(shape),
+                   "] of ", dtypeOf(tensor));
+  setBytes(tensor, bytesAs(dtypeOf(tensor), trained));
+  return absl::OkStatus();
+}
+
+//===-- inference ---------------------------------------------------------===//
+
+void removeAttribute(NodeProto &node, const std::string &name) {
+  for (int i = node.attribute_size(); i-- > 0;)
+    if (node.attribute(i).name() == name)
+      node.mutable_attribute()->DeleteSubrange(i, 1);
+}
+
+/// Turns batch normalization and dropout into their inference forms.
+void makeInference(NodeProto &node) {
+  if (node.op_type() == "BatchNormalization") {
+    removeAttribute(node, "training_mode");
+    while (node.output_size() > 1)
+      node.mutable_output()->RemoveLast();
+  }
+  if (node.op_type() == "Dropout" && node.input_size() > 2)
+    node.mutable_input()->RemoveLast();
+}
+
+//===-- sizes -------------------------------------------------------------===//
+
+/// Sets symbolic sizes, which have the importer's names: their own, or
+/// `input.0` if they have none.
+void bindInputs(::onnx::GraphProto &graph,
+                const std::map<std::string, int64_t> &sizes) {
+  for (auto &input : *graph.mutable_input()) {
+    auto &shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (int axis = 0; axis < shape.dim_size(); ++axis) {
+      auto &dimension = *shape.mutable_dim(axis);
+      bool isKnown = dimension.has_dim_value() && dimension.dim_value() > 0;
+      auto size = sizes.find(dimension.dim_param().empty()
+                                 ? message(input.name(), ".", axis)
+                                 : dimension.dim_param());
+      if (!isKnown && size != sizes.end())
+        dimension.set_dim_value(size->second);
+    }
+  }
+}
+
+//===-- large models ------------------------------------------------------===//
+
+void addEntry(TensorProto &tensor, const char *key, const std::string &value) {
+  auto *entry = tensor.add_external_data();
+  entry->set_key(key);
+  entry->set_value(value);
+}
+
+/// Moves the raw bytes of all initializers into one data file.
+std::string moveOut(const ModelFile &file, const std::string &name) {
+  constexpr size_t kAlignment = 4096; // lets a reader map it
+  std::string data;
+  for (TensorProto *each : file.initializers()) {
+    TensorProto &tensor = *each;
+    if (tensor.raw_data().size() < 1024)
+      continue;
+    data.resize((data.size() + kAlignment - 1) / kAlignment * kAlignment);
+    addEntry(tensor, "location", name);
+    addEntry(tensor, "offset", std::to_string(data.size()));
+    addEntry(tensor, "length", std::to_string(tensor.raw_data().size()));
+    data += tensor.raw_data();
+    tensor.clear_raw_data();
+    tensor.set_data_location(TensorProto::EXTERNAL);
+  }
+  return data;
+}
+
+//===-- the export --------------------------------------------------------===//
+
+class Exporter {
+public:
+  Exporter(ModelFile &file, const std::vector<TrainedTensor> &trained,
+           const ExportOptions &options)
+      : file_(file), graph_(*file.model().mutable_graph()), options_(options) {
+    for (const TrainedTensor &tensor : trained)
+      trained_[tensor.name] = &tensor;
+  }
+
+  absl::StatusOr<ExportedOnnx> run() {
+    GRADUS_RETURN_IF_ERROR(rewriteLayers(file_, trained_));
+    result_.read = file_.dataFiles();
+    for (TensorProto *tensor : file_.initializers())
+      GRADUS_RETURN_IF_ERROR(write(*tensor));
+    if (result_.written.empty())
+      return invalid("none of the ", trained_.size(),
+                     " trained tensors is an initializer of the model");
+    if (options_.inference)
+      makeInference();
+    GRADUS_RETURN_IF_ERROR(normalize());
+    bindInputs(graph_, options_.dims);
+    if (bytes_ > options_.largestInside)
+      result_.data = moveOut(file_, options_.dataName);
+    if (!file_.model().SerializeToString(&result_.model))
+      return invalid("takes more than 2 GiB without its initializers, which a "
+                     "file of ONNX's cannot hold");
+    return std::move(result_);
+  }
+
+private:
+  absl::Status normalize() {
+    auto normalizations = ofInputs(file_, options_.normalizations);
+    if (options_.withNormalization)
+      return addNormalization(file_, normalizations);
+    for (const InputNormalization &each : normalizations)
+      result_.wantNormalized.push_back(each.input);
+    return absl::OkStatus();
+  }
+
+  void makeInference() {
+    for (NodeProto &node : *graph_.mutable_node())
+      onnx::makeInference(node);
+    result_.addedCoins = makeCoinsIdle(file_);
+  }
+
+  /// Writes a new value, or moves the old one from its data file into the
+  /// model.
+  absl::Status write(TensorProto &tensor) {
+    auto found = trained_.find(tensor.name());
+    if (found != trained_.end() && dtypeOf(tensor)) {
+      GRADUS_RETURN_IF_ERROR(setTrained(tensor, *found->second));
+      result_.written.push_back(tensor.name());
+    } else {
+      if (dtypeOf(tensor) && tensor.dims_size())
+        result_.kept.push_back(tensor.name());
+      GRADUS_RETURN_IF_ERROR(bringIn(tensor));
+    }
+    bytes_ += tensor.raw_data().size();
+    return absl::OkStatus();
+  }
+
+  absl::Status bringIn(TensorProto &tensor) {
+    if (tensor.data_location() != TensorProto::EXTERNAL)
+      return absl::OkStatus();
+    GRADUS_ASSIGN_OR_RETURN(mlir::DenseElementsAttr elements,
+                            file_.elements(tensor, context_));
+    llvm::ArrayRef<char> raw = elements.getRawData();
+    std::string bytes(raw.begin(), raw.end());
+    if (elements.isSplat()) // stored once
+      for (int64_t i = 1; i < elements.getNumElements(); ++i)
+        bytes.append(raw.begin(), raw.end());
+    setBytes(tensor, std::move(bytes));
+    return absl::OkStatus();
+  }
+
+  ModelFile &file_;
+  ::onnx::GraphProto &graph_;
+  const ExportOptions &options_;
+  mlir::MLIRContext context_;
+  TrainedTensors trained_;
+  ExportedOnnx result_;
+  uint64_t bytes_ = 0;
+};
+
+} // namespace
+} // namespace onnx
+
+absl::StatusOr<ExportedOnnx>
+exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
+           const ExportOptions &options) {
+  absl::Status status;
+  try {
+    auto file = onnx::ModelFile::open(path, onnx::Contents::whole);
+    if (!file.ok())
+      return invalid(path, ": ", file.status().message());
+    auto exported = onnx::Exporter(**file, trained, options).run();
+    if (exported.ok())
+      return exported;
+    status = exported.status();
+  } catch (const std::exception &) {
+    status = invalid(onnx::wordsOfThrown());
+  }
+  return invalid(path, ": ", status.message());
+}
+
+} // namespace gradus

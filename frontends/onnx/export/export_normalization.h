@@ -1,0 +1,22 @@
+// Adds the normalization of inputs, which the tool does outside of a model, to
+// the model.
+#pragma once
+
+#include "frontends/onnx/export/export.h"
+
+namespace gradus::onnx {
+
+class ModelFile;
+
+/// Returns the normalizations of the model's inputs; training may normalize
+/// labels, too.
+std::vector<InputNormalization>
+ofInputs(const ModelFile &file, const std::vector<InputNormalization> &all);
+
+/// Replaces all uses of an input by (input - mean) / std, computed by two new
+/// nodes. There is one number for all or one for each index of the second axis;
+/// fails if the input has other sizes.
+absl::Status addNormalization(ModelFile &file,
+                              const std::vector<InputNormalization> &ofInputs);
+
+} // namespace gradus::onnx

@@ -1,0 +1,13 @@
+// Checks the form of nodes that ONNX defines, independent of what they compute.
+#pragma once
+
+#include "frontends/onnx/file/node.h"
+
+namespace gradus::onnx {
+
+/// Refuses a node with more inputs or outputs than its op has in the model's
+/// opset, and an attribute of another type than ONNX's, which would be silently
+/// ignored. Ops of other domains are not checked.
+absl::Status checkSignature(const Node &node);
+
+} // namespace gradus::onnx

@@ -1,0 +1,413 @@
+// ONNX's recurrent layers, step by step: one matmul for the inputs of all
+// steps, then a matmul and a few elementwise ops for each.
+//
+// Gates are adjacent columns of a matmul's result, in ONNX's order: i o f c for
+// LSTM, z r h for GRU.
+
+#include "frontends/onnx/importer/building.h"
+#include "frontends/onnx/operators/operators.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+
+/// A layer's inputs in one direction, time first.
+struct Direction {
+  Value inputs;                   // [T, B, I]
+  Value weight, recurrent;        // [G H, I], [G H, H]
+  Value inputBias, recurrentBias; // [G H], or null
+  Value peepholes;                // [3 H], or null
+  Value hidden, cell;             // [B, H]
+  Value lengths;                  // [B] of i64, or null
+  int64_t steps, batch, width;
+  bool isReverse;
+  SmallVector<std::string> activations;
+};
+
+/// The state of a layer after a step.
+struct State {
+  Value hidden, cell;
+};
+
+//===-- parts -------------------------------------------------------------===//
+
+/// Element `at` of the first dimension, which is removed.
+Value element(const Building &b, Value value, int64_t at) {
+  Value one = b.cutAlong(value, 0, at, 1);
+  return b.shaped(one, tensorType(value).getShape().drop_front());
+}
+
+/// Gate `number` of values that have all gates in their last dimension.
+Value gate(const Building &b, Value gates, int64_t number, int64_t width) {
+  return b.cutAlong(gates, tensorType(gates).getRank() - 1, number * width,
+                    width);
+}
+
+/// Adds a row to each row.
+Value addRow(const Building &b, Value value, Value row) {
+  return row ? b.add(value, broadcastLast(b.builder, b.loc, row,
+                                          tensorType(value).getShape()))
+             : value;
+}
+
+Value times(const Building &b, Value value, Value weight) {
+  return matmul(b.builder, b.loc, value, weight, false, true);
+}
+
+/// Applies the activation to x after clipping it by `clip`.
+Value activated(const Building &b, StringRef name, Value x) {
+  if (double clip = b.node.number("clip", 0); clip > 0) {
+    x = b.smaller(x, b.number(clip, x));
+    x = b.larger(x, b.number(-clip, x));
+  }
+  if (name == "sigmoid")
+    return b.make<SigmoidOp>(x);
+  return name == "relu" ? b.make<ReluOp>(x) : b.make<math::TanhOp>(x);
+}
+
+/// The matmul of all steps' inputs with the weight.
+Value projected(const Building &b, const Direction &d, Value bias) {
+  int64_t width = tensorType(d.weight).getDimSize(0);
+  Value rows = b.shaped(
+      d.inputs, {d.steps * d.batch, tensorType(d.inputs).getDimSize(2)});
+  Value product = addRow(b, times(b, rows, d.weight), bias);
+  return b.shaped(product, {d.steps, d.batch, width});
+}
+
+Value bothBiases(const Building &b, const Direction &d) {
+  return d.inputBias ? b.add(d.inputBias, d.recurrentBias) : Value();
+}
+
+//===-- cells -------------------------------------------------------------===//
+
+/// c = f c + i g; h = o activation(c)
+State lstmCell(const Building &b, const Direction &d, Value projection,
+               State before) {
+  Value gates = b.add(projection, times(b, before.hidden, d.recurrent));
+  auto peeped = [&](int64_t number, int64_t hole, Value cell) {
+    Value x = gate(b, gates, number, d.width);
+    if (!d.peepholes)
+      return x;
+    Value scale =
+        broadcastLast(b.builder, b.loc, gate(b, d.peepholes, hole, d.width),
+                      tensorType(x).getShape());
+    return b.add(x, b.multiply(scale, cell));
+  };
+  auto act = [&](int i, Value x) { return activated(b, d.activations[i], x); };
+  Value input = act(0, peeped(0, 0, before.cell));
+  Value forget = b.node.integer("input_forget", 0)
+                     ? b.subtract(b.number(1, input), input)
+                     : act(0, peeped(2, 2, before.cell));
+  Value fresh = act(1, gate(b, gates, 3, d.width));
+  Value cell = b.add(b.multiply(forget, before.cell), b.multiply(input, fresh));
+  Value output = act(0, peeped(1, 1, cell));
+  return {b.multiply(output, act(2, cell)), cell};
+}
+
+/// h = (1 - z) n + z h; r is applied to the state before or after its matmul.
+State gruCell(const Building &b, const Direction &d, Value projection,
+              State before) {
+  bool productFirst = b.node.integer("linear_before_reset", 0);
+  Value first = b.cutAlong(d.recurrent, 0, 0, 2 * d.width);
+  Value last = b.cutAlong(d.recurrent, 0, 2 * d.width, d.width);
+  Value gates = b.add(b.cutAlong(projection, 1, 0, 2 * d.width),
+                      times(b, before.hidden, first));
+  Value update = activated(b, d.activations[0], gate(b, gates, 0, d.width));
+  Value reset = activated(b, d.activations[0], gate(b, gates, 1, d.width));
+  Value bias = d.recurrentBias ? gate(b, d.recurrentBias, 2, d.width) : Value();
+  Value rest =
+      productFirst
+          ? b.multiply(reset, addRow(b, times(b, before.hidden, last), bias))
+          : addRow(b, times(b, b.multiply(reset, before.hidden), last), bias);
+  Value fresh = activated(b, d.activations[1],
+                          b.add(gate(b, projection, 2, d.width), rest));
+  Value kept = b.multiply(update, b.subtract(before.hidden, fresh));
+  return {b.add(fresh, kept), {}};
+}
+
+/// The recurrent bias of GRU: that of n is added to the matmul, those of z and
+/// r with the inputs' bias.
+Value gruBias(const Building &b, const Direction &d) {
+  if (!d.inputBias)
+    return {};
+  Value first = b.cutAlong(d.recurrentBias, 0, 0, 2 * d.width);
+  SmallVector<int64_t> low = {0}, high = {d.width}, none = {0};
+  Value padded = b.make<PadOp>(d.recurrentBias.getType(), first, low, high,
+                               none, APFloat(0.0));
+  return b.add(d.inputBias, padded);
+}
+
+State rnnCell(const Building &b, const Direction &d, Value projection,
+              State before) {
+  Value sum = b.add(projection, times(b, before.hidden, d.recurrent));
+  return {activated(b, d.activations[0], sum), {}};
+}
+
+/// A kind of layer: its gates, states and step function.
+struct Kind {
+  int64_t gates;
+  bool hasCell;
+  SmallVector<StringRef> activations; // defaults, for one direction
+  State (*cell)(const Building &, const Direction &, Value, State);
+  Value (*bias)(const Building &, const Direction &);
+};
+
+//===-- steps -------------------------------------------------------------===//
+
+/// Keeps the state of a row after the end of its sequence.
+State held(const Building &b, const Direction &d, int64_t step, State after,
+           State before, Value &output) {
+  if (!d.lengths)
+    return after;
+  Value at = b.number(step, d.lengths);
+  Value runs = b.compare(arith::CmpIPredicate::slt, at, d.lengths);
+  Value all = broadcast(b.builder, b.loc, runs, {d.batch, d.width}, {0});
+  output = b.select(all, output, b.number(0, output));
+  after.hidden = b.select(all, after.hidden, before.hidden);
+  if (after.cell)
+    after.cell = b.select(all, after.cell, before.cell);
+  return after;
+}
+
+struct Run {
+  Value outputs; // [T, 1, B, H]
+  State last;
+};
+
+Run runDirection(const Building &b, const Kind &kind, const Direction &d) {
+  Value projection = projected(b, d, kind.bias(b, d));
+  State state = {d.hidden, d.cell};
+  SmallVector<Value> outputs(d.steps);
+  for (int64_t i = 0; i < d.steps; ++i) {
+    int64_t step = d.isReverse ? d.steps - 1 - i : i;
+    State after = kind.cell(b, d, element(b, projection, step), state);
+    Value output = after.hidden;
+    state = held(b, d, step, after, state, output);
+    outputs[step] = b.shaped(output, {1, 1, d.batch, d.width});
+  }
+  Type type = tensorType(outputs[0])
+                  .clone(ArrayRef<int64_t>{d.steps, 1, d.batch, d.width});
+  return {b.make<ConcatenateOp>(type, outputs, 0), state};
+}
+
+//===-- the node ----------------------------------------------------------===//
+
+/// The lower-case names of one direction's activations.
+absl::StatusOr<SmallVector<std::string>> activationsOf(const Node &node,
+                                                       const Kind &kind,
+                                                       int64_t direction,
+                                                       int64_t directions) {
+  SmallVector<std::string> names = node.texts("activations"), own;
+  size_t count = kind.activations.size();
+  if (names.empty())
+    for (int64_t i = 0; i < directions; ++i)
+      for (StringRef name : kind.activations)
+        names.push_back(name.str());
+  if (names.size() != count * directions)
+    return node.error("has ", names.size(), " activations, expected ",
+                      count * directions);
+  for (size_t i = 0; i < count; ++i)
+    own.push_back(StringRef(names[direction * count + i]).lower());
+  return own;
+}
+
+absl::Status judgeLayer(const Node &node) {
+  for (const std::string &name : node.texts("activations"))
+    if (std::string own = StringRef(name).lower();
+        own != "sigmoid" && own != "tanh" && own != "relu")
+      return node.error("activation \"", name,
+                        "\" is not supported; Sigmoid, Tanh and Relu are");
+  return absl::OkStatus();
+}
+
+/// Whether recurrent weights are those of an LSTM whose output is shorter than
+/// its state.
+bool isProjected(const Building &b, int input, ArrayRef<int64_t> shape) {
+  return b.node.type() == "LSTM" && input == 2 && shape.size() == 3 &&
+         shape.back() < b.node.integer("hidden_size", 0);
+}
+
+/// One direction's part of input `input`, which has a part for each.
+absl::StatusOr<Value> ofDirection(const Building &b, int input, int64_t number,
+                                  ArrayRef<int64_t> shape, int64_t directions) {
+  GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input));
+  SmallVector<int64_t> expected = {directions};
+  expected.append(shape.begin(), shape.end());
+  ArrayRef<int64_t> found = tensorType(value).getShape();
+  if (found != ArrayRef<int64_t>(expected))
+    return b.node.error(
+        "its input \"", b.node.input(input).str(), "\" has shape [",
+        joined(found), "], expected [", joined(expected), "]",
+        isProjected(b, input, found)
+            ? ", as ONNX's LSTM has no projections (proj_size); export an LSTM "
+              "without, and a Linear behind it"
+            : "");
+  return element(b, value, number);
+}
+
+/// An initial state; zeros if it is left out.
+absl::StatusOr<Value> initial(const Building &b, int input, int64_t number,
+                              const Direction &d, int64_t directions,
+                              bool batchFirst) {
+  RankedTensorType type =
+      tensorType(d.inputs).clone(ArrayRef<int64_t>{d.batch, d.width});
+  if (b.node.input(input).empty())
+    return splat(b.builder, b.loc, type, 0);
+  if (!batchFirst)
+    return ofDirection(b, input, number, {d.batch, d.width}, directions);
+  GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input, 3));
+  SmallVector<int64_t> expected = {d.batch, directions, d.width};
+  if (tensorType(value).getShape() != ArrayRef<int64_t>(expected))
+    return b.node.error("its input \"", b.node.input(input).str(),
+                        "\" has shape [", joined(tensorType(value).getShape()),
+                        "], expected [", joined(expected), "]");
+  return element(b, b.permuted(value, {1, 0, 2}), number);
+}
+
+absl::Status readBiases(const Building &b, const Kind &kind, int64_t number,
+                        int64_t directions, Direction &d) {
+  int64_t width = kind.gates * d.width;
+  if (!b.node.input(3).empty()) {
+    GRADUS_ASSIGN_OR_RETURN(Value both,
+                            ofDirection(b, 3, number, {2 * width}, directions));
+    d.inputBias = b.cutAlong(both, 0, 0, width);
+    d.recurrentBias = b.cutAlong(both, 0, width, width);
+  }
+  if (kind.hasCell && !b.node.input(7).empty()) {
+    GRADUS_ASSIGN_OR_RETURN(
+        d.peepholes, ofDirection(b, 7, number, {3 * d.width}, directions));
+  }
+  return absl::OkStatus();
+}
+
+/// Sequence lengths; null if all are known to be complete.
+absl::StatusOr<Value> lengthsOf(const Building &b, int64_t steps) {
+  if (b.node.input(4).empty())
+    return Value();
+  const Constant *known = b.importer.constant(b.node, 4);
+  if (known && llvm::all_of(known->tensor.integers,
+                            [&](int64_t length) { return length == steps; }))
+    return Value();
+  GRADUS_ASSIGN_OR_RETURN(Value lengths, b.importer.value(b.node, 4, 1));
+  return castTo(b, lengths, b.builder.getI64Type());
+}
+
+absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
+                                    Value inputs, int64_t number,
+                                    int64_t directions) {
+  Direction d;
+  d.inputs = inputs;
+  d.steps = tensorType(inputs).getDimSize(0);
+  d.batch = tensorType(inputs).getDimSize(1);
+  d.width = b.node.integer("hidden_size", 0);
+  constexpr int64_t kMostSteps = 4096; // each becomes ops of its own
+  if (d.steps > kMostSteps || d.width < 1 || d.width > INT32_MAX)
+    return b.node.error("has ", d.steps, " steps and hidden_size ", d.width,
+                        "; at most ", kMostSteps, " steps are supported");
+  int64_t features = tensorType(inputs).getDimSize(2);
+  bool batchFirst = b.node.integer("layout", 0);
+  d.isReverse = number == 1 || b.node.text("direction", "forward") == "reverse";
+  GRADUS_ASSIGN_OR_RETURN(
+      d.weight,
+      ofDirection(b, 1, number, {kind.gates * d.width, features}, directions));
+  GRADUS_ASSIGN_OR_RETURN(
+      d.recurrent,
+      ofDirection(b, 2, number, {kind.gates * d.width, d.width}, directions));
+  GRADUS_RETURN_IF_ERROR(readBiases(b, kind, number, directions, d));
+  GRADUS_ASSIGN_OR_RETURN(d.lengths, lengthsOf(b, d.steps));
+  GRADUS_ASSIGN_OR_RETURN(d.hidden,
+                          initial(b, 5, number, d, directions, batchFirst));
+  if (kind.hasCell) {
+    GRADUS_ASSIGN_OR_RETURN(d.cell,
+                            initial(b, 6, number, d, directions, batchFirst));
+  }
+  GRADUS_ASSIGN_OR_RETURN(d.activations,
+                          activationsOf(b.node, kind, number, directions));
+  return d;
+}
+
+/// Defines an output with the states [D, B, H] (or batch first) of all
+/// directions.
+absl::Status defineState(const Building &b, int output,
+                         ArrayRef<Value> states) {
+  SmallVector<Value> parts;
+  RankedTensorType one = tensorType(states[0]);
+  for (Value state : states)
+    parts.push_back(b.shaped(state, {1, one.getDimSize(0), one.getDimSize(1)}));
+  Type type = one.clone(ArrayRef<int64_t>{
+      int64_t(states.size()), one.getDimSize(0), one.getDimSize(1)});
+  Value all = b.make<ConcatenateOp>(type, parts, 0);
+  if (b.node.integer("layout", 0))
+    all = b.permuted(all, {1, 0, 2});
+  return b.importer.define(b.node, output, all);
+}
+
+absl::Status defineOutputs(const Building &b, const Kind &kind,
+                           ArrayRef<Run> runs) {
+  SmallVector<Value> outputs, hidden, cells;
+  for (const Run &run : runs) {
+    outputs.push_back(run.outputs);
+    hidden.push_back(run.last.hidden);
+    cells.push_back(run.last.cell);
+  }
+  SmallVector<int64_t> shape(tensorType(outputs[0]).getShape());
+  shape[1] = runs.size();
+  Value all =
+      b.make<ConcatenateOp>(tensorType(outputs[0]).clone(shape), outputs, 1);
+  if (b.node.integer("layout", 0))
+    all = b.permuted(all, {2, 0, 1, 3});
+  GRADUS_RETURN_IF_ERROR(b.importer.define(b.node, 0, all));
+  GRADUS_RETURN_IF_ERROR(defineState(b, 1, hidden));
+  return kind.hasCell ? defineState(b, 2, cells) : absl::OkStatus();
+}
+
+absl::Status layer(Importer &importer, const Node &node, const Kind &kind) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value inputs, importer.value(node, 0, 3));
+  if (node.integer("layout", 0))
+    inputs = b.permuted(inputs, {1, 0, 2});
+  if (node.integer("hidden_size", 0) <= 0)
+    return node.error("has no hidden_size");
+  int64_t directions =
+      node.text("direction", "forward") == "bidirectional" ? 2 : 1;
+  SmallVector<Run> runs;
+  for (int64_t number = 0; number < directions; ++number) {
+    GRADUS_ASSIGN_OR_RETURN(Direction d,
+                            direction(b, kind, inputs, number, directions));
+    runs.push_back(runDirection(b, kind, d));
+  }
+  return defineOutputs(b, kind, runs);
+}
+
+absl::Status lstm(Importer &importer, const Node &node) {
+  return layer(importer, node,
+               {4, true, {"Sigmoid", "Tanh", "Tanh"}, lstmCell, bothBiases});
+}
+
+absl::Status gru(Importer &importer, const Node &node) {
+  return layer(importer, node,
+               {3, false, {"Sigmoid", "Tanh"}, gruCell, gruBias});
+}
+
+absl::Status rnn(Importer &importer, const Node &node) {
+  return layer(importer, node, {1, false, {"Tanh"}, rnnCell, bothBiases});
+}
+
+constexpr const char *kRefused =
+    "activations but Sigmoid, Tanh and Relu; more than 4096 steps";
+
+const Operator kOperators[] = {
+    {"LSTM",
+     {6, "X, W, R, B, initial_h, initial_c, P", kRefused, judgeLayer},
+     lstm},
+    {"GRU", {6, "X, W, R, B, initial_h", kRefused, judgeLayer}, gru},
+    {"RNN", {6, "X, W, R, B, initial_h", kRefused, judgeLayer}, rnn}};
+
+} // namespace
+
+llvm::ArrayRef<Operator> recurrentOperators() { return kOperators; }
+
+} // namespace gradus::onnx
