@@ -6,9 +6,9 @@
 #include "frontends/onnx/file/model_file.h"
 #include "frontends/onnx/file/node.h"
 #include "frontends/onnx/file/problems.h"
-#include "frontends/onnx/import.h"
 #include "frontends/onnx/importer/constant.h"
 #include "frontends/onnx/importer/folding_budget.h"
+#include "frontends/onnx/importer/import_options.h"
 #include "frontends/onnx/pytorch/export_marks.h"
 
 #include "ir/gradus.h"
