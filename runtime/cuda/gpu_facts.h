@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/cuda/driver/driver.h"
-#include "runtime/session/devices.h"
+#include "runtime/device/plug_in.h"
 
 namespace gradus::runtime::cuda {
 

@@ -1,6 +1,6 @@
 // The functions that libgradus_cuda.so exports.
 
-#include "runtime/cuda/plug_in.h"
+#include "runtime/device/plug_in.h"
 
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/gpu_facts.h"

@@ -3,7 +3,7 @@
 #include "runtime/session/devices.h"
 
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/plug_in.h"
+#include "runtime/device/plug_in.h"
 #include "runtime/shared_library.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // What libgradus_cuda.so answers to a runtime.
 
-#include "runtime/cuda/plug_in.h"
+#include "runtime/device/plug_in.h"
 
 #include <gtest/gtest.h>
 
