@@ -3,6 +3,7 @@
 #   development  the C header, what find_package(Gradus) and pkg-config need
 #   static       libgradus.a
 #   cuda         libgradus_cuda.so
+#   emulated     libgradus_emulated.so
 #   tools        gradus
 #   compiler     libgradus_compiler.so, gradus-opt, the headers of plug-ins
 # runtime and development need the target gradus_shared built and no other.
@@ -23,6 +24,7 @@ if(GRADUS_ONEDNN)
 endif()
 
 install(TARGETS gradus_cuda LIBRARY DESTINATION lib COMPONENT cuda)
+install(TARGETS gradus_emulated_gpu LIBRARY DESTINATION lib COMPONENT emulated)
 install(TARGETS gradus RUNTIME DESTINATION bin COMPONENT tools)
 
 #===-- the static library ---------------------------------------------------===#

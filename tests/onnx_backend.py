@@ -230,7 +230,7 @@ class Worker:
     def ask(self, *words):
         if self.process is None:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                            text=True, env={"GRADUS_CUDA_LIBRARY": os.path.join(BUILD, "lib", "libgradus_cuda.so"), **os.environ})
+                                            text=True, env={"GRADUS_EMULATED_LIBRARY": os.path.join(BUILD, "lib", "libgradus_emulated.so"), **os.environ})
         self.process.stdin.write(" ".join(words) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().strip()

@@ -7,11 +7,9 @@
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/cuda/library_nodes.h"
 #include "runtime/cuda/tune.h"
-#include "runtime/emulated/emulated_image.h"
 #include "runtime/flat.h"
 
 #include <charconv>
-#include <mutex>
 
 namespace gradus::runtime::cuda {
 
@@ -62,57 +60,6 @@ std::string architecturesOf(const artifact::Plan &plan) {
   return list.empty() ? "nothing" : list;
 }
 
-//===-- kernels -----------------------------------------------------------===//
-
-/// Packs an emulated image in the form that the emulated driver loads.
-std::vector<uint8_t> packEmulated(const Artifact &artifact,
-                                  const CodeImage &image,
-                                  const artifact::CodeHeader &header) {
-  std::vector<EmulatedFunction> functions;
-  for (size_t i = 0; i < countOf(header.kernels()); ++i) {
-    const auto &signature = *header.kernels()->Get(i);
-    const auto &kernel = *image.kernels()->Get(i);
-    size_t arguments = signature.gpu()->piece()
-                           ? 3
-                           : countOf(signature.fixed_bytes()) +
-                                 countOf(signature.gpu()->scratch());
-    functions.push_back({textOf(signature.name()), kernel.entry(),
-                         kernel.shared(), signature.gpu()->threads(),
-                         arguments});
-  }
-  return packImage(functions, artifact.bytes(image.code()));
-}
-
-StatusOr<PlanCode> loadKernels(const Card &card, const Artifact &artifact,
-                               const CodeImage &image,
-                               const artifact::CodeHeader &header) {
-  PlanCode code;
-  std::vector<uint8_t> packed;
-  auto bytes = artifact.bytes(image.code());
-  if (image.kind() == ImageKind::emulated)
-    bytes = packed = packEmulated(artifact, image, header);
-  if (bytes.empty())
-    return code; // nor are there kernels
-  if (image.kind() == ImageKind::ptx && bytes.back() != 0)
-    return invalid("its PTX does not end with a zero");
-  GRADUS_ASSIGN(code.module, card.load(bytes.data(), "the plan's kernels"));
-  for (size_t i = 0; i < countOf(header.kernels()); ++i) {
-    const auto &signature = *header.kernels()->Get(i);
-    const artifact::GpuLaunch &launch = *signature.gpu();
-    KernelFacts facts;
-    GRADUS_ASSIGN(facts.function,
-                  card.function(code.module.get(), textOf(signature.name())));
-    facts.threads = launch.threads();
-    GRADUS_ASSIGN(facts.residentBlocks,
-                  card.residentBlocks(facts.function, facts.threads));
-    facts.mostBlocks = launch.most_blocks();
-    facts.piece = launch.piece();
-    facts.scratch = valuesOf(launch.scratch());
-    code.kernels.push_back(std::move(facts));
-  }
-  return code;
-}
-
 } // namespace
 
 const CodeImage *chooseImage(const artifact::Plan &plan, int capability) {
@@ -143,52 +90,57 @@ StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::openCard(int index) {
 std::unique_ptr<CudaDevice> CudaDevice::onCard(std::unique_ptr<Card> card,
                                                int index) {
   std::string name = inWords("card ", index, " (", card->name(), ")");
-  return std::unique_ptr<CudaDevice>(
-      new CudaDevice(name, nullptr, std::move(card)));
-}
-
-/// Returns the only emulated driver, which lives as long as it is held: the
-/// lock ensures that it is destroyed before the next is created.
-static std::shared_ptr<FakeDriver> emulatedDriver(const FakeOptions &options) {
-  static std::mutex mutex;
-  static FakeDriver *driver = nullptr;
-  static int holders = 0;
-  std::lock_guard lock(mutex);
-  if (holders++ == 0)
-    driver = new FakeDriver(options);
-  return {driver, [](FakeDriver *) {
-            std::lock_guard lock(mutex);
-            if (--holders == 0)
-              delete driver;
-          }};
-}
-
-StatusOr<std::unique_ptr<CudaDevice>>
-CudaDevice::openEmulated(const FakeOptions &options) {
-  std::shared_ptr<FakeDriver> driver = emulatedDriver(options);
-  GRADUS_ASSIGN(std::unique_ptr<Card> card, Card::open(driver->driver(), 0));
-  std::string name = card->name();
-  std::unique_ptr<CudaDevice> device(
-      new CudaDevice(name, std::move(driver), std::move(card)));
-  device->libraryOptions_ = {device->card_->name(), options.slowLibrary,
-                             options.lackedEpilogues};
-  return device;
+  return std::unique_ptr<CudaDevice>(new CudaDevice(name, std::move(card)));
 }
 
 const CodeImage *CudaDevice::imageFor(const artifact::Plan &plan) const {
-  if (!emulated_)
-    return chooseImage(plan, card_->capability());
-  for (size_t i = 0; i < countOf(plan.images()); ++i)
-    if (plan.images()->Get(i)->kind() == ImageKind::emulated)
-      return plan.images()->Get(i);
-  return nullptr;
+  return chooseImage(plan, card_->capability());
+}
+
+std::vector<uint8_t> CudaDevice::packed(const Artifact &, const CodeImage &,
+                                        const artifact::CodeHeader &) const {
+  return {};
+}
+
+std::unique_ptr<LibraryServer> CudaDevice::makeLibraries() const {
+  return cardLibraries(*card_);
+}
+
+StatusOr<PlanCode>
+CudaDevice::loadKernels(const Artifact &artifact, const CodeImage &image,
+                        const artifact::CodeHeader &header) const {
+  PlanCode code;
+  std::vector<uint8_t> own = packed(artifact, image, header);
+  auto bytes = artifact.bytes(image.code());
+  if (!own.empty())
+    bytes = own;
+  if (bytes.empty())
+    return code; // nor are there kernels
+  if (image.kind() == ImageKind::ptx && bytes.back() != 0)
+    return invalid("its PTX does not end with a zero");
+  GRADUS_ASSIGN(code.module, card_->load(bytes.data(), "the plan's kernels"));
+  for (size_t i = 0; i < countOf(header.kernels()); ++i) {
+    const auto &signature = *header.kernels()->Get(i);
+    const artifact::GpuLaunch &launch = *signature.gpu();
+    KernelFacts facts;
+    GRADUS_ASSIGN(facts.function,
+                  card_->function(code.module.get(), textOf(signature.name())));
+    facts.threads = launch.threads();
+    GRADUS_ASSIGN(facts.residentBlocks,
+                  card_->residentBlocks(facts.function, facts.threads));
+    facts.mostBlocks = launch.most_blocks();
+    facts.piece = launch.piece();
+    facts.scratch = valuesOf(launch.scratch());
+    code.kernels.push_back(std::move(facts));
+  }
+  return code;
 }
 
 std::string CudaDevice::refusal(const artifact::Plan &plan) const {
   const CodeImage *image = imageFor(plan);
   if (!image)
     return inWords("has code for ", architecturesOf(plan), ", and none for ",
-                   emulated_ ? card_->name() : card_->architecture());
+                   architecture());
   std::string missing = missingFeatures(image->features());
   return missing.empty() ? "" : "needs " + missing;
 }
@@ -197,9 +149,7 @@ LibraryServer *CudaDevice::librariesFor(const artifact::Plan &plan) {
   if (!hasLibraryCommands(plan))
     return nullptr;
   if (!libraries_)
-    libraries_ = emulated_
-                     ? emulatedLibrary(emulated_->driver(), libraryOptions_)
-                     : cardLibraries(*card_);
+    libraries_ = makeLibraries();
   libraries_->lend(scratchToLend(card_->memory(), plan));
   return libraries_.get();
 }
@@ -234,7 +184,7 @@ CudaDevice::load(const Artifact &artifact, const artifact::Plan &plan,
     return invalid("plan ", textOf(plan.target()), " ", refusal(plan));
   if (!header)
     return invalid("plan ", textOf(plan.target()), " has no list of kernels");
-  GRADUS_ASSIGN(PlanCode code, loadKernels(*card_, artifact, *image, *header));
+  GRADUS_ASSIGN(PlanCode code, loadKernels(artifact, *image, *header));
   auto loaded = CudaPlan::load(*card_, artifact, plan, std::move(code),
                                librariesFor(plan));
   GRADUS_TRY(loaded.status());

@@ -1,12 +1,13 @@
-// GPUs as devices of a session: a GPU of this machine, or the emulated one.
+// GPUs as devices of a session.
 #pragma once
 
 #include "runtime/cuda/card.h"
+#include "runtime/cuda/libraries/library_call.h"
 #include "runtime/device/device.h"
-#include "runtime/emulated/emulated_library.h"
-#include "runtime/emulated/fake_driver.h"
 
 namespace gradus::runtime::cuda {
+
+struct PlanCode;
 
 class CudaDevice : public Device {
 public:
@@ -15,17 +16,11 @@ public:
   /// Makes a device of an open GPU.
   static std::unique_ptr<CudaDevice> onCard(std::unique_ptr<Card> card,
                                             int index);
-  /// Opens the emulated GPU. All open ones in a process share one driver, with
-  /// the options of the first; each has its own library.
-  static StatusOr<std::unique_ptr<CudaDevice>>
-  openEmulated(const FakeOptions &options = {});
 
   /// "card 0 (NVIDIA H200)"
   std::string name() const override { return name_; }
   std::string kind() const override { return "cuda"; }
-  std::string target() const override {
-    return emulated_ ? "emulated" : "cuda";
-  }
+  std::string target() const override { return "cuda"; }
   /// "has code for sm_90, sm_100 and later, and none for sm_80"
   std::string refusal(const artifact::Plan &plan) const override;
   StatusOr<std::unique_ptr<DevicePlan>>
@@ -39,22 +34,38 @@ public:
 
   const Card &card() const { return *card_; }
 
-private:
-  CudaDevice(std::string name, std::shared_ptr<FakeDriver> emulated,
-             std::unique_ptr<Card> card)
-      : name_(std::move(name)), emulated_(std::move(emulated)),
+protected:
+  /// `driver` lives as long as the device; null: it always lives.
+  CudaDevice(std::string name, std::unique_ptr<Card> card,
+             std::shared_ptr<const void> driver = nullptr)
+      : name_(std::move(name)), driver_(std::move(driver)),
         card_(std::move(card)) {}
-  /// Returns null if no image fits.
-  const artifact::CodeImage *imageFor(const artifact::Plan &plan) const;
+
+  // Where the emulated GPU is another (runtime/emulated/emulated_device.h):
+  /// Returns the image of a plan that it runs; null if none fits.
+  virtual const artifact::CodeImage *imageFor(const artifact::Plan &plan) const;
+  /// What a plan without such an image has no code for: "sm_80".
+  virtual std::string architecture() const { return card_->architecture(); }
+  /// Returns the bytes that the driver loads for an image; empty: those of the
+  /// artifact.
+  virtual std::vector<uint8_t> packed(const Artifact &artifact,
+                                      const artifact::CodeImage &image,
+                                      const artifact::CodeHeader &header) const;
+  /// Creates the server of library commands.
+  virtual std::unique_ptr<LibraryServer> makeLibraries() const;
+
+private:
+  StatusOr<PlanCode> loadKernels(const Artifact &artifact,
+                                 const artifact::CodeImage &image,
+                                 const artifact::CodeHeader &header) const;
   /// Returns the server of a plan's library commands, created for the first
   /// plan that has any; null if this one has none.
   LibraryServer *librariesFor(const artifact::Plan &plan);
 
   std::string name_;
-  std::shared_ptr<FakeDriver> emulated_; // outlives card_
+  std::shared_ptr<const void> driver_; // outlives card_
   std::unique_ptr<Card> card_;
   std::unique_ptr<LibraryServer> libraries_;
-  EmulatedLibraryOptions libraryOptions_;
 };
 
 /// Returns the best image of a plan for an architecture (10 x major + minor):

@@ -4,25 +4,13 @@
 
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/gpu_facts.h"
-#include "runtime/emulated/fake_options.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 
 using namespace gradus::runtime;
 
-static StatusOr<std::unique_ptr<cuda::CudaDevice>> openEmulated() {
-  constexpr const char *kOptions = "GRADUS_EMULATED";
-  const char *text = std::getenv(kOptions);
-  auto options = cuda::readFakeOptions(text ? text : "");
-  GRADUS_TRY(at(options.status(), kOptions));
-  return cuda::CudaDevice::openEmulated(*options);
-}
-
 static StatusOr<std::unique_ptr<cuda::CudaDevice>> open(const char *name) {
-  if (std::strcmp(name, "emulated") == 0)
-    return openEmulated();
   const char *number = std::strchr(name, ':');
   int index = 0;
   if (number &&
@@ -32,25 +20,14 @@ static StatusOr<std::unique_ptr<cuda::CudaDevice>> open(const char *name) {
   return cuda::CudaDevice::openCard(index);
 }
 
-/// The reason why a runtime of another version is refused; empty: it is not.
 static std::string refusalOf(const char *version) {
-  if (std::strcmp(version, GRADUS_VERSION) == 0)
-    return "";
-  return inWords("libgradus_cuda.so is of Gradus " GRADUS_VERSION
-                 ", and this is Gradus ",
-                 version);
+  return versionRefusal("libgradus_cuda.so", GRADUS_VERSION, version);
 }
 
 extern "C" __attribute__((visibility("default"))) Device *
 gradus_open_device(const char *version, const char *name, std::string *error) {
   *error = refusalOf(version);
-  if (!error->empty())
-    return nullptr;
-  auto device = open(name);
-  if (device.ok())
-    return (*std::move(device)).release();
-  *error = device.status().message();
-  return nullptr;
+  return error->empty() ? handOver(open(name), error) : nullptr;
 }
 
 extern "C" __attribute__((visibility("default"))) void

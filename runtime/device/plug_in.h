@@ -1,5 +1,5 @@
-// The interface of libgradus_cuda.so to a runtime that opens it
-// (runtime/session/devices.cpp).
+// The interface of the plug-ins libgradus_cuda.so and libgradus_emulated.so to
+// a runtime that opens them (runtime/session/devices.cpp).
 #pragma once
 
 #include "runtime/device/device.h"
@@ -30,10 +30,29 @@ struct GpuFacts {
 /// since the two share classes.
 using OpenDevice = Device *(const char *version, const char *name,
                             std::string *error);
-constexpr const char *kOpenDevice = "gradus_open_device";
+constexpr const char *kOpenDevice = "gradus_open_device",
+                     *kOpenEmulated = "gradus_open_emulated_device";
 
 /// Adds the facts about this machine's GPUs to `facts`.
 using TellGpuFacts = void(const char *version, GpuFacts *facts);
 constexpr const char *kTellGpuFacts = "gradus_tell_gpu_facts";
+
+/// The reason why a plug-in of version `own` refuses a runtime of another
+/// version; empty: it does not.
+inline std::string versionRefusal(std::string_view plugIn, std::string_view own,
+                                  std::string_view version) {
+  if (version == own)
+    return "";
+  return inWords(plugIn, " is of Gradus ", own, ", and this is Gradus ",
+                 version);
+}
+
+/// Passes an opened device to the runtime.
+template <typename Opened> Device *handOver(Opened device, std::string *error) {
+  if (device.ok())
+    return (*std::move(device)).release();
+  *error = device.status().message();
+  return nullptr;
+}
 
 } // namespace gradus::runtime

@@ -18,37 +18,35 @@ bool isNumber(std::string_view text) {
   });
 }
 
-//===-- the plug-in for GPUs ----------------------------------------------===//
+//===-- plug-ins ----------------------------------------------------------===//
 
-constexpr const char *kVariable = "GRADUS_CUDA_LIBRARY",
-                     *kPlugIn = "libgradus_cuda.so";
-
+/// A library that has devices: what names its file, and its function.
 struct PlugIn {
-  std::string file;
-  OpenDevice *open = nullptr;
-  TellGpuFacts *tell = nullptr;
+  const char *variable, *name, *function;
 };
+constexpr PlugIn kGpus{"GRADUS_CUDA_LIBRARY", "libgradus_cuda.so", kOpenDevice};
+constexpr PlugIn kEmulated{"GRADUS_EMULATED_LIBRARY", "libgradus_emulated.so",
+                           kOpenEmulated};
 
 /// The library stays open: its devices may live as long as the program.
-StatusOr<PlugIn> loadPlugIn() {
-  LibrarySearch search = findLibrary({kVariable, {kPlugIn}});
+StatusOr<SharedLibrary> load(const PlugIn &plugIn) {
+  LibrarySearch search = findLibrary({plugIn.variable, {plugIn.name}});
   if (!search.found)
-    return failed("needs ", kPlugIn,
+    return failed("needs ", plugIn.name,
                   ", which cannot be loaded: ", search.reasons(), " (",
-                  kVariable, " may name it)");
-  const SharedLibrary &library = *search.found;
-  auto *open = library.function<OpenDevice>(kOpenDevice);
-  auto *tell = library.function<TellGpuFacts>(kTellGpuFacts);
-  if (!open || !tell)
-    return failed(library.file(), " is no ", kPlugIn, " of Gradus");
-  return PlugIn{library.file(), open, tell};
+                  plugIn.variable, " may name it)");
+  if (!search.found->function<void()>(plugIn.function))
+    return failed(search.found->file(), " is no ", plugIn.name, " of Gradus");
+  return *std::move(search.found);
 }
 
-StatusOr<std::shared_ptr<Device>> openByPlugIn(const std::string &name) {
-  auto plugIn = loadPlugIn();
-  GRADUS_TRY(at(plugIn.status(), "device ", name));
+StatusOr<std::shared_ptr<Device>> openBy(const PlugIn &plugIn,
+                                         const std::string &name) {
+  auto library = load(plugIn);
+  GRADUS_TRY(at(library.status(), "device ", name));
   std::string error;
-  Device *device = plugIn->open(GRADUS_VERSION, name.c_str(), &error);
+  Device *device = library->function<OpenDevice>(plugIn.function)(
+      GRADUS_VERSION, name.c_str(), &error);
   if (!device)
     return failed("device ", name, ": ", error);
   return std::shared_ptr<Device>(device);
@@ -64,18 +62,21 @@ StatusOr<std::shared_ptr<Device>> openDevice(const std::string &name) {
       !isNumber(std::string_view(name).substr(kCard.size())))
     return invalid("device ", name,
                    ": expected the number of a card behind cuda:");
-  if (name == "cuda" || name == "emulated" || name.starts_with(kCard))
-    return openByPlugIn(name);
+  if (name == "emulated")
+    return openBy(kEmulated, name);
+  if (name == "cuda" || name.starts_with(kCard))
+    return openBy(kGpus, name);
   return invalid("device ", name,
                  " is not one of: cpu, cuda, cuda:NUMBER, emulated");
 }
 
 GpuFacts gpuFacts() {
   GpuFacts facts;
-  auto plugIn = loadPlugIn();
-  facts.plugIn = plugIn.ok() ? plugIn->file : plugIn.status().message();
-  if (plugIn.ok())
-    plugIn->tell(GRADUS_VERSION, &facts);
+  auto library = load(kGpus);
+  facts.plugIn = library.ok() ? library->file() : library.status().message();
+  if (auto *tell = library.ok() ? library->function<TellGpuFacts>(kTellGpuFacts)
+                                : nullptr)
+    tell(GRADUS_VERSION, &facts);
   return facts;
 }
 

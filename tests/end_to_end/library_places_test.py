@@ -16,7 +16,7 @@ from this_build import BUILD, is_sanitized, told  # noqa: E402
 DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
 # What is opened by name while a program runs.
 OPENED = ["libcublasLt.so.12", "libcublasLt.so.13", "libcuda.so.1", "libcudnn.so.9", "libdnnl.so.3", "libgradus_compiler.so",
-          "libgradus_cuda.so"]
+          "libgradus_cuda.so", "libgradus_emulated.so"]
 # What every Linux has that runs programs in C++; two of glibc's are the sanitizers'.
 OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libresolv.so.2", "ld-linux-x86-64.so.2",
                  "libstdc++.so.6", "libgcc_s.so.1"}
@@ -73,7 +73,7 @@ class LibraryPlaces(unittest.TestCase):
         self.assertEqual(bad, [])
 
     def test_what_runs_steps_needs_the_system_alone(self):
-        for name in ("bin/gradus", "lib/libgradus.so", "lib/libgradus_cuda.so"):
+        for name in ("bin/gradus", "lib/libgradus.so", "lib/libgradus_cuda.so", "lib/libgradus_emulated.so"):
             self.assertEqual(set(dynamic(os.path.join(self.tree, name), "NEEDED")) - OF_THE_SYSTEM, set(), name)
 
     def test_no_installed_file_names_a_folder_of_the_builder(self):

@@ -77,7 +77,8 @@ def copy_programs(out, effort):
         os.makedirs(os.path.join(out, folder))
     stubs = [os.path.join("tests", "bin", name) for name in os.listdir(os.path.join(BUILD, "tests", "bin"))
              if name.endswith(".so") and name not in OF_OTHER_TESTS]  # the others cuda_tests opens
-    programs = [("bin/gradus", "bin"), ("tests/bin/cuda_tests", "bin"), ("lib/libgradus_cuda.so", "lib")]
+    programs = [("bin/gradus", "bin"), ("tests/bin/cuda_tests", "bin"), ("lib/libgradus_cuda.so", "lib"),
+                ("lib/libgradus_emulated.so", "lib")]
     for name, folder in programs + [(stub, "bin") for stub in sorted(stubs)]:
         copy_stripped(name, os.path.join(out, folder))
     onednn = os.path.join(BUILD, "lib", "libdnnl.so.3")

@@ -421,7 +421,8 @@ def said_by(*command):
 def with_libraries():
     """The environment in which libraries are found: what oneDNN needs, as packed; the vendor's as the system has them, or
     those of Python's packages, which PyTorch brings. Their companions are found beside them."""
-    environment = dict(os.environ, GRADUS_CUDA_LIBRARY=os.path.join(HERE, "lib", "libgradus_cuda.so"))
+    environment = dict(os.environ, GRADUS_CUDA_LIBRARY=os.path.join(HERE, "lib", "libgradus_cuda.so"),
+                       GRADUS_EMULATED_LIBRARY=os.path.join(HERE, "lib", "libgradus_emulated.so"))
     folders = [each for each in environment.get("LD_LIBRARY_PATH", "").split(":") if each]
     packages = [each for each in sys.path if each.endswith("-packages")]
     known = said_by("ldconfig", "-p")

@@ -4,35 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 using namespace gradus::runtime;
 
 extern "C" Device *gradus_open_device(const char *version, const char *name,
                                       std::string *error);
 extern "C" void gradus_tell_gpu_facts(const char *version, GpuFacts *facts);
 
-TEST(CudaPlugIn, OpensTheEmulatedCard) {
-  std::string error;
-  std::unique_ptr<Device> device(
-      gradus_open_device(GRADUS_VERSION, "emulated", &error));
-  ASSERT_TRUE(device) << error;
-  EXPECT_EQ(device->name(), "the emulated GPU");
-}
-
 TEST(CudaPlugIn, ServesRuntimesOfItsOwnVersion) {
   std::string error;
-  EXPECT_FALSE(gradus_open_device("0.0.1", "emulated", &error));
+  EXPECT_FALSE(gradus_open_device("0.0.1", "cuda", &error));
   EXPECT_EQ(error, "libgradus_cuda.so is of Gradus " GRADUS_VERSION
                    ", and this is Gradus 0.0.1");
-}
-
-TEST(CudaPlugIn, TakesOptionsOfTheEmulatedCardFromTheEnvironment) {
-  std::string error;
-  setenv("GRADUS_EMULATED", "lost", 1);
-  EXPECT_FALSE(gradus_open_device(GRADUS_VERSION, "emulated", &error));
-  EXPECT_EQ(error, "GRADUS_EMULATED: 'lost' is not KEY=NUMBER");
-  unsetenv("GRADUS_EMULATED");
 }
 
 TEST(CudaPlugIn, ReadsNumbersOfCards) {

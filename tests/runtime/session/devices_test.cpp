@@ -19,24 +19,31 @@ TEST(Devices, HaveTheProcessor) {
   EXPECT_EQ((*device)->name(), "this processor");
 }
 
-TEST(Devices, ComeFromThePlugInForGpus) {
-  setenv("GRADUS_CUDA_LIBRARY", GRADUS_BINARY_DIR "/lib/libgradus_cuda.so", 1);
+TEST(Devices, HaveTheEmulatedGpu) {
+  setenv("GRADUS_EMULATED_LIBRARY",
+         GRADUS_BINARY_DIR "/lib/libgradus_emulated.so", 1);
   auto device = openDevice("emulated");
   ASSERT_TRUE(device.ok()) << device.status();
   EXPECT_EQ((*device)->kind(), "cuda");
   EXPECT_EQ((*device)->name(), "the emulated GPU");
+  unsetenv("GRADUS_EMULATED_LIBRARY");
+}
+
+TEST(Devices, ComeFromThePlugInForGpus) {
+  setenv("GRADUS_CUDA_LIBRARY", GRADUS_BINARY_DIR "/lib/libgradus_cuda.so", 1);
   EXPECT_EQ(refusal("cuda:99").substr(0, 16), "device cuda:99: ");
   unsetenv("GRADUS_CUDA_LIBRARY");
 }
 
 TEST(Devices, SayWhereThePlugInIsNot) {
-  setenv("GRADUS_CUDA_LIBRARY", "no-such-library.so", 1);
+  setenv("GRADUS_EMULATED_LIBRARY", "no-such-library.so", 1);
   EXPECT_NE(refusal("emulated")
                 .find("device emulated: needs "
-                      "libgradus_cuda.so, which cannot be "
+                      "libgradus_emulated.so, which cannot be "
                       "loaded: no-such-library.so"),
             std::string::npos)
       << refusal("emulated");
+  unsetenv("GRADUS_EMULATED_LIBRARY");
   setenv("GRADUS_CUDA_LIBRARY", "libm.so.6", 1);
   EXPECT_EQ(refusal("cuda"),
             "device cuda: libm.so.6 is no libgradus_cuda.so of Gradus");

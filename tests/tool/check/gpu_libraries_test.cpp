@@ -113,8 +113,8 @@ std::ostream &operator<<(std::ostream &stream, const Case &one) {
 class GpuLibraries : public ::testing::TestWithParam<Case> {
 protected:
   static void SetUpTestSuite() {
-    setenv("GRADUS_CUDA_LIBRARY", GRADUS_BINARY_DIR "/lib/libgradus_cuda.so",
-           1);
+    setenv("GRADUS_EMULATED_LIBRARY",
+           GRADUS_BINARY_DIR "/lib/libgradus_emulated.so", 1);
   }
 
   std::shared_ptr<const runtime::Artifact> compile() {

@@ -119,8 +119,8 @@ double mostOperations(const runtime::CommandInfo &command) {
 class GpuTraining : public ::testing::Test {
 protected:
   static void SetUpTestSuite() {
-    setenv("GRADUS_CUDA_LIBRARY", GRADUS_BINARY_DIR "/lib/libgradus_cuda.so",
-           1);
+    setenv("GRADUS_EMULATED_LIBRARY",
+           GRADUS_BINARY_DIR "/lib/libgradus_emulated.so", 1);
     setenv("GRADUS_EMULATED", "operations=1", 1);
   }
 

@@ -1,0 +1,25 @@
+// The function that libgradus_emulated.so exports.
+
+#include "runtime/device/plug_in.h"
+
+#include "runtime/emulated/emulated_device.h"
+#include "runtime/emulated/fake_options.h"
+
+#include <cstdlib>
+
+using namespace gradus::runtime;
+
+static StatusOr<std::unique_ptr<cuda::CudaDevice>> open() {
+  constexpr const char *kOptions = "GRADUS_EMULATED";
+  const char *text = std::getenv(kOptions);
+  auto options = cuda::readFakeOptions(text ? text : "");
+  GRADUS_TRY(at(options.status(), kOptions));
+  return cuda::openEmulated(*options);
+}
+
+extern "C" __attribute__((visibility("default"))) Device *
+gradus_open_emulated_device(const char *version, const char *,
+                            std::string *error) {
+  *error = versionRefusal("libgradus_emulated.so", GRADUS_VERSION, version);
+  return error->empty() ? handOver(open(), error) : nullptr;
+}
