@@ -11,7 +11,8 @@ import collections
 import re
 import sys
 
-from structure_test import MAY_INCLUDE, read, sources
+from folders import AREAS
+from structure_test import read, sources
 
 # Openers that stand for a noun and have none: relative and interrogative clauses, "of", bare demonstratives. A sentence
 # may begin so ("What is left is zero."), but is as easily turned round ("The rest is zero."), so all of them count.
@@ -78,7 +79,7 @@ def is_inside(path, folder):
 
 def main(arguments):
     counts, found = fragments()
-    folders = [each for each in arguments if not each.startswith("--")] or list(MAY_INCLUDE)
+    folders = [each for each in arguments if not each.startswith("--")] or list(AREAS)
     for path, line, words in found if "--list" in arguments else []:
         if any(is_inside(path, folder) for folder in folders):
             print(f"{path}:{line}: {words}")

@@ -7,11 +7,12 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import comments
-import structure_test
+import folders
 
 # A ratchet: the percentage of each folder's comments that may open with a fragment, and the aim is below 2. Lower a number
 # as soon as the folder has fewer, never raise one. `tests/comments.py --list FOLDER` shows the comments.
-MOST_PERCENT = {"ir": 2, "recipe": 1, "passes": 1, "codegen": 1, "runtime": 1, "frontends": 1}
+MOST_PERCENT = {"ir": 2, "recipe": 1, "passes": 1, "codegen": 1, "runtime": 1, "frontends": 0, "messages": 0,
+                "training": 0, "tool": 1}
 
 
 class Comments(unittest.TestCase):
@@ -19,12 +20,12 @@ class Comments(unittest.TestCase):
 
     def test_fewer_comments_than_before_open_with_a_fragment(self):
         counts, found = comments.fragments()
-        self.assertEqual(set(MOST_PERCENT), set(structure_test.MAY_INCLUDE))
+        self.assertEqual(set(MOST_PERCENT), set(folders.AREAS))
         for folder, most in MOST_PERCENT.items():
             total = sum(count for path, count in counts.items() if comments.is_inside(path, folder))
             lines = [f"{path}:{line}: {words}" for path, line, words in found if comments.is_inside(path, folder)]
             with self.subTest(folder):
-                self.assertGreater(total, 30 if folder == "recipe" else 200)
+                self.assertGreater(total, 20 if folder in ("recipe", "messages") else 200)
                 self.assertLessEqual(math.ceil(100 * len(lines) / total), most, "\n".join(lines))
 
     def test_a_fragment_is_told_from_a_sentence(self):

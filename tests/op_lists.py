@@ -17,7 +17,7 @@ import sys
 import comments
 import structure_test
 
-FOLDERS = ["ir", "passes", "codegen", "frontends"]
+FOLDERS = ["ir", "passes", "codegen", "frontends", "tool"]
 MARK = "Op list:"
 FEWEST = 3
 

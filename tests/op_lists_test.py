@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import op_lists
 
 # A ratchet: the number of lists in each folder that give no reason. Never raise one: `tests/op_lists.py` says what to do.
-MOST = {"ir": 0, "passes": 0, "codegen": 0, "frontends": 0}
+MOST = {"ir": 0, "passes": 0, "codegen": 0, "frontends": 0, "tool": 0}
 
 FOUND = (
     ("isa<A, BOp, COp, DOp>(op)", ["BOp", "COp", "DOp"]),

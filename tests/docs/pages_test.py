@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import folders
 import structure_test
 from pages import pages, read
 
@@ -84,7 +85,7 @@ class Pages(unittest.TestCase):
     def test_the_contracts_name_what_the_compiler_includes_of_the_runtime(self):
         section = read("docs/contracts.md").split("## What crosses between compiler and runtime")[1].split("\n## ")[0]
         named = re.findall(r"^\| `([^`]+)` \|", section, re.M)
-        self.assertEqual(set(named), structure_test.SHARED_WITH_COMPILER)
+        self.assertEqual(set(named), folders.SHARED_WITH_COMPILER)
 
     def test_files_that_pages_about_the_code_name_are_there(self):
         there = structure_test.tracked("") + GENERATED
