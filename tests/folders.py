@@ -67,7 +67,7 @@ INSIDE = {
     "runtime/artifact": "runtime",
     "runtime/device": "runtime runtime/artifact",
     "runtime/cpu": "runtime runtime/artifact runtime/device",
-    "runtime/cpu/commands": "runtime runtime/cpu",
+    "runtime/commands": "runtime runtime/artifact runtime/cpu",
     "runtime/cuda/driver": "runtime runtime/artifact",
     "runtime/cuda/libraries": "runtime runtime/artifact runtime/cuda/driver",
     "runtime/cuda": "runtime runtime/artifact runtime/device runtime/cpu runtime/cuda/driver runtime/cuda/libraries",
