@@ -21,7 +21,7 @@ struct __attribute__((visibility("default"))) KeyArguments {
   std::vector<char *> others; // for MLIR
   std::string problem;        // with the arguments, in words; empty: none
 
-  /// What `--help` says of them.
+  /// Returns the words of `--help` about them.
   static std::string help();
   /// Notes which of the passes that are asked for a program switches on.
   void see(ProgramOp program);

@@ -202,7 +202,7 @@ absl::Status set(Json &recipe, const Override &override) {
 } // namespace
 
 absl::Status apply(Json &recipe, const Overrides &overrides) {
-  // What a list is by default follows from keys that later settings may have.
+  // The default of a list follows from keys that later settings may have.
   std::vector<size_t> late;
   for (size_t i = 0; i < overrides.size(); ++i)
     if (isInDefault(recipe, overrides[i]))

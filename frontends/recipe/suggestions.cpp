@@ -47,7 +47,7 @@ std::string elsewhere(const Synonym &synonym) {
   return asked(message(inQuotes(synonym.key()), ": ", asJson(synonym.value())));
 }
 
-/// Why there is nothing to say for a word, or else other words.
+/// Returns why there is nothing to say for a word, or else other words.
 std::string nothingOr(std::string others, std::string_view word) {
   std::string_view why = whyNeedless(word);
   return why.empty() ? others : message("; ", why);

@@ -24,7 +24,7 @@ gradus.program @no_length attributes {recipe = {settable = false,
 
 // -----
 
-// expected-error @below {{recipe: schedule.learning_rate.0.steps: is missing, expected how long this piece is: only the last one may go on}}
+// expected-error @below {{recipe: schedule.learning_rate.0: does not say how long it is, expected steps, epochs, fraction or rest: only the last piece may go on}}
 gradus.program @open attributes {recipe = {settable = false, 
     optimizer = {type = "sgd"},
     schedule = {learning_rate = [{type = "exponential", rate = 0.9}, {type = "constant"}]}}} {
