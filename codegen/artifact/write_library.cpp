@@ -101,19 +101,28 @@ static OpTable opOf(Tables &tables, plan::LibraryOp library,
 
 //===-- tensors and choices -----------------------------------------------===//
 
+/// The layout of a call whose text gives none.
+static DictionaryAttr denseLayoutOf(ShapedType type) {
+  Builder builder(type.getContext());
+  return builder.getDictionaryAttr(builder.getNamedAttr(
+      "dims", builder.getDenseI64ArrayAttr(type.getShape())));
+}
+
 static flatbuffers::Offset<fb::LibraryTensor>
 tensorOf(Tables &tables, plan::LibraryOp library, size_t index, Value value,
          CommandWriter &writer) {
-  auto layout = cast<DictionaryAttr>(library.getLayouts()[index]);
+  auto type = cast<ShapedType>(value.getType());
+  auto layout = library.getLayouts().empty()
+                    ? denseLayoutOf(type)
+                    : cast<DictionaryAttr>(library.getLayouts()[index]);
   auto dims = integers(tables, layout, "dims");
   auto strides = integers(tables, layout, "strides");
   auto padded = integers(tables, layout, "padded_dims");
   auto blocks = integers(tables, layout, "inner_blocks");
   auto axes = integers(tables, layout, "inner_axes");
-  Type element = cast<ShapedType>(value.getType()).getElementType();
   return fb::CreateLibraryTensor(tables, writer.bufferOf(value),
-                                 dtypeOf(element), dims, strides, padded,
-                                 blocks, axes);
+                                 dtypeOf(type.getElementType()), dims, strides,
+                                 padded, blocks, axes);
 }
 
 static flatbuffers::Offset<

@@ -3,6 +3,7 @@
 #include "codegen/plan/plan.h"
 
 #include "codegen/plan/plan_ops.h"
+#include "runtime/artifact_generated.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -47,10 +48,21 @@ LogicalResult LibraryOp::verify() {
 #define GRADUS_LIBRARY_OP(name, Table) #name,
 #include "runtime/library_ops.def"
   };
-  if (llvm::is_contained(calls, getCall()))
-    return success();
-  return emitOpError("calls '") << getCall() << "', expected one of "
-                                << llvm::join(ArrayRef(calls), ", ");
+  if (!llvm::is_contained(calls, getCall()))
+    return emitOpError("calls '") << getCall() << "', expected one of "
+                                  << llvm::join(ArrayRef(calls), ", ");
+  auto activation = getConfig().getAs<StringAttr>("activation");
+  SmallVector<StringRef> names;
+  for (artifact::Activation each : artifact::EnumValuesActivation())
+    names.push_back(artifact::EnumNameActivation(each));
+  if (activation && !llvm::is_contained(names, activation.getValue()))
+    return emitOpError("has the activation ")
+           << activation << ", expected one of " << llvm::join(names, ", ");
+  size_t tensors = getNumOperands() + getNumResults();
+  if (!getLayouts().empty() && getLayouts().size() != tensors)
+    return emitOpError("has ") << getLayouts().size() << " layouts of its "
+                               << tensors << " tensors";
+  return success();
 }
 
 LogicalResult LibraryOp::verifySymbolUses(SymbolTableCollection &symbols) {

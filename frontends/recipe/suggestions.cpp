@@ -47,6 +47,15 @@ std::string elsewhere(const Synonym &synonym) {
   return asked(message(inQuotes(synonym.key()), ": ", asJson(synonym.value())));
 }
 
+/// `"optimizer": {"learning_rate": ...}` of `optimizer.learning_rate`.
+std::string nested(std::string_view path) {
+  size_t dot = path.find('.');
+  if (dot == path.npos)
+    return message(inQuotes(path), ": ...");
+  return message(inQuotes(path.substr(0, dot)), ": {",
+                 nested(path.substr(dot + 1)), "}");
+}
+
 /// Returns why there is nothing to say for a word, or else other words.
 std::string nothingOr(std::string others, std::string_view word) {
   std::string_view why = whyNeedless(word);
@@ -75,6 +84,8 @@ std::string suggestionForKey(std::string_view path, std::string_view word,
     for (const PluginKey &key : pluginKeys())
       if (word == key.field.key)
         return asked(inQuotes(message(kPluginsKey, ".", word)));
+  if (firstOf(word) != word && std::ranges::count(known, firstOf(word)))
+    return message("; write ", nested(word));
   const std::vector<Synonym> synonyms = synonymsOf(word);
   for (const Synonym &synonym : synonyms)
     if (synonym.value().empty() &&
@@ -94,6 +105,8 @@ std::string suggestionForValue(std::string_view word, const Names &known) {
     for (std::string_view name : known)
       if (names(synonym.value(), name))
         return asked(inQuotes(name));
+  if (std::string_view meant = nearest(word, known); !meant.empty())
+    return asked(inQuotes(meant));
   for (const Synonym &synonym : synonymsOf(word))
     if (synonym.isOption() || isValueOfOwnKey(synonym))
       return elsewhere(synonym);

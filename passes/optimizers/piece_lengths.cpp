@@ -7,6 +7,8 @@
 #include "passes/optimizers/schedule_pieces.h"
 #include "recipe/whole_part.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace gradus;
 using recipe::Field;
@@ -108,6 +110,9 @@ FoundMistake gradus::factorLengthMistake(const recipe::Value &factor,
     return PieceMistake{factor.where() + ".rest",
                         "is for pieces that follow one another, and factors "
                         "run side by side"};
+  if (timing.fraction && *timing.fraction > 1)
+    return PieceMistake{factor.where() + ".fraction",
+                        "is more than 1, the whole run"};
   if (timing.isOfRun() && !productCountsUpdates)
     return PieceMistake{factor.where(),
                         "counts epochs or a part of the run, expected steps: "
@@ -119,8 +124,13 @@ FoundMistake gradus::factorLengthMistake(const recipe::Value &factor,
 
 Value PieceLength::since(const Arithmetic &math, Value update) const {
   Value since = math.subtract(update, first);
-  if (knownNumber(unit) != 1) {
+  std::optional<double> known = knownNumber(unit);
+  if (known != 1) {
     since = math.divide(since, unit);
+    // Rounding must not make an epoch begin an update late.
+    bool isWhole = known && *known == std::floor(*known);
+    if (!isSmooth && !isWhole)
+      since = math.add(since, math.number(1e-9, since));
     if (!isSmooth)
       since = math.floor(since);
   }

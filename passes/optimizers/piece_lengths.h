@@ -36,6 +36,12 @@ struct PieceLength {
   mlir::Value steps;     // its length in these units; null if it goes on
   bool isSmooth = false; // parts of a unit count, too
 
+  /// What it counts by: 1, or the part of a unit that one update is.
+  mlir::Value tick(const Arithmetic &math) const {
+    mlir::Value one = math.number(1, unit);
+    return isSmooth ? math.divide(one, unit) : one;
+  }
+
   /// From its start at an update, in its units, held at its end.
   mlir::Value since(const Arithmetic &math, mlir::Value update) const;
 };

@@ -22,7 +22,7 @@ const recipe::Keys<RunLengthSettings> &gradus::runLengthKeys() {
       Field{"updates_per_epoch", recipe::Kind::number, "null",
             "of one epoch, for pieces by epochs; null: training sets it when "
             "it starts"}
-          .from(1e-3)
+          .from(1e-9)
           .into(&RunLengthSettings::updatesPerEpoch)};
   return keys;
 }

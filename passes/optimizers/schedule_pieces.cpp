@@ -79,7 +79,7 @@ PieceKind linearWarmup() {
       "linear_warmup", timed(),
       [](const SchedulePiece &piece, const Nothing &) {
         const Arithmetic &math = piece.math;
-        Value next = math.add(piece.step, piece.number(1));
+        Value next = math.add(piece.step, piece.tick);
         return math.smaller(math.divide(next, piece.length()), piece.number(1));
       });
 }
@@ -131,7 +131,8 @@ Value restarting(const SchedulePiece &piece, const Restarts &settings) {
   Value count, start, length = piece.number(first);
   // Restarts are at whole steps: half a step more keeps rounding away from
   // them.
-  Value since = math.divide(math.add(piece.step, piece.number(0.5)), length);
+  Value since =
+      math.divide(math.add(piece.step, math.scale(0.5, piece.tick)), length);
   if (growth == 1) {
     count = math.floor(since);
     start = math.multiply(count, length);
@@ -324,7 +325,7 @@ Value upAndDown(const SchedulePiece &piece, const OneCycle &settings) {
   Value result, begin = piece.number(0);
   for (const Phase &phase : phases) {
     Value end = math.subtract(math.scale(phase.part, total),
-                              piece.number(phase.before));
+                              math.scale(phase.before, piece.tick));
     Value progress = progressOf(piece, math.subtract(piece.step, begin),
                                 math.subtract(end, begin));
     Value here = settings.shape == Shape::cosine
@@ -439,7 +440,7 @@ Value oneOf(const SchedulePiece &piece, const List &settings) {
   auto type = RankedTensorType::get({count}, builder.getF64Type());
   Value table = arith::ConstantOp::create(
       builder, math.loc, DenseElementsAttr::get(type, ArrayRef(values)));
-  Value last = math.smaller(piece.step, piece.number(count - 1));
+  Value last = math.smaller(math.floor(piece.step), piece.number(count - 1));
   Value place = broadcastScalar(builder, math.loc, last, {count});
   Value index =
       convert(builder, math.loc,
@@ -537,10 +538,10 @@ Value multiplied(const SchedulePiece &piece, const Product &settings) {
     bool isSingle = factor.as<PieceTiming>().isSingle;
     result = piece.math.multiply(
         result,
-        pieceKindOf(factor).factor({piece.math, piece.run,
-                                    length.since(piece.math, piece.step),
-                                    length.steps, isSingle},
-                                   factor));
+        pieceKindOf(factor).factor(
+            {piece.math, piece.run, length.since(piece.math, piece.step),
+             length.steps, length.tick(piece.math), isSingle},
+            factor));
   }
   return result;
 }
@@ -562,6 +563,11 @@ FoundMistake gradus::pieceMistake(const recipe::Value &piece) {
   if (auto found = milestonesMistake(piece))
     return found;
   return factorsMistake(piece);
+}
+
+bool gradus::isOfRun(const recipe::Value &piece) {
+  return piece.as<PieceTiming>().isOfRun() ||
+         llvm::any_of(piece.as<Product>().factors, isOfRun);
 }
 
 bool gradus::needsLength(const recipe::Value &piece) {

@@ -15,6 +15,7 @@ struct SchedulePiece {
   const RunLength &run;
   mlir::Value step;      // from the start of the piece, in its units
   mlir::Value steps;     // how long it is in these units; null if it goes on
+  mlir::Value tick;      // the units of one update, or 1 where they are whole
   bool isSingle = false; // its numbers are of f32
 
   mlir::Value number(double value) const { return math.number(value, step); }
@@ -59,6 +60,9 @@ std::vector<recipe::Choice> pieceChoices();
 
 /// Finds keys of a piece that do not fit together, its length aside.
 FoundMistake pieceMistake(const recipe::Value &piece);
+
+/// Whether a piece, or a factor of it, follows from the length of the run.
+bool isOfRun(const recipe::Value &piece);
 
 /// Whether the formula of a piece has its length in it.
 bool needsLength(const recipe::Value &piece);

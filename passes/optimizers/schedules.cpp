@@ -49,8 +49,10 @@ Value factorFor(const Arithmetic &math, const RunLength &run,
   for (auto [piece, length] :
        llvm::zip(pieces, pieceLengths(math, run, pieces, step))) {
     bool isSingle = piece.as<PieceTiming>().isSingle;
-    Value here = pieceKindOf(piece).factor(
-        {math, run, length.since(math, step), length.steps, isSingle}, piece);
+    Value here =
+        pieceKindOf(piece).factor({math, run, length.since(math, step),
+                                   length.steps, length.tick(math), isSingle},
+                                  piece);
     factor = factor ? math.select(math.less(step, length.first), factor, here)
                     : here;
   }
@@ -128,8 +130,5 @@ std::optional<int64_t> gradus::scheduleLength(ProgramOp program) {
 bool gradus::awaitsRunLength(ProgramOp program) {
   auto run = recipe::valueOf(program, scheduleKey()).as<RunLengthSettings>();
   return !(run.updates && run.updatesPerEpoch) &&
-         llvm::any_of(settingsOf(program).learningRate,
-                      [](const recipe::Value &piece) {
-                        return piece.as<PieceTiming>().isOfRun();
-                      });
+         llvm::any_of(settingsOf(program).learningRate, isOfRun);
 }

@@ -202,13 +202,22 @@ void runSteps(const RunOptions &options, Session &session, int graph,
       std::memcpy(bytes[i].data(), outputs[i], bytes[i].size());
 }
 
+/// The length of a run that was assumed must not be taken for that of one.
+void assumeRun(Session &session, const std::string &checkpoint) {
+  if (assumeRunLength(session) && !checkpoint.empty())
+    throw badInput("--checkpoint ", checkpoint,
+                   ": the schedule awaits the length of a run, which gradus "
+                   "train knows; or compile with --set schedule.updates=N and "
+                   "--set schedule.updates_per_epoch=N");
+}
+
 void run(const RunOptions &options) {
   checkFiles(options);
   data::Dataset inputs = take(data::Dataset::open(options.inputs));
   auto session = openSession(options.session);
   noteSetNumbers(*session);
   if (options.graph == well_known::kTrain)
-    assumeRunLength(*session);
+    assumeRun(*session, options.checkpoint);
   int graph = findGraph(*session, options.graph);
   std::vector<Source> sources = sourcesOf(inputs, *session, graph);
   std::vector<std::vector<uint8_t>> bytes;

@@ -40,9 +40,12 @@ bool isList(const json &piece) {
   return found != piece.end() && *found == "list";
 }
 
-/// Whether the run's length says how long a piece is.
+/// Whether the run's length says how long a piece, or a factor of it, is.
 bool isOfRun(const json &piece) {
-  return numberOf(piece, "epochs", 0) > 0 ||
+  auto factors = piece.find("factors");
+  bool hasSuch = factors != piece.end() &&
+                 std::any_of(factors->begin(), factors->end(), isOfRun);
+  return hasSuch || numberOf(piece, "epochs", 0) > 0 ||
          numberOf(piece, "fraction", 0) > 0 || isTrue(piece, "rest") ||
          countsEpochs(piece);
 }
@@ -117,16 +120,18 @@ std::vector<std::string> startRun(runtime::Session &session,
   return warnings;
 }
 
-void assumeRunLength(runtime::Session &session) {
+bool assumeRunLength(runtime::Session &session) {
   runtime::RunLength before = take(runtime::runLengthOf(session));
   check(runtime::giveRunLength(session, {well_known::kAssumedUpdates,
                                          well_known::kAssumedUpdatesPerEpoch}));
   runtime::RunLength now = take(runtime::runLengthOf(session));
-  if (now.updates != before.updates ||
-      now.updatesPerEpoch != before.updatesPerEpoch)
+  bool assumes = now.updates != before.updates ||
+                 now.updatesPerEpoch != before.updatesPerEpoch;
+  if (assumes)
     note(absl::StrCat("the schedule is in parts of a run: as in one of ",
-                      now.updates, " updates, ", now.updatesPerEpoch,
-                      " an epoch"));
+                      well_known::kAssumedUpdates, " updates, ",
+                      well_known::kAssumedUpdatesPerEpoch, " an epoch"));
+  return assumes;
 }
 
 std::vector<double> pieceLengths(const json &schedule, const json &pieces) {

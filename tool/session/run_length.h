@@ -22,8 +22,9 @@ std::vector<std::string> startRun(runtime::Session &session,
                                   const runtime::RunLength &length,
                                   const std::vector<std::string> &set);
 
-/// The same for a command that runs steps of no training, with a note.
-void assumeRunLength(runtime::Session &session);
+/// The same for a command that runs steps of no training, with a note. Returns
+/// whether there was something to assume.
+bool assumeRunLength(runtime::Session &session);
 
 /// Returns where the pieces of schedules end that follow from the run's length,
 /// such as "learning_rate: linear_warmup to step 500, cosine to step 10000";

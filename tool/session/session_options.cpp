@@ -55,13 +55,15 @@ void addDataThreads(CLI::App &command, SessionOptions &options) {
             options.dataThreads =
                 threadsToUse("--data-threads", threads, availableCores());
           },
-          "Threads that decode and scale images ahead of the step; 0: one per "
-          "core that this process may use")
+          "Threads that decode and scale images ahead of the step; 0: as many "
+          "as --threads")
       ->check(wholeNumber(0, kMostThreads));
 }
 
 int dataThreads(const SessionOptions &options) {
-  return options.dataThreads > 0 ? options.dataThreads : availableCores();
+  if (options.dataThreads > 0)
+    return options.dataThreads;
+  return options.threads > 0 ? options.threads : availableCores();
 }
 
 int threadsToUse(const std::string &option, int asked, int cores) {

@@ -77,6 +77,23 @@ std::string meantBy(const std::string &key,
   return suggestion(key, names);
 }
 
+/// "the option --epochs of gradus train has it" of `epochs`; empty for words
+/// that mean nothing but numbers.
+std::string otherPlaceOf(const std::string &word) {
+  for (const Synonym &synonym : synonymsOf(word)) {
+    if (synonym.isOption())
+      return absl::StrCat("the option ", std::string(synonym.option()),
+                          " of gradus ", std::string(synonym.command()),
+                          " has it");
+    if (!synonym.isSettable() && synonym.key() != word)
+      return absl::StrCat(
+          "it is fixed when compiling: gradus compile --set ",
+          std::string(synonym.key()), "=",
+          synonym.value().empty() ? "..." : std::string(synonym.value()));
+  }
+  return "";
+}
+
 /// Why a key of the recipe, or another word, is no number that can be set.
 std::string whyNot(const Session &session, const std::string &key) {
   json recipe = recipeOf(session), value = valueAt(recipe, key);
@@ -85,16 +102,19 @@ std::string whyNot(const Session &session, const std::string &key) {
   if (recipe.value("settable", true) == false)
     return absl::StrCat(artifact, " was compiled with \"settable\": false, so "
                                   "its numbers are constants");
-  if (value.is_number() && value == 0)
+  bool isNested = method != key; // a seed of 0 switches nothing off
+  if (std::string other = otherPlaceOf(key); !isNested && !other.empty())
+    return other;
+  if (isNested && value.is_number() && value == 0)
     return absl::StrCat(
         "it is 0 in ", artifact,
         ", and fixed when compiling, as "
         "what 0 switches off is left out: gradus compile --set ",
         withDots(key), "=...");
-  if (!value.is_null())
+  if (recipe.contains(placeOf(key)) && (!isNested || !value.is_null()))
     return absl::StrCat("it is fixed when compiling: gradus compile --set ",
                         withDots(key), "=...");
-  if (method != key && recipe.contains(method) &&
+  if (isNested && recipe.contains(method) &&
       (recipe[method].is_null() || recipe[method] == false))
     return absl::StrCat(artifact, " was compiled without ", method);
   std::vector<std::string> names = numbersOf(session);

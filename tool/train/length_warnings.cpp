@@ -68,6 +68,15 @@ double lastChangeOf(const json &piece) {
   return last;
 }
 
+/// ", 0.1," for a piece that says its final factor; empty for others.
+std::string finalOf(const json &piece) {
+  auto final = piece.find("final");
+  bool ends = final != piece.end() && final->is_number() &&
+              numberOf(piece, "period", 0) == 0;
+  return ends ? absl::StrCat(", ", number("%g", final->get<double>()), ",")
+              : "";
+}
+
 std::string warningOf(const std::string &name, const json &schedule,
                       int64_t perUpdate, int64_t steps) {
   const json &pieces = schedule[name];
@@ -89,10 +98,42 @@ std::string warningOf(const std::string &name, const json &schedule,
       isOpen ? " comes to its last piece at step " : " ends at step ",
       number("%.0f", end), ", this run has ", steps, " steps: ");
   if (!isOpen && end * kBefore < run && !settles(pieces.back()))
-    return words + "from there on its last value holds";
+    return absl::StrCat(words, "from there on its last factor",
+                        finalOf(pieces.back()), " holds");
   if (isOpen ? end >= run : end > run * kLongAfter)
     return words + "what comes later is never reached";
   return "";
+}
+
+/// A factor below this is no training any more.
+constexpr double kNothing = 1e-6;
+
+/// Warns of pieces that count updates where epochs seem to be meant: all that
+/// they change is over within the first of several epochs.
+std::string unitWarning(const std::string &name, const json &pieces,
+                        double perEpoch, double updates) {
+  constexpr const char *kAdvice =
+      R"(; "interval": "epoch" makes it count epochs)";
+  if (perEpoch < 1 || updates < 2 * perEpoch || pieces.size() != 1 ||
+      unitOf(json(), pieces[0]) != 1)
+    return "";
+  const json &piece = pieces[0];
+  if (double last = lastChangeOf(piece); last > 0 && last < perEpoch)
+    return absl::StrCat("the milestones of the schedule of ", name,
+                        " are updates, the last one ", number("%.0f", last),
+                        ", and the first of ",
+                        number("%.0f", updates / perEpoch), " epochs has ",
+                        number("%.0f", perEpoch), kAdvice);
+  double rate = numberOf(piece, "rate", 1),
+         period = numberOf(piece, "period", 1);
+  bool falls = isType(piece, "step") || isType(piece, "exponential");
+  double factor = falls ? std::pow(rate, perEpoch / period) : 1;
+  return factor >= kNothing
+             ? ""
+             : absl::StrCat("the schedule of ", name, " falls to ",
+                            number("%.1g", factor),
+                            " within the first epoch: its period is ",
+                            number("%g", period), " updates", kAdvice);
 }
 
 /// Warns if averages still consist of the first weights. They begin with the
@@ -114,7 +155,8 @@ std::string averagesWarning(const json &ema, int64_t updates) {
 
 } // namespace
 
-std::vector<std::string> lengthWarnings(const json &recipe, int64_t steps) {
+std::vector<std::string> lengthWarnings(const json &recipe, int64_t steps,
+                                        int64_t perEpoch) {
   int64_t perUpdate = stepsPerUpdate(recipe);
   std::vector<std::string> warnings;
   auto add = [&](std::string words) {
@@ -124,8 +166,11 @@ std::vector<std::string> lengthWarnings(const json &recipe, int64_t steps) {
   if (auto all = recipe.find("schedule");
       all != recipe.end() && all->is_object())
     for (const auto &[name, pieces] : all->items())
-      if (pieces.is_array() && !pieces.empty())
+      if (pieces.is_array() && !pieces.empty()) {
+        auto run = runLengthOf(recipe, steps, perEpoch);
+        add(unitWarning(name, pieces, run.updatesPerEpoch, run.updates));
         add(warningOf(name, *all, perUpdate, steps));
+      }
   if (auto ema = recipe.find("ema"); ema != recipe.end() && ema->is_object())
     add(averagesWarning(*ema, steps / perUpdate));
   return warnings;

@@ -513,7 +513,8 @@ void Training::outline() const {
       outline.remarks.push_back(remark);
   auto recipe = withNumbersOf(*session_, recipeOf(*session_));
   outline.schedule = resolvedSchedules(recipe);
-  for (const auto &list : {lengthRemarks_, lengthWarnings(recipe, total_)})
+  for (const auto &list :
+       {lengthRemarks_, lengthWarnings(recipe, total_, perEpoch_)})
     for (const std::string &words : list) {
       warn(words);
       outline.remarks.push_back(words);

@@ -151,6 +151,26 @@ gradus.program @p {
 
 gradus.program @p {
   gradus.graph @train(%x: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+    // expected-error @below {{has the activation "swish", expected one of none, relu}}
+    %y = plan.library "matmul"(%x, %x) config {activation = "swish"} layouts [] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    gradus.return %y : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @train(%x: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+    // expected-error @below {{has 1 layouts of its 3 tensors}}
+    %y = plan.library "matmul"(%x, %x) config {} layouts [{dims = array<i64: 4, 4>}] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    gradus.return %y : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @train(%x: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
     // expected-error @below {{has the epilogue @relu, but the program has no such kernel}}
     %y = plan.library "matmul"(%x, %x) config {} layouts [] {epilogue = @relu} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     gradus.return %y : tensor<4x4xf32>

@@ -18,6 +18,12 @@ static std::string said(std::string_view recipe) {
   return std::string(read.status().message());
 }
 
+TEST(Suggestions, WriteAPathAsObjects) {
+  EXPECT_EQ(
+      suggestionForKey("", "optimizer.learning_rate", {"loss", "optimizer"}),
+      "; write \"optimizer\": {\"learning_rate\": ...}");
+}
+
 TEST(Suggestions, LeadFromOtherToolsKeysToOurs) {
   EXPECT_EQ(said(R"({"optimizer": {"lr": 1}})"),
             "r: optimizer.lr: unknown key of adamw; did you mean "

@@ -132,10 +132,40 @@ TEST(Schedules, FollowsTheLengthOfTheRun) {
   const char *smooth = R"([{type = "exponential", rate = 0.25,
                             interval = "smooth_epoch"}])";
   EXPECT_DOUBLE_EQ(at(smooth, 5), 0.5);
+  EXPECT_DOUBLE_EQ(at(R"([{type = "linear_warmup", epochs = 2.0,
+                            interval = "smooth_epoch"}])",
+                      4),
+                   0.25);
+  const char *list = R"([{type = "list", values = [1.0, 0.5, 0.25],
+                          epochs = 1.5, interval = "smooth_epoch"}])";
+  EXPECT_EQ(at(list, 5), 1);
+  EXPECT_EQ(at(list, 14), 0.5);
+  EXPECT_EQ(at(list, 39), 0.5) << "held at its end, in the second epoch";
+  const char *restarts = R"([{type = "cosine_restarts", period = 2.0,
+                              interval = "smooth_epoch"}])";
+  EXPECT_NEAR(at(restarts, 19), (1 + std::cos(M_PI * 0.95)) / 2, 1e-12);
+  EXPECT_NEAR(at(restarts, 20), 1, 1e-12);
+  const char *smooth1 = R"([{type = "one_cycle", rest = true, rise = 0.5,
+      initial = 0.1, final = 0.01, shape = "linear",
+      interval = "smooth_epoch"}])";
+  EXPECT_NEAR(at(smooth1, 0), 0.1, 1e-12);
+  EXPECT_NEAR(at(smooth1, 19), 1, 1e-12);
+  EXPECT_NEAR(at(smooth1, 39), 0.01, 1e-12);
   const char *cycle = R"([{type = "one_cycle", rest = true, rise = 0.5,
       initial = 0.1, final = 0.01, shape = "linear"}])";
   EXPECT_NEAR(at(cycle, 19), 1, 1e-12);
   EXPECT_NEAR(at(cycle, 39), 0.01, 1e-12);
+}
+
+TEST(Schedules, BeginsEpochsOnTimeWhereUpdatesDoNotDivideThem) {
+  // 7 batches an epoch, 3 of them an update: 15 epochs are 35 updates.
+  const char *schedule = R"([{type = "multi_step", milestones = [15.0],
+                              rate = 0.5, interval = "epoch"}])";
+  std::string recipe = "settable = false, schedule = {updates = 100.0, "
+                       "updates_per_epoch = " +
+                       std::string("2.3333333333333335") + ", learning_rate = ";
+  EXPECT_EQ(factorAt(schedule, 34, recipe), 1);
+  EXPECT_EQ(factorAt(schedule, 35, recipe), 0.5);
 }
 
 TEST(Schedules, CountsEpochsAsSteps) {

@@ -26,7 +26,33 @@ TEST(LengthWarnings, SayWhereAScheduleEndsBeforeTheRun) {
   EXPECT_THAT(lengthWarnings(pieces(kCosine), 450),
               ElementsAre("the schedule of learning_rate ends at step 200, "
                           "this run has 450 steps: from there on its last "
-                          "value holds"));
+                          "factor holds"));
+}
+
+TEST(LengthWarnings, TellTheFactorThatHolds) {
+  EXPECT_THAT(
+      lengthWarnings(pieces(R"([{"type": "cosine", "steps": 20, "final": 0}])"),
+                     44),
+      ElementsAre(HasSubstr("from there on its last factor, 0, holds")));
+}
+
+TEST(LengthWarnings, AskForEpochsWhereUpdatesAreTooShort) {
+  json stairs = pieces(R"([{"type": "step", "period": 2, "rate": 0.5}])");
+  EXPECT_THAT(lengthWarnings(stairs, 264, 44),
+              ElementsAre("the schedule of learning_rate falls to 2e-07 within "
+                          "the first epoch: its period is 2 updates; "
+                          "\"interval\": \"epoch\" makes it count epochs"));
+  EXPECT_THAT(lengthWarnings(stairs, 40, 20), IsEmpty());
+  EXPECT_THAT(lengthWarnings(stairs, 44, 44), IsEmpty()) << "one epoch";
+  json twice = pieces(
+      R"([{"type": "step", "period": 2, "rate": 0.5, "interval": "epoch"}])");
+  EXPECT_THAT(lengthWarnings(twice, 264, 44), IsEmpty());
+  EXPECT_THAT(
+      lengthWarnings(
+          pieces(R"([{"type": "multi_step", "milestones": [3, 5]}])"), 264, 44),
+      ElementsAre("the milestones of the schedule of learning_rate are "
+                  "updates, the last one 5, and the first of 6 epochs has 44; "
+                  "\"interval\": \"epoch\" makes it count epochs"));
 }
 
 TEST(LengthWarnings, SayWhereAScheduleEndsLongAfterTheRun) {
