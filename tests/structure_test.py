@@ -27,7 +27,6 @@ MORE_FIELDS = {
     "runtime/cuda/driver/driver_abi.h: CopyParams": 25,
     "runtime/emulated/fake_state.h: FakeState": 22,
     "runtime/session/session.cpp: Parts": 21,
-    "tool/train/train.cpp: Training": 38,
     "tool/train/train_options.h: TrainOptions": 19,
     "training/data/batches.h: Batches": 17,
     "training/data/feed.h: Feed": 16,

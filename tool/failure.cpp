@@ -39,6 +39,11 @@ void check(const runtime::Status &status) {
     throw failureOf(status);
 }
 
+void checkOf(const std::string &option, const runtime::Status &status) {
+  if (!status.ok())
+    check(runtime::Status(status.code(), option + " " + status.message()));
+}
+
 void check(const absl::Status &status) {
   if (!status.ok())
     throw Failure(exitCode(status.code()), std::string(status.message()));

@@ -46,6 +46,10 @@ Failure failureOf(const runtime::Status &status);
 void check(const runtime::Status &status);
 void check(const absl::Status &status);
 
+/// Throws a Failure with the name of the option, or of what else it is about,
+/// in front.
+void checkOf(const std::string &option, const runtime::Status &status);
+
 /// Returns the value, or throws.
 template <typename Result> auto take(Result result) {
   check(result.status());

@@ -78,6 +78,10 @@ void note(const std::string &words) {
   std::fprintf(stderr, "note: %s\n", printableLines(words).c_str());
 }
 
+void tell(training::Remark kind, const std::string &words) {
+  kind == training::Remark::warning ? warn(words) : note(words);
+}
+
 Table::Table(std::vector<std::string> header) : hasHeader_(!header.empty()) {
   if (hasHeader_)
     row(std::move(header));

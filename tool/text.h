@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include "training/remark.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +29,9 @@ std::string number(const char *format, double value);
 void warn(const std::string &words);
 /// Prints "note: ..." in the same way.
 void note(const std::string &words);
+
+/// Prints what the training library has to say in the same way.
+void tell(training::Remark kind, const std::string &words);
 
 /// A table of text: columns are padded; numbers are right-aligned. Characters
 /// that move a terminal's cursor are escaped.

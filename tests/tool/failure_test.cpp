@@ -45,3 +45,14 @@ TEST(Failure, TakesValuesOrThrows) {
   EXPECT_EQ(take(absl::StatusOr<int>(3)), 3);
   EXPECT_THROW(take(absl::StatusOr<int>(absl::InternalError("why"))), Failure);
 }
+
+TEST(Failure, NamesTheOptionThatItIsAbout) {
+  checkOf("--best", Status());
+  try {
+    checkOf("--best", Status(StatusCode::failed, "why"));
+    FAIL();
+  } catch (const Failure &failure) {
+    EXPECT_STREQ(failure.what(), "--best why");
+    EXPECT_EQ(failure.code, kFailedWhileRunning);
+  }
+}

@@ -2,7 +2,7 @@
 
 #include "tool/compare/deviation.h"
 
-#include "tool/session/number_at.h"
+#include "training/number_at.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,8 @@ Deviation deviationOf(runtime::DType dtype, std::span<const uint8_t> one,
   Deviation result;
   double largest = 0, apart = 0;
   for (size_t i = 0; i < one.size() / runtime::bytesOf(dtype); ++i) {
-    double x = numberAt(dtype, one.data(), i),
-           y = numberAt(dtype, other.data(), i);
+    double x = training::numberAt(dtype, one.data(), i),
+           y = training::numberAt(dtype, other.data(), i);
     if (!std::isfinite(x) || !std::isfinite(y)) {
       ++result.nonfinite;
       continue;

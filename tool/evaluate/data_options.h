@@ -4,11 +4,9 @@
 #pragma once
 
 #include "runtime/session/session.h"
-#include "training/data/batches.h"
+#include "training/feeds.h"
 
 #include <CLI/CLI.hpp>
-
-#include <optional>
 
 namespace gradus::cli {
 
@@ -22,31 +20,23 @@ data::Dataset openData(const std::vector<std::string> &arguments);
 /// did, by the folders' names, if it knows them.
 void countClassesOf(const std::string &of, data::Dataset &dataset);
 
-/// The purpose of a graph's run; only training augments.
-enum class Use { training, evaluation, prediction };
+using training::normalizationOf;
+using training::TrainingFeeds;
+using training::Use;
 
-/// The recipe's `inputs.normalize`, by the name of the input.
-nlohmann::json normalizationOf(const runtime::Session &session);
-
-/// Fills the inputs of a graph as the labels and the recipe's `inputs` say.
+/// Fills the inputs of a graph as the labels and the recipe's `inputs` say;
+/// notes about that go to stderr.
 data::Feed matchData(const runtime::Session &session, int graph,
                      const data::Dataset &dataset, Use use);
-
-/// The data to train on, and the data to test on if there is any.
-struct TrainingFeeds {
-  data::Feed train;
-  std::optional<data::Feed> test;
-};
 
 /// Adds --validation: the part of the training data that is kept for tests.
 void addValidationOption(CLI::App &command, double &part, CLI::Option *eval);
 
 /// The feeds of the graphs `train` and `evaluate`: the test set for the latter,
-/// or the part `validation` of the training data, chosen by `seed`; none if
-/// there is neither.
+/// or the part `validation` of the training data `set`, chosen by `seed`; none
+/// if there is neither.
 TrainingFeeds matchTraining(const runtime::Session &session,
-                            const data::Dataset &training,
-                            const data::Dataset &test, double validation,
-                            uint64_t seed);
+                            const data::Dataset &set, const data::Dataset &test,
+                            double validation, uint64_t seed);
 
 } // namespace gradus::cli

@@ -2,7 +2,7 @@
 
 #include "tool/evaluate/data_outline.h"
 
-#include "tool/evaluate/evaluation.h"
+#include "training/evaluation.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -22,7 +22,7 @@ DataOutline DataOutline::ofTraining(const data::Feed &feed) {
 
 DataOutline DataOutline::ofEvaluation(const data::Feed &feed) {
   DataOutline outline;
-  int64_t counted = evaluatedSamples(feed);
+  int64_t counted = training::evaluatedSamples(feed);
   outline.samples = feed.samples();
   outline.classes = feed.classes();
   outline.batch = feed.batch();

@@ -6,13 +6,14 @@
 #include "tool/commands.h"
 #include "tool/evaluate/data_options.h"
 #include "tool/evaluate/data_outline.h"
-#include "tool/evaluate/evaluation.h"
+#include "tool/evaluate/metrics_text.h"
 #include "tool/evaluate/prediction_report.h"
 #include "tool/evaluate/trained_normalization.h"
-#include "tool/evaluate/training_log.h"
 #include "tool/failure.h"
 #include "tool/session/session_options.h"
 #include "tool/text.h"
+#include "training/evaluation.h"
+#include "training/training_log.h"
 
 #include <cmath>
 #include <cstdio>
@@ -43,7 +44,7 @@ void print(const std::vector<Metric> &metrics, const DataOutline &outline,
            const PredictionReport &report, bool json) {
   int64_t counted = outline.samples - outline.leftOut;
   if (json) {
-    nlohmann::ordered_json line = toJson(metrics);
+    nlohmann::ordered_json line = training::toJson(metrics);
     line["samples"] = counted;
     line["data"] = outline.toJson();
     line.update(report.json());
@@ -71,9 +72,9 @@ void run(const EvaluateOptions &options) {
   DataOutline outline = DataOutline::ofEvaluation(feed);
   if (!options.session.json)
     std::printf("data: %s\n", outline.evaluationText().c_str());
-  std::vector<Metric> metrics =
-      evaluate(*session, graph, feed, dataThreads(options.session),
-               [&](auto inputs, int64_t count) { report.add(inputs, count); });
+  std::vector<Metric> metrics = take(training::evaluate(
+      *session, graph, feed, dataThreads(options.session),
+      [&](auto inputs, int64_t count) { report.add(inputs, count); }));
   print(metrics, outline, report, options.session.json);
   for (const Metric &metric : metrics)
     if (!std::isfinite(metric.value)) {

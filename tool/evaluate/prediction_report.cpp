@@ -6,8 +6,8 @@
 #include "messages/printable.h"
 #include "runtime/well_known.h"
 #include "tool/failure.h"
-#include "tool/session/class_axis.h"
 #include "tool/session/session_options.h"
+#include "training/class_axis.h"
 
 #include <set>
 #include <utility>
@@ -97,7 +97,7 @@ void PredictionReport::addClasses(const nlohmann::json &loss,
   const std::vector<int64_t> &shape = outputInfo(compared).type.shape;
   const std::vector<int64_t> &labels =
       session_.graphs()[evaluation_].inputs[compared.label].type.shape;
-  int64_t axis = classAxis(loss, shape, labels).value_or(0);
+  int64_t axis = training::classAxis(loss, shape, labels).value_or(0);
   if (axis < 1 || shape[axis] > kMostClasses)
     return;
   // An artifact may name an axis that does not fit its labels.

@@ -5,9 +5,9 @@
 #include "messages/json_text.h"
 #include "messages/shell_word.h"
 #include "tool/evaluate/data_options.h"
-#include "tool/evaluate/training_record.h"
 #include "tool/failure.h"
 #include "tool/text.h"
+#include "training/training_record.h"
 
 #include <algorithm>
 #include <set>
@@ -50,14 +50,10 @@ std::string otherwiseNormalized(const json &one, const json &other) {
 static json recordedIn(const SessionOptions &options) {
   if (trainedFile(options).empty())
     return json();
-  try {
-    auto record = TrainingRecord::ofCheckpoint(trainedFile(options));
-    return record ? record->normalize : json();
-  } catch (const Failure &) {
-    if (!options.resume.empty())
-      throw;
-    return json();
-  }
+  auto record = training::TrainingRecord::ofCheckpoint(trainedFile(options));
+  if (!record.ok() && !options.resume.empty())
+    check(record.status());
+  return record.ok() && *record ? (*record)->normalize : json();
 }
 
 /// Describes one input: "x normalized by {...}", "x as it is".

@@ -6,12 +6,12 @@
 #include "runtime/session/checkpoint.h"
 #include "tool/commands.h"
 #include "tool/compiler_library.h"
-#include "tool/evaluate/training_record.h"
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
 #include "tool/output_files.h"
 #include "tool/session/averages.h"
 #include "tool/text.h"
+#include "training/training_record.h"
 
 #include "absl/strings/str_join.h"
 
@@ -66,7 +66,8 @@ const NamedTensor &averageOr(const NamedTensor &own, const Safetensors &file) {
 /// The normalization of inputs in training, as recorded in the checkpoint.
 std::vector<compiler::InputNormalization>
 normalizationsOf(const ExportOptions &options) {
-  auto record = TrainingRecord::ofCheckpoint(options.checkpoint);
+  auto record =
+      take(training::TrainingRecord::ofCheckpoint(options.checkpoint));
   std::vector<compiler::InputNormalization> all;
   try {
     if (record && record->normalize.is_object())

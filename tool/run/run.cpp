@@ -11,16 +11,17 @@
 #include "tool/output_files.h"
 #include "tool/run/tensor_file.h"
 #include "tool/session/run_length.h"
-#include "tool/session/scalar_outputs.h"
 #include "tool/session/session_options.h"
 #include "tool/session/set_numbers.h"
 #include "tool/text.h"
+#include "training/scalar_outputs.h"
 #include "tool/train/former_run.h"
 
 #include <cstdio>
 #include <cstring>
 
 using namespace gradus::runtime;
+using gradus::training::ScalarOutputs;
 
 namespace gradus::cli {
 namespace {

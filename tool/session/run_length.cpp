@@ -93,13 +93,6 @@ bool names(const std::vector<std::string> &settings, const std::string &key) {
 
 } // namespace
 
-runtime::RunLength runLengthOf(const json &recipe, int64_t steps,
-                               int64_t perEpoch) {
-  int64_t perUpdate = stepsPerUpdate(recipe);
-  return {static_cast<double>(std::max<int64_t>(steps / perUpdate, 1)),
-          static_cast<double>(perEpoch) / static_cast<double>(perUpdate)};
-}
-
 std::vector<std::string> startRun(runtime::Session &session,
                                   const runtime::RunLength &length,
                                   const std::vector<std::string> &set) {

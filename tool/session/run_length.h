@@ -1,7 +1,7 @@
 // The length of a run, for schedules in epochs and fractions of it.
 #pragma once
 
-#include "runtime/session/run_length.h"
+#include "training/artifact_recipe.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,10 +10,7 @@
 
 namespace gradus::cli {
 
-/// The length of a run of `steps` steps, `perEpoch` of them an epoch, under a
-/// recipe.
-runtime::RunLength runLengthOf(const nlohmann::json &recipe, int64_t steps,
-                               int64_t perEpoch);
+using training::runLengthOf;
 
 /// Gives a session the length of a run that starts or goes on. Returns a
 /// warning for each number of its checkpoint that tells of another length,

@@ -12,7 +12,6 @@
 #include "tool/foreign_file.h"
 #include "tool/name_map.h"
 #include "tool/session/averages.h"
-#include "tool/session/class_axis.h"
 #include "tool/session/init_advice.h"
 #include "tool/text.h"
 
@@ -327,123 +326,7 @@ void noteInitialState(const SessionOptions &options) {
 }
 
 int findGraph(const Session &session, const std::string &name) {
-  int graph = session.findGraph(name);
-  if (graph >= 0)
-    return graph;
-  std::string names = absl::StrJoin(
-      session.graphs(), ", ", [](std::string *out, const GraphInfo &graph) {
-        out->append(graph.name);
-      });
-  throw badInput(session.artifact().path(), ": has no graph '", name,
-                 "'; it has ", names);
-}
-
-nlohmann::json recipeOf(const Session &session) {
-  const flatbuffers::String *text = session.artifact().header().recipe();
-  nlohmann::json recipe = parsedJson(text ? text->string_view() : "");
-  return recipe.is_object() ? recipe : nlohmann::json::object();
-}
-
-int64_t stepsPerUpdate(const nlohmann::json &recipe) {
-  auto said = recipe.find("accumulation");
-  return said != recipe.end() && said->is_number_integer()
-             ? std::max(int64_t(1), said->get<int64_t>())
-             : 1;
-}
-
-/// The shape of the output that a loss uses; empty if it does not exist.
-static std::vector<int64_t> outputShape(const Session &session,
-                                        const nlohmann::json &loss) {
-  std::string name = loss.contains("output") && loss["output"].is_string()
-                         ? loss["output"].get<std::string>()
-                         : "";
-  int graph = session.findGraph(well_known::kPredict);
-  if (graph >= 0)
-    for (const TensorInfo &output : session.graphs()[graph].outputs)
-      if (name.empty() || name == output.name)
-        return output.type.shape;
-  return {};
-}
-
-/// The shape of an input of training; empty if it does not exist.
-static std::vector<int64_t> labelShape(const Session &session,
-                                       const std::string &label) {
-  int graph = session.findGraph(well_known::kTrain);
-  if (graph >= 0)
-    for (const TensorInfo &input : session.graphs()[graph].inputs)
-      if (input.name == label)
-        return input.type.shape;
-  return {};
-}
-
-/// The label rule of a loss whose labels are classes.
-static data::LabelRule labelRule(const Session &session,
-                                 const nlohmann::json &loss,
-                                 const std::string &label) {
-  data::LabelRule rule;
-  std::vector<int64_t> shape = outputShape(session, loss);
-  std::optional<int64_t> axis =
-      classAxis(loss, shape, labelShape(session, label));
-  if (axis)
-    rule.classes = shape[*axis];
-  if (axis == 1 && shape.size() > 2 && shape.back() > shape[1])
-    rule.advice = absl::StrCat("; classes lie along axis 1 of the output (",
-                               shape[1], " of them): did you mean ",
-                               "loss.class_axis -1, with ", shape.back(), "?");
-  if (loss.contains("ignore_index"))
-    rule.ignore = loss["ignore_index"].get<int64_t>();
-  // The mean of multi_margin counts labels, whatever their weight.
-  if (loss.contains("class_weights") && loss["class_weights"].is_array() &&
-      loss.value("type", "") != "multi_margin")
-    rule.weights = loss["class_weights"].get<std::vector<double>>();
-  return rule;
-}
-
-/// The losses that the recipe sums.
-static nlohmann::json termsOf(const nlohmann::json &recipe) {
-  nlohmann::json loss = recipe.value("loss", nlohmann::json::object());
-  return loss.contains("of") ? loss["of"] : nlohmann::json::array({loss});
-}
-
-/// Restricts a label that several losses share to what all of them accept.
-static void restrict(data::LabelRule &rule, const data::LabelRule &other) {
-  if (rule.classes == 0 || other.classes == 0)
-    rule.classes = std::max(rule.classes, other.classes);
-  else
-    rule.classes = std::min(rule.classes, other.classes);
-  if (rule.ignore != other.ignore)
-    rule.ignore.reset();
-  if (rule.weights != other.weights)
-    rule.weights.clear(); // none is a weight of the whole loss
-}
-
-data::LabelRules labelRules(const Session &session) {
-  data::LabelRules rules;
-  for (const nlohmann::json &loss : termsOf(recipeOf(session))) {
-    bool named = loss.contains("label") && loss["label"].is_string();
-    std::string name =
-        named ? loss["label"].get<std::string>() : well_known::kLabel;
-    bool soft = loss.contains("soft_labels") && loss["soft_labels"] == true;
-    bool classes = loss.contains("class_axis") && !soft;
-    if (!classes && !loss.contains("label"))
-      continue;
-    data::LabelRule rule =
-        classes ? labelRule(session, loss, name) : data::LabelRule();
-    auto [place, isNew] = rules.emplace(name, rule);
-    if (!isNew)
-      restrict(place->second, rule);
-  }
-  int64_t classes = session.artifact().header().classes();
-  if (classes > 0 && rules[well_known::kLabel].classes == 0)
-    rules[well_known::kLabel].classes = classes;
-  return rules;
-}
-
-bool lossIsTotal(const Session &session) {
-  auto terms = termsOf(recipeOf(session));
-  return std::all_of(terms.begin(), terms.end(), [](const auto &loss) {
-    return loss.contains("reduction") && loss["reduction"] == "sum";
-  });
+  return take(training::graphOf(session, name));
 }
 
 } // namespace gradus::cli

@@ -5,7 +5,7 @@
 
 #include "runtime/session/session.h"
 #include "tool/output_files.h"
-#include "training/data/feed.h"
+#include "training/artifact_recipe.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -68,15 +68,8 @@ void noteInitialState(const SessionOptions &options);
 
 /// The number of a graph; a Failure lists the existing ones.
 int findGraph(const runtime::Session &session, const std::string &name);
-/// The recipe that the artifact was compiled with; an empty object if there is
-/// none.
-nlohmann::json recipeOf(const runtime::Session &session);
-/// The steps whose gradients make one update (`accumulation`); 1 if a recipe,
-/// which may come from an untrusted file, has no such number.
-int64_t stepsPerUpdate(const nlohmann::json &recipe);
-/// The values that labels may have, by artifact and recipe.
-data::LabelRules labelRules(const runtime::Session &session);
-/// Whether the loss is a sum over samples rather than a mean.
-bool lossIsTotal(const runtime::Session &session);
+using training::labelRules;
+using training::recipeOf;
+using training::stepsPerUpdate;
 
 } // namespace gradus::cli

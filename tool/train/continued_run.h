@@ -3,10 +3,12 @@
 
 #pragma once
 
-#include "tool/evaluate/training_record.h"
 #include "tool/train/train_options.h"
+#include "training/training_record.h"
 
 namespace gradus::cli {
+
+using training::TrainingRecord;
 
 /// The part of the data that is kept for tests, as in the checkpoint's
 /// `record`. Another part would test on samples that were trained on, and is a

@@ -4,8 +4,8 @@
 
 #include "runtime/safetensors.h"
 #include "runtime/well_known.h"
-#include "tool/evaluate/training_log.h"
 #include "tool/failure.h"
+#include "training/training_log.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -58,7 +58,8 @@ void checkFile(const std::string &role, const std::string &path, int64_t from,
 }
 
 void checkLog(const std::string &path, int64_t from, bool resumes) {
-  int64_t last = holdsSomething(path) ? TrainingLog::lastStepOf(path) : 0;
+  int64_t last =
+      holdsSomething(path) ? training::TrainingLog::lastStepOf(path) : 0;
   if (last <= from)
     return;
   std::string begin = resumes ? absl::StrCat("goes on from step ", from)
@@ -83,17 +84,17 @@ void checkFormerRun(const TrainOptions &options, int64_t start) {
   checkLog(options.log, resumes ? start : 0, resumes);
   if (checkpoint.empty())
     return;
-  std::string best = siblingPath(checkpoint, "best");
+  std::string best = training::siblingPath(checkpoint, "best");
   // Files beside the one that it resumes from are of the same run.
-  bool isBeside =
-      resumes && (isSame(best, resume) || isKeptName(resume, checkpoint));
+  bool isBeside = resumes && (isSame(best, resume) ||
+                              training::isKeptName(resume, checkpoint));
   int64_t from = isBeside ? start : -1;
   checkFile(roleOf(options.checkpoint), checkpoint, from,
             options.checkpoint.isUnasked ? kWaysOutUnasked : kWaysOut);
   if (!options.best.empty())
     checkFile("--best", best, from);
   if (options.checkpoint.keep > 0 && !isBeside)
-    for (const auto &[step, path] : keptFiles(checkpoint))
+    for (const auto &[step, path] : training::keptFiles(checkpoint))
       checkFile("--keep", path, from);
 }
 

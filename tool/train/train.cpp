@@ -1,146 +1,334 @@
 // gradus train: runs an artifact's graph `train` over a data set, epoch by
 // epoch.
 //
-// The step counter is part of the state and the order of the samples a function
-// of seed and step; the figures of the current epoch are in the checkpoint. So
-// a resumed run does, and prints, what one run would have done.
+// The loop is training/trainer.h; here are what a command line adds to it: its
+// options, signals, a progress bar, lines and warnings.
 
 #include "runtime/well_known.h"
 #include "tool/command_line.h"
 #include "tool/commands.h"
 #include "tool/evaluate/data_options.h"
-#include "tool/evaluate/evaluation.h"
 #include "tool/evaluate/trained_normalization.h"
-#include "tool/evaluate/training_log.h"
-#include "tool/evaluate/training_record.h"
 #include "tool/failure.h"
 #include "tool/interrupt.h"
 #include "tool/progress.h"
 #include "tool/session/averages.h"
 #include "tool/session/run_length.h"
-#include "tool/session/scalar_outputs.h"
 #include "tool/session/set_numbers.h"
+#include "tool/suggestion.h"
 #include "tool/text.h"
-#include "tool/train/best_metric.h"
 #include "tool/train/continued_run.h"
-#include "tool/train/finite_checks.h"
 #include "tool/train/former_run.h"
 #include "tool/train/length_warnings.h"
 #include "tool/train/memory_use.h"
 #include "tool/train/recipe_changes.h"
 #include "tool/train/train_options.h"
+#include "tool/train/training_lines.h"
 #include "tool/train/training_outline.h"
 #include "tool/train/training_summary.h"
 #include "tool/train/training_warnings.h"
-#include "tool/train/watch.h"
+#include "training/finite_checks.h"
+#include "training/policy.h"
+#include "training/trainer.h"
+#include "training/training_log.h"
+#include "training/watch.h"
 
 #include "absl/strings/str_cat.h"
 
 #include <chrono>
-#include <cstdio>
 
 using namespace gradus::runtime;
-using Clock = std::chrono::steady_clock;
 
 namespace gradus::cli {
 namespace {
 
-double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-class Training {
+/// Breaks a run off where a signal has come. A test that was made counts: the
+/// next step is the one that is cancelled.
+class Interruptible : public training::Decider {
 public:
-  explicit Training(const TrainOptions &options);
+  explicit Interruptible(Decider &decider) : decider_(decider) {}
+
+  training::Decision atBorder(const training::Border &border) override {
+    if (Interrupt::requested() && !border.isStart && !border.tested)
+      return {.then = training::Decision::Then::breakOff};
+    return decider_.atBorder(border);
+  }
+  int64_t stepsUntilBorder(int64_t done) const override {
+    return decider_.stepsUntilBorder(done);
+  }
+  void addTo(TrainingRecord &record) const override { decider_.addTo(record); }
+  void restore(const TrainingRecord &record) override {
+    decider_.restore(record);
+  }
+
+private:
+  Decider &decider_;
+};
+
+/// Measures the memory of the process before and at the end of the steps.
+class MemoryMeter : public training::Observer {
+public:
+  /// Counts without what every session has.
+  void begin(int threads) {
+    before_ = emptySessionBytes(threads);
+    releaseFreed();
+    before_ += anonymousBytes();
+  }
+  Status onSave(const training::SaveReport &report) override {
+    if (report.kind != training::SaveKind::end)
+      return {};
+    releaseFreed();
+    after_ = anonymousBytes();
+    return {};
+  }
+  uint64_t bytes() const { return after_ - std::min(before_, after_); }
+
+private:
+  uint64_t before_ = 0, after_ = 0;
+};
+
+/// Warns of steps that did not do what one expects.
+class StepWarnings : public training::Observer {
+public:
+  explicit StepWarnings(const Session &session)
+      : session_(session), skipped_(session) {}
+
+  Status onEpoch(const training::EpochReport &report) override {
+    if (std::string words = skipped_.allOf(report.ran); !words.empty())
+      warn(words);
+    return {};
+  }
+  Status onSave(const training::SaveReport &report) override {
+    if (report.kind != training::SaveKind::end)
+      return {};
+    if (std::string words = unappliedBatches(session_); !words.empty())
+      note(words);
+    return {};
+  }
+
+private:
+  const Session &session_;
+  SkippedSteps skipped_;
+};
+
+/// The data of a run, and how it is divided.
+struct Sources {
+  data::Dataset training, test;
+  TrainingFeeds feeds;
+  double validation = 0; // the part of the training data kept for tests
+  uint64_t seed = 0;
+
+  const std::string &testSource() const {
+    return (validation > 0 ? training : test).source();
+  }
+};
+
+/// The run that is continued.
+struct Former {
+  std::optional<TrainingRecord> record;
+  nlohmann::json begun; // the recipe with the numbers that it resumes with
+};
+
+/// The steps of a run.
+struct Length {
+  int64_t perEpoch = 0, total = 0, start = 0;
+  int64_t testEvery = 0;            // 0: there are no tests
+  std::vector<std::string> remarks; // on another run's schedule
+};
+
+class TrainCommand {
+public:
+  explicit TrainCommand(const TrainOptions &options);
   void run();
 
 private:
-  void prepare();
-  Failure noWholeBatch() const;
-  void plan();
-  void goOn();
+  void openInputs();
+  void readRecord();
   void goOnWithNumbers();
-  int64_t epochOf(int64_t step) const { return step / perEpoch_; }
-  bool isEpochEnd() const { return done_ % perEpoch_ == 0 || done_ == total_; }
-  bool isTestDue() const {
-    return testFeed_ && (done_ % testEvery_ == 0 || done_ == total_);
-  }
-  bool isStopped() const;
-  void trainAll(Progress &progress);
-  bool trainChunk(const data::Chunk &chunk, Progress &progress);
-  bool trainPiece(const data::Chunk &chunk, int64_t from, int64_t count);
-  int64_t pieceOf(int64_t left) const;
-  using Inputs = std::span<const void *const>;
-  void countStep(int64_t step, int64_t place, Inputs inputs);
-  void test(Progress &progress);
-  void judge();
-  void reportTest();
-  void reportEpoch();
-  void endEpoch(Progress &progress);
-  void testInside(Progress &progress);
-  void catchUp(Progress &progress);
-  std::string testSource() const {
-    return (validation_ > 0 ? dataset_ : testSet_).source();
-  }
+  void matchInputs();
+  void chooseBest();
+  void watchValues();
+  Failure noWholeBatch() const;
+  void planSteps();
+  void keepState();
   TrainingRecord record() const;
-  Checkpoints::Notes notes() const;
-  void save(bool last = false);
-  [[noreturn]] void stopInterrupted();
-  [[noreturn]] void stopUnreadable(const Unreadable &failure);
+  void makeTrainer(training::Decider &decider);
   void outline() const;
-  void summarize(double seconds);
+  [[noreturn]] void leave(const training::Outcome &outcome) const;
+  void summarize(double seconds) const;
 
   const TrainOptions &options_;
-  uint64_t memoryBefore_ = 0, memoryAfter_ = 0;
-  HeldCheckpoints held_; // until checkpoints_ has them
-  data::Dataset dataset_, testSet_;
+  training::HeldCheckpoints held_; // until checkpoints_ has them
+  Sources sources_;
+  MemoryMeter memory_;
   std::unique_ptr<Session> session_;
-  int graph_ = -1, evaluate_ = -1;
-  data::Feed feed_;
-  std::optional<data::Feed> testFeed_;
-  uint64_t seed_ = 0;
-  std::vector<std::string> passes_;
-  std::vector<std::string> lengthRemarks_; // of another run's schedule
-  double validation_ = 0; // the part of the data kept for tests
-  std::optional<TrainingRecord>
-      record_;           // of the checkpoint that it resumes from
-  nlohmann::json begun_; // the recipe with the numbers that it resumes with
-
-  int64_t perEpoch_ = 0, total_ = 0, start_ = 0, done_ = 0;
-  int64_t testEvery_ = 1; // steps; there may be no tests
-  std::optional<ScalarOutputs> scalars_;
-  std::optional<TrainingLog> log_;
-  std::optional<Checkpoints> checkpoints_;
-  std::optional<FiniteChecks> finite_;
-  std::optional<SkippedSteps> skipped_;
-  // `best_` counts the tests that were due, by which a run stops; `kept_`
-  // counts also the test at the end of a run, and keeps the best state.
-  std::optional<BestMetric> best_, kept_;
-  std::optional<Watch> watch_;
-  EpochFigures figures_;
-  std::vector<Metric> latest_, tested_;
-  int64_t testedAt_ = -1; // the step of the last test
-  int64_t reported_ = -1; // the step of the last epoch's or test's line
-  double stepSeconds_ = 0, epochSeconds_ = 0; // in steps: all, of this epoch
-  int64_t epochSteps_ = 0;                    // in epochSeconds_
+  Former former_;
+  Length length_;
+  training::PolicyOptions policyOptions_;
+  std::unique_ptr<training::Watch> watch_;
+  std::optional<training::FiniteChecks> finite_;
+  std::optional<training::Checkpoints> checkpoints_;
+  std::unique_ptr<training::TrainingLog> log_;
+  std::optional<training::FeedBatches> batches_;
+  std::optional<training::Policy> policy_;
+  std::optional<training::Trainer> trainer_;
 };
 
-Training::Training(const TrainOptions &options) : options_(options) {
+TrainCommand::TrainCommand(const TrainOptions &options) : options_(options) {
   checkTrainOptions(options);
   held_ = holdCheckpoints(options.checkpoint, !options.best.empty());
-  dataset_ = openData(options.data);
-  testSet_ = openData(options.eval);
-  countClassesOf(options.session.resume, dataset_);
-  if (dataset_.classes())
-    check(testSet_.countClassesAs(*dataset_.classes(), dataset_.source()));
-  memoryBefore_ = emptySessionBytes(options.session.threads);
-  releaseFreed();
-  memoryBefore_ += anonymousBytes();
-  session_ = openSession(options.session);
-  checkNormalization(*session_, options.session);
-  prepare();
-  plan();
-  goOn();
+  openInputs();
+  readRecord();
+  matchInputs();
+  chooseBest();
+  watchValues();
+  planSteps();
+  keepState();
+}
+
+void TrainCommand::openInputs() {
+  sources_.training = openData(options_.data);
+  sources_.test = openData(options_.eval);
+  countClassesOf(options_.session.resume, sources_.training);
+  if (const auto *classes = sources_.training.classes())
+    check(sources_.test.countClassesAs(*classes, sources_.training.source()));
+  memory_.begin(options_.session.threads);
+  session_ = openSession(options_.session);
+  checkNormalization(*session_, options_.session);
+}
+
+void TrainCommand::readRecord() {
+  findGraph(*session_, well_known::kTrain);
+  if (!options_.session.resume.empty())
+    former_.record =
+        take(TrainingRecord::ofCheckpoint(options_.session.resume));
+  const auto &record = former_.record;
+  sources_.seed = options_.seed.value_or(
+      record ? record->seed : recipeOf(*session_).value("seed", uint64_t(0)));
+  if (record && !record->recipe.is_null())
+    goOnWithNumbers();
+  setNumbers(*session_, options_.set);
+  noteSetNumbers(*session_);
+}
+
+/// Takes the numbers that were compiled anew. Recipes are compared with the
+/// numbers that the former run had at its end, and with those that this one
+/// begins with.
+void TrainCommand::goOnWithNumbers() {
+  nlohmann::json &recipe = former_.record->recipe;
+  nlohmann::json former = withNumbersOf(*session_, recipe);
+  takeRecompiledNumbers(*session_, recipe);
+  recipe = std::move(former);
+  former_.begun = withNumbersOf(*session_, recipeOfRun(recipeOf(*session_)));
+}
+
+void TrainCommand::matchInputs() {
+  sources_.validation = partForTests(options_, former_.record, sources_.seed);
+  sources_.feeds = matchTraining(*session_, sources_.training, sources_.test,
+                                 sources_.validation, sources_.seed);
+}
+
+/// Chooses the metric of --best, which the tests must have.
+void TrainCommand::chooseBest() {
+  int evaluate =
+      sources_.feeds.test ? findEvaluation(*session_, options_.averaged) : -1;
+  if (options_.best.empty())
+    return;
+  auto best = training::BestMetric::parse(options_.best);
+  checkOf("--best", best.status());
+  checkOf(
+      "--best",
+      best->verifyIsAmong(
+          training::ScalarOutputs(session_->graphs()[evaluate], 1).names()));
+  policyOptions_.best.emplace(*best);
+  policyOptions_.patience = options_.patience;
+}
+
+void TrainCommand::watchValues() {
+  training::FiniteOptions finite;
+  finite.saves = !options_.checkpoint.path.empty();
+  finite.searches = options_.debugNonfinite;
+  finite.feed = &sources_.feeds.train;
+  finite.testSource = sources_.testSource();
+  finite.advice = "; --debug-nonfinite names the node";
+  finite.tell = tell;
+  finite_.emplace(take(training::FiniteChecks::create(
+      *session_, recipeOf(*session_), std::move(finite))));
+  if (options_.watch.empty())
+    return;
+  auto watch = training::Watch::create(*session_, options_.watch, suggestion);
+  checkOf("--watch", watch.status());
+  watch_ = *std::move(watch);
+}
+
+/// The error for too few samples, in the file or after the tests' part.
+Failure TrainCommand::noWholeBatch() const {
+  const data::Feed &feed = sources_.feeds.train;
+  const std::string &source = sources_.training.source();
+  double validation = sources_.validation;
+  std::string has =
+      validation > 0
+          ? absl::StrCat("--validation ", validation, ": leaves ",
+                         feed.samples(), " of the samples of ", source,
+                         " to train on")
+          : absl::StrCat(source, ": has ", feed.samples(), " samples");
+  return badInput(has, ", but one batch takes ", feed.batch(), "; ",
+                  validation > 0 ? "keep a smaller part for tests, or " : "",
+                  "compile with --dim batch=", feed.samples(), " or less");
+}
+
+/// Computes the number of steps to do, and the first of them.
+void TrainCommand::planSteps() {
+  batches_.emplace(sources_.feeds.train, sources_.seed,
+                   dataThreads(options_.session));
+  int64_t perEpoch = length_.perEpoch = batches_->perEpoch();
+  if (perEpoch == 0)
+    throw noWholeBatch();
+  int64_t epochs = options_.epochs ? options_.epochs : 1;
+  if (options_.steps)
+    length_.total = options_.steps;
+  else if (__builtin_mul_overflow(epochs, perEpoch, &length_.total))
+    throw badInput("--epochs ", epochs, ": of ", perEpoch,
+                   " steps each are more steps than can be counted");
+  auto every = training::Interval::parse(options_.evalEvery);
+  if (sources_.feeds.test)
+    length_.testEvery = every ? every->steps(perEpoch) : perEpoch;
+  length_.start = take(session_->stepCount());
+  if (length_.start < 0)
+    throw badInput(options_.session.resume.empty() ? options_.session.artifact
+                                                   : options_.session.resume,
+                   ": the state is at step ", length_.start,
+                   ", expected 0 or more");
+  checkFormerRun(options_, length_.start);
+  length_.remarks = startRun(
+      *session_, runLengthOf(recipeOf(*session_), length_.total, perEpoch),
+      options_.set);
+}
+
+/// Opens what is written: checkpoints and logs.
+void TrainCommand::keepState() {
+  const std::string &resume = options_.session.resume;
+  checkpoints_.emplace(take(
+      training::Checkpoints::create(*session_, options_.checkpoint,
+                                    length_.perEpoch, std::move(held_), tell)));
+  checkpoints_->goOnFrom(resume, length_.start);
+  training::LogOptions log;
+  log.file = options_.log;
+  log.events = options_.tensorboard;
+  if (!resume.empty())
+    log.from = length_.start;
+  log.isInside =
+      length_.start % length_.perEpoch != 0 && length_.start < length_.total;
+  log.tell = tell;
+  log.fileRole = "--log";
+  log.eventsRole = "--tensorboard";
+  log_ = take(training::TrainingLog::open(std::move(log)));
+  if (!former_.record)
+    return;
+  TrainingRecord now = record();
+  if (!former_.begun.is_null())
+    now.recipe = former_.begun;
+  warnOfOthers(*former_.record, now);
 }
 
 /// The passes that the recipe adds to Gradus's own.
@@ -151,370 +339,52 @@ std::vector<std::string> addedPasses(const nlohmann::json &recipe) {
              : std::vector<std::string>();
 }
 
-void Training::prepare() {
-  graph_ = findGraph(*session_, well_known::kTrain);
-  scalars_.emplace(session_->graphs()[graph_], 1024);
-  auto recipe = recipeOf(*session_);
-  if (!options_.session.resume.empty())
-    record_ = TrainingRecord::ofCheckpoint(options_.session.resume);
-  seed_ = options_.seed.value_or(record_ ? record_->seed
-                                         : recipe.value("seed", uint64_t(0)));
-  passes_ = addedPasses(recipe);
-  if (record_ && !record_->recipe.is_null())
-    goOnWithNumbers();
-  setNumbers(*session_, options_.set);
-  noteSetNumbers(*session_);
-  validation_ = partForTests(options_, record_, seed_);
-  TrainingFeeds feeds =
-      matchTraining(*session_, dataset_, testSet_, validation_, seed_);
-  feed_ = std::move(feeds.train);
-  testFeed_ = std::move(feeds.test);
-  evaluate_ = testFeed_ ? findEvaluation(*session_, options_.averaged) : -1;
-  skipped_.emplace(*session_);
-  if (!options_.best.empty()) {
-    best_.emplace(options_.best);
-    kept_.emplace(options_.best);
-    best_->verifyIsAmong(
-        ScalarOutputs(session_->graphs()[evaluate_], 1).names());
-  }
-  finite_.emplace(*session_, recipe, !options_.checkpoint.path.empty(),
-                  options_.debugNonfinite);
-  if (!options_.watch.empty())
-    watch_.emplace(*session_, options_.watch);
+/// Returns what checkpoints keep of the run, besides figures and decisions.
+TrainingRecord TrainCommand::record() const {
+  nlohmann::json recipe = recipeOf(*session_);
+  TrainingRecord record;
+  record.seed = sources_.seed;
+  record.samples = sources_.feeds.train.samples();
+  record.batch = sources_.feeds.train.batch();
+  record.validation = sources_.validation;
+  if (const auto *classes = sources_.training.classes())
+    record.classes = *classes;
+  record.passes = addedPasses(recipe);
+  record.normalize = normalizationOf(*session_);
+  record.recipe = recipeOfRun(recipe);
+  return record;
 }
 
-/// The error for too few samples, in the file or after the tests' part.
-Failure Training::noWholeBatch() const {
-  std::string has =
-      validation_ > 0 ? absl::StrCat("--validation ", validation_, ": leaves ",
-                                     feed_.samples(), " of the samples of ",
-                                     dataset_.source(), " to train on")
-                      : absl::StrCat(dataset_.source(), ": has ",
-                                     feed_.samples(), " samples");
-  return badInput(has, ", but one batch takes ", feed_.batch(), "; ",
-                  validation_ > 0 ? "keep a smaller part for tests, or " : "",
-                  "compile with --dim batch=", feed_.samples(), " or less");
+void TrainCommand::makeTrainer(training::Decider &decider) {
+  training::TrainerOptions options;
+  options.steps = length_.total;
+  options.longestPiece = options_.debugNonfinite || watch_ ? 1 : 0;
+  options.record = record();
+  trainer_.emplace(take(training::Trainer::create(*session_, *batches_, decider,
+                                                  std::move(options))));
+  if (const auto &test = sources_.feeds.test)
+    trainer_->testBy(training::testerOf(
+        *session_, findEvaluation(*session_, options_.averaged), *test,
+        dataThreads(options_.session)));
+  if (former_.record)
+    trainer_->resume(*former_.record);
 }
 
-/// Computes the number of steps to do, and the first of them.
-void Training::plan() {
-  perEpoch_ = data::Batches::perEpoch(feed_, true);
-  if (perEpoch_ == 0)
-    throw noWholeBatch();
-  int64_t epochs = options_.epochs ? options_.epochs : 1;
-  if (options_.steps)
-    total_ = options_.steps;
-  else if (__builtin_mul_overflow(epochs, perEpoch_, &total_))
-    throw badInput("--epochs ", epochs, ": of ", perEpoch_,
-                   " steps each are more steps than can be counted");
-  testEvery_ = perEpoch_;
-  if (auto every = Interval::parse(options_.evalEvery))
-    testEvery_ = every->steps(perEpoch_);
-  start_ = done_ = take(session_->stepCount());
-  if (start_ < 0)
-    throw badInput(options_.session.resume.empty() ? options_.session.artifact
-                                                   : options_.session.resume,
-                   ": the state is at step ", start_, ", expected 0 or more");
-  checkFormerRun(options_, start_);
-  lengthRemarks_ =
-      startRun(*session_, runLengthOf(recipeOf(*session_), total_, perEpoch_),
-               options_.set);
-  checkpoints_.emplace(*session_, options_.checkpoint, perEpoch_,
-                       std::move(held_));
-  std::optional<int64_t> logged;
-  if (!options_.session.resume.empty())
-    logged = start_;
-  checkpoints_->goOnFrom(options_.session.resume, start_);
-  log_.emplace(options_.log, logged, options_.session.json,
-               options_.tensorboard,
-               /*inside=*/start_ % perEpoch_ != 0 && start_ < total_);
-}
-
-/// Takes the numbers that were compiled anew. Recipes are compared with the
-/// numbers that the former run had at its end, and with those that this one
-/// begins with.
-void Training::goOnWithNumbers() {
-  nlohmann::json former = withNumbersOf(*session_, record_->recipe);
-  takeRecompiledNumbers(*session_, record_->recipe);
-  record_->recipe = std::move(former);
-  begun_ = withNumbersOf(*session_, recipeOfRun(recipeOf(*session_)));
-}
-
-/// Continues from the checkpoint's record of its run.
-void Training::goOn() {
-  if (!record_)
-    return;
-  TrainingRecord now = record();
-  if (!begun_.is_null())
-    now.recipe = begun_;
-  warnOfOthers(*record_, now);
-  figures_.restore(record_->epoch);
-  reported_ = record_->reported ? done_ : -1;
-  if (!best_)
-    return;
-  best_->restore(record_->best);
-  kept_->restore(record_->best);
-  kept_->restore(record_->bestAtEnd);
-}
-
-bool Training::isStopped() const {
-  return best_ && options_.patience && best_->stale() >= options_.patience;
-}
-
-/// Runs `count` steps of the chunk in one call of the runtime. Returns false if
-/// interrupted.
-bool Training::trainPiece(const data::Chunk &chunk, int64_t from,
-                          int64_t count) {
-  size_t inputs = feed_.inputCount();
-  int64_t ran = 0;
-  auto began = Clock::now();
-  runtime::Status status = session_->steps(
-      graph_, count, chunk.inputs.subspan(from * inputs, count * inputs),
-      scalars_->places(count), &ran);
-  double seconds = secondsSince(began);
-  stepSeconds_ += seconds;
-  epochSeconds_ += seconds;
-  epochSteps_ += ran;
-  for (int64_t i = 0; i < ran; ++i)
-    countStep(chunk.first + from + i, i,
-              chunk.inputs.subspan((from + i) * inputs, inputs));
-  done_ = chunk.first + from + ran;
-  if (status.code() == runtime::StatusCode::cancelled)
-    return false;
-  if (!status.ok())
-    check(runtime::Status(status.code(),
-                          status.message() + checkpoints_->stillThere()));
-  return !Interrupt::requested();
-}
-
-void Training::countStep(int64_t step, int64_t place, Inputs inputs) {
-  latest_.resize(scalars_->names().size());
-  for (size_t i = 0; i < latest_.size(); ++i)
-    latest_[i] = {scalars_->names()[i], scalars_->value(place, i)};
-  finite_->checkStep(step + 1, latest_, feed_, inputs);
-  figures_.add(latest_);
-  std::vector<Metric> logged = latest_;
-  if (watch_)
-    for (Metric &metric : watch_->figures())
-      logged.push_back(std::move(metric));
-  log_->step(step + 1, epochOf(step) + 1, logged);
-}
-
-/// A piece takes about 50 ms, so that a signal and the bar need not wait, and
-/// ends where a checkpoint or a test is due.
-int64_t Training::pieceOf(int64_t left) const {
-  if (options_.debugNonfinite || watch_)
-    return 1;
-  int64_t ran = done_ - start_;
-  double perStep = ran ? stepSeconds_ / ran : 1;
-  int64_t count = std::clamp<int64_t>(0.05 / perStep, 1, left);
-  if (testFeed_)
-    count = std::min(count, testEvery_ - done_ % testEvery_);
-  return std::min(
-      {count, scalars_->steps(), checkpoints_->stepsUntilDue(done_)});
-}
-
-bool Training::trainChunk(const data::Chunk &chunk, Progress &progress) {
-  for (int64_t from = 0; from < chunk.count;) {
-    int64_t count = pieceOf(chunk.count - from);
-    if (!trainPiece(chunk, from, count))
-      return false;
-    from += count;
-    progress.update(done_, metricsText(latest_));
-    if (isEpochEnd()) // Due tests and saves wait for the epoch's figures.
-      continue;
-    if (isTestDue())
-      testInside(progress);
-    if (isStopped())
-      return true;
-    if (checkpoints_->isDue(done_))
-      save();
-  }
-  return true;
-}
-
-/// Evaluates; an interruption meanwhile saves the state like any other.
-void Training::test(Progress &progress) {
-  if (!testFeed_)
-    return;
-  try {
-    tested_ = evaluate(*session_, evaluate_, *testFeed_,
-                       dataThreads(options_.session));
-    testedAt_ = done_;
-  } catch (const Unreadable &failure) {
-    progress.clear();
-    stopUnreadable(failure);
-  } catch (const Failure &failure) {
-    if (failure.code != kInterrupted)
-      throw;
-    progress.clear();
-    stopInterrupted();
-  }
-}
-
-/// Keeps the state if it is the best so far. The test at the end of this run
-/// must not count for the patience: a longer run would not have had it.
-void Training::judge() {
-  if (!best_ || testedAt_ != done_)
-    return;
-  if (done_ % testEvery_ == 0)
-    best_->update(tested_, done_);
-  if (!kept_->update(tested_, done_))
-    return;
-  finite_->checkSaved(done_);
-  checkpoints_->saveBest(notes());
-}
-
-void Training::reportTest() {
-  EpochReport report;
-  report.epoch = epochOf(done_ - 1) + 1;
-  report.step = done_;
-  report.test = tested_;
-  log_->test(report, total_);
-  reported_ = done_;
-}
-
-/// Prints the line of an epoch, or of the part that was run.
-void Training::reportEpoch() {
-  log_->epoch({epochOf(done_ - 1) + 1, epochOf(total_ - 1) + 1, done_,
-               figures_.figures(),
-               testedAt_ == done_ ? tested_ : std::vector<Metric>(),
-               epochSeconds_ / std::max<int64_t>(1, epochSteps_)});
-  reported_ = done_;
-  if (done_ % perEpoch_ == 0) // else a later run continues it
-    figures_.clear();
-  if (std::string words = skipped_->allOf(epochSteps_); !words.empty())
-    warn(words);
-  epochSteps_ = 0;
-  epochSeconds_ = 0;
-}
-
-void Training::endEpoch(Progress &progress) {
-  if (isTestDue())
-    test(progress);
-  progress.clear();
-  // In the middle of an epoch, a longer run would keep only this line.
-  if (isTestDue() && done_ % perEpoch_ != 0 && done_ % testEvery_ == 0)
-    reportTest();
-  reportEpoch();
-  finite_->checkTested(done_, tested_, testSource());
-  judge();
-  if (done_ != total_ && !isStopped() && checkpoints_->isDue(done_))
-    save();
-}
-
-TrainingRecord Training::record() const {
-  return {seed_,
-          feed_.samples(),
-          feed_.batch(),
-          figures_.toJson(),
-          best_ ? nlohmann::json(best_->toJson()) : nlohmann::json(),
-          best_ && kept_->step() != best_->step()
-              ? nlohmann::json(kept_->toJson())
-              : nlohmann::json(),
-          reported_ == done_,
-          validation_,
-          dataset_.classes() ? *dataset_.classes() : std::vector<std::string>(),
-          passes_,
-          normalizationOf(*session_),
-          recipeOfRun(recipeOf(*session_))};
-}
-
-/// Runs a test of --eval-every within an epoch. At the last one the epoch ends
-/// here.
-void Training::testInside(Progress &progress) {
-  test(progress);
-  progress.clear();
-  reportTest();
-  finite_->checkTested(done_, tested_, testSource());
-  judge();
-  if (isStopped())
-    reportEpoch();
-}
-
-/// Prints what a run lacks that was stopped after a step but before its
-/// figures, and the line of an epoch that ended early, which its log has lost
-/// again.
-void Training::catchUp(Progress &progress) {
-  bool isInside = !isEpochEnd() && done_ < total_;
-  if (isInside && isStopped() && !figures_.empty()) {
-    test(progress);
-    progress.clear();
-    return reportEpoch();
-  }
-  if (done_ == 0 || reported_ == done_)
-    return;
-  if (isInside && isTestDue())
-    testInside(progress);
-  else if (isEpochEnd() && !figures_.empty())
-    endEpoch(progress);
-}
-
-Checkpoints::Notes Training::notes() const {
-  return {{"training", record().text()}};
-}
-
-/// The log is written first: it must never be behind the state.
-void Training::save(bool last) {
-  log_->flush();
-  finite_->checkSaved(done_);
-  checkpoints_->save(done_, notes(), last);
-}
-
-void Training::stopInterrupted() {
-  save(/*last=*/true);
-  throw interruptedAfter(done_, total_, options_.checkpoint.path);
-}
-
-void Training::trainAll(Progress &progress) {
-  catchUp(progress);
-  if (isStopped())
-    return;
-  data::Batches batches(feed_, {.shuffle = true,
-                                .seed = seed_,
-                                .first = start_,
-                                .end = total_,
-                                .threads = dataThreads(options_.session)});
-  while (const data::Chunk *chunk = batches.next()) {
-    if (!trainChunk(*chunk, progress)) {
-      progress.clear();
-      stopInterrupted();
-    }
-    if (isEpochEnd())
-      endEpoch(progress);
-    if (isStopped())
-      return;
-  }
-  if (!batches.status().ok())
-    stopUnreadable(Unreadable(batches.status()));
-}
-
-/// The steps so far were right, so they are saved.
-void Training::stopUnreadable(const Unreadable &failure) {
-  save(/*last=*/true);
-  const std::string &path = options_.checkpoint.path;
-  std::string saved =
-      path.empty()
-          ? ""
-          : absl::StrCat("; the state of step ", done_, " is in ", path,
-                         "; continue with: ", resumeCommand(path));
-  throw Failure(failure.code, failure.what() + saved);
-}
-
-void Training::outline() const {
+void TrainCommand::outline() const {
   TrainingOutline outline;
-  outline.data = DataOutline::ofTraining(feed_);
-  if (testFeed_)
-    outline.test = DataOutline::ofEvaluation(*testFeed_);
-  outline.start = start_;
-  outline.total = total_;
-  for (const data::Dataset *set : {&dataset_, &testSet_})
+  outline.data = DataOutline::ofTraining(sources_.feeds.train);
+  if (sources_.feeds.test)
+    outline.test = DataOutline::ofEvaluation(*sources_.feeds.test);
+  outline.start = length_.start;
+  outline.total = length_.total;
+  for (const data::Dataset *set : {&sources_.training, &sources_.test})
     for (const std::string &remark : set->remarks())
       outline.remarks.push_back(remark);
   auto recipe = withNumbersOf(*session_, recipeOf(*session_));
   outline.schedule = resolvedSchedules(recipe);
   for (const auto &list :
-       {lengthRemarks_, lengthWarnings(recipe, total_, perEpoch_)})
+       {length_.remarks,
+        lengthWarnings(recipe, length_.total, length_.perEpoch)})
     for (const std::string &words : list) {
       warn(words);
       outline.remarks.push_back(words);
@@ -522,39 +392,68 @@ void Training::outline() const {
   outline.print(options_);
 }
 
-void Training::run() {
-  outline();
-  auto began = Clock::now();
-  Interrupt interrupt(*session_);
-  Progress progress(total_, start_,
-                    Progress::onTerminal() && !options_.session.json);
-  trainAll(progress);
-  releaseFreed();
-  memoryAfter_ = anonymousBytes();
-  save(/*last=*/true);
-  if (std::string words = unappliedBatches(*session_); !words.empty())
-    note(words);
-  if (testedAt_ != done_)
-    test(progress);
-  summarize(secondsSince(began));
-  log_->finish();
-  checkpoints_->finish();
-  finite_->checkLastTest(done_, tested_, testSource());
+/// Ends a run whose steps so far were right, so they are saved.
+void TrainCommand::leave(const training::Outcome &outcome) const {
+  const std::string &path = options_.checkpoint.path;
+  if (outcome.end == training::Outcome::End::brokenOff)
+    throw interruptedAfter(trainer_->step(), length_.total, path);
+  Failure failure = failureOf(outcome.why);
+  std::string saved =
+      path.empty()
+          ? ""
+          : absl::StrCat("; the state of step ", trainer_->step(), " is in ",
+                         path, "; continue with: ", resumeCommand(path));
+  throw Failure(failure.code, failure.what() + saved);
 }
 
-void Training::summarize(double seconds) {
+void TrainCommand::run() {
+  outline();
+  auto began = std::chrono::steady_clock::now();
+  Interrupt interrupt(*session_);
+  Progress progress(length_.total, length_.start,
+                    Progress::onTerminal() && !options_.session.json);
+  policyOptions_.testEvery = length_.testEvery;
+  policy_.emplace(policyOptions_, &*checkpoints_);
+  Interruptible decider(*policy_);
+  makeTrainer(decider);
+  ProgressBar bar(progress);
+  TrainingLines lines(options_.session.json);
+  StepWarnings warnings(*session_);
+  // In this order: a value is watched before it is logged, a line is printed
+  // before its figures are judged, and a state is checked before it is saved.
+  if (watch_)
+    trainer_->add(*watch_);
+  for (training::Observer *observer :
+       std::initializer_list<training::Observer *>{&memory_, &bar, log_.get(),
+                                                   &lines, &*finite_,
+                                                   &*checkpoints_, &warnings})
+    trainer_->add(*observer);
+  training::Outcome outcome = take(trainer_->run());
+  if (outcome.end == training::Outcome::End::brokenOff ||
+      outcome.end == training::Outcome::End::unreadable)
+    leave(outcome);
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - began;
+  summarize(seconds.count());
+  check(log_->finish());
+  check(checkpoints_->finish());
+  check(finite_->checkLastTest(trainer_->step(), trainer_->tested()));
+}
+
+void TrainCommand::summarize(double seconds) const {
+  const TrainingFeeds &feeds = sources_.feeds;
   TrainingSummary summary;
-  summary.start = start_;
-  summary.done = done_;
-  summary.total = total_;
-  summary.test = tested_;
-  summary.best = kept_ ? kept_->text() : "";
-  summary.stoppedEarly = isStopped();
-  summary.trainingSamples = feed_.samples();
-  summary.testSamples = testFeed_ ? testFeed_->samples() : 0;
-  summary.stepSeconds = stepSeconds_;
+  summary.start = length_.start;
+  summary.done = trainer_->step();
+  summary.total = length_.total;
+  summary.test = trainer_->tested();
+  summary.best = policy_->bestText();
+  summary.stoppedEarly = policy_->isStopped();
+  summary.trainingSamples = feeds.train.samples();
+  summary.testSamples = feeds.test ? feeds.test->samples() : 0;
+  summary.stepSeconds = trainer_->secondsInSteps();
   summary.seconds = seconds;
-  summary.measuredBytes = memoryAfter_ - std::min(memoryBefore_, memoryAfter_);
+  summary.measuredBytes = memory_.bytes();
   summary.print(options_, *session_);
 }
 
@@ -567,7 +466,7 @@ void addTrain(CLI::App &app) {
   addTrainOptions(*command, *options);
   command->callback([options] {
     chooseCheckpoint(*options);
-    Training(*options).run();
+    TrainCommand(*options).run();
   });
 }
 

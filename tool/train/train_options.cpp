@@ -6,7 +6,7 @@
 #include "tool/evaluate/data_options.h"
 #include "tool/failure.h"
 #include "tool/output_files.h"
-#include "tool/train/best_metric.h"
+#include "training/best_metric.h"
 
 #include "absl/strings/strip.h"
 
@@ -29,6 +29,8 @@ Examples:
       --steps 5000 --eval-every 250steps --best loss --checkpoint gpt2.safetensors
   gradus train mnist.gradus --data image=train-images-idx3-ubyte.gz \
       --data label=train-labels-idx1-ubyte.gz --steps 10000)";
+
+using training::Interval;
 
 static CLI::Validator interval() {
   auto words = [](const std::string &text) -> std::string {
@@ -160,7 +162,7 @@ static void checkKept(const CheckpointOptions &checkpoint,
                       const std::vector<UsedFile> &others) {
   for (const UsedFile &file : others)
     if (checkpoint.keep && !file.path.empty() &&
-        isKeptName(
+        training::isKeptName(
             std::string(absl::StripSuffix(file.path, runtime::kPartialEnding)),
             checkpoint.path))
       throw badInput(file.role, " ", file.path,
@@ -179,7 +181,7 @@ static void checkFiles(const TrainOptions &options) {
   std::vector<UsedFile> outputs = {{roleOf(options.checkpoint), checkpoint},
                                    {"--log", options.log}};
   if (!options.best.empty() && !checkpoint.empty())
-    outputs.push_back({"--best", siblingPath(checkpoint, "best")});
+    outputs.push_back({"--best", training::siblingPath(checkpoint, "best")});
   // The checkpoint may be the file of --resume, which has already been read.
   checkOutputFiles(outputs, inputs);
   inputs.push_back({"--log", options.log});
@@ -189,16 +191,44 @@ static void checkFiles(const TrainOptions &options) {
   checkPartialNames(outputs, {{"--resume", options.session.resume}});
 }
 
+/// The file that keeps the state if none is named: beside the artifact, such as
+/// lenet.safetensors for lenet.gradus.
+static std::string defaultCheckpoint(const std::string &artifact) {
+  std::string_view stem = artifact;
+  if (stem.ends_with(".gradus"))
+    stem.remove_suffix(std::string_view(".gradus").size());
+  return std::string(stem) + ".safetensors";
+}
+
+std::string roleOf(const CheckpointOptions &options) {
+  return options.isUnasked ? "--checkpoint (not given: beside the artifact)"
+                           : "--checkpoint";
+}
+
+training::HeldCheckpoints holdCheckpoints(const CheckpointOptions &options,
+                                          bool best) {
+  auto held = training::holdCheckpoints(options, best);
+  if (!held.ok())
+    check(runtime::Status(held.status().code(),
+                          held.status().message() +
+                              "; wait until that has ended, or give this run "
+                              "another --checkpoint"));
+  return *std::move(held);
+}
+
 void chooseCheckpoint(TrainOptions &options) {
   if (options.keepsNone || !options.checkpoint.path.empty())
     return;
   options.checkpoint.path = defaultCheckpoint(options.session.artifact);
   options.checkpoint.isUnasked = true;
+  options.checkpoint.advice =
+      "; the state is kept beside the artifact unless --checkpoint FILE names "
+      "another place, or --no-checkpoint says that none is wanted";
 }
 
 void checkTrainOptions(const TrainOptions &options) {
   if (!options.best.empty()) {
-    BestMetric best(options.best);
+    checkOf("--best", training::BestMetric::parse(options.best).status());
     if (options.eval.empty() && options.validation == 0)
       throw badInput("--best ", options.best,
                      ": needs the test data of --eval or --validation to "

@@ -3,13 +3,25 @@
 #pragma once
 
 #include "tool/session/session_options.h"
-#include "tool/train/checkpoints.h"
+#include "training/checkpoints.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace gradus::cli {
+
+struct CheckpointOptions : training::CheckpointOptions {
+  bool isUnasked = false; // the path is beside the artifact, as none was given
+};
+
+/// The name of the checkpoint in errors: its option, or that it was not given.
+std::string roleOf(const CheckpointOptions &options);
+
+/// Holds the files that no other process may write meanwhile: before the run
+/// reads them, so that it continues from the newest state.
+training::HeldCheckpoints holdCheckpoints(const CheckpointOptions &options,
+                                          bool best);
 
 struct TrainOptions {
   SessionOptions session;

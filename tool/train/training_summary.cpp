@@ -6,8 +6,8 @@
 #include "messages/printable.h"
 #include "runtime/flat.h"
 #include "runtime/well_known.h"
-#include "tool/evaluate/training_log.h"
 #include "tool/text.h"
+#include "training/training_log.h"
 
 #include <cstdio>
 
@@ -22,7 +22,7 @@ static ordered_json summaryJson(const TrainingSummary &summary,
   int64_t steps = summary.done - summary.start;
   ordered_json object = {
       {"steps", summary.done},
-      {"test", toJson(summary.test)},
+      {"test", training::toJson(summary.test)},
       {"training_samples", summary.trainingSamples},
       {"test_samples", summary.testSamples},
       {"artifact", options.session.artifact},

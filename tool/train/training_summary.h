@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "tool/evaluate/evaluation.h"
+#include "tool/evaluate/metrics_text.h"
 #include "tool/train/train_options.h"
 
 #include <optional>

@@ -49,23 +49,6 @@ TEST(SessionOptions, ListsTheGraphsThatThereAre) {
   }
 }
 
-TEST(SessionOptions, ReadLabelsRulesFromArtifactAndRecipe) {
-  gradus::test::TestArtifact artifact;
-  artifact.header.classes = 10;
-  artifact.header.recipe = R"({"loss": {"class_axis": 1, "ignore_index": -1}})";
-  Adder adder(artifact);
-  auto rule = labelRules(*adder.open()).at("label");
-  EXPECT_EQ(rule.classes, 10);
-  EXPECT_EQ(rule.ignore, -1);
-}
-
-TEST(SessionOptions, AnArtifactWithoutARecipeHasAnEmptyOne) {
-  gradus::test::TestArtifact artifact;
-  artifact.header.recipe = "";
-  Adder adder(artifact);
-  EXPECT_TRUE(recipeOf(*adder.open()).empty());
-}
-
 TEST(SessionOptions, TellACheckpointOfAnotherProgram) {
   gradus::test::TestArtifact other;
   other.header.name = "subtractor";

@@ -1,0 +1,41 @@
+// What the recipe of an artifact says of labels and losses.
+
+#include "tests/training/adding.h"
+#include "training/artifact_recipe.h"
+
+#include <gmock/gmock.h>
+
+using namespace gradus::training;
+using gradus::test::Adding;
+
+TEST(ArtifactRecipe, SaysWhichLabelsThereMayBe) {
+  gradus::test::TestArtifact artifact;
+  artifact.header.classes = 10;
+  artifact.header.recipe = R"({"loss": {"class_axis": 1, "ignore_index": -1}})";
+  Adding adding(artifact);
+  auto rule = labelRules(*adding.session).at("label");
+  EXPECT_EQ(rule.classes, 10);
+  EXPECT_EQ(rule.ignore, -1);
+}
+
+TEST(ArtifactRecipe, IsEmptyWhereThereIsNone) {
+  gradus::test::TestArtifact artifact;
+  artifact.header.recipe = "";
+  Adding adding(artifact);
+  EXPECT_TRUE(recipeOf(*adding.session).empty());
+}
+
+TEST(ArtifactRecipe, ListsTheGraphsThatThereAre) {
+  Adding adding;
+  EXPECT_EQ(*graphOf(*adding.session, "evaluate"), 1);
+  EXPECT_THAT(
+      graphOf(*adding.session, "tran").status().message(),
+      testing::HasSubstr("has no graph 'tran'; it has train, evaluate"));
+}
+
+TEST(ArtifactRecipe, CountsTheStepsOfAnUpdate) {
+  EXPECT_EQ(stepsPerUpdate({{"accumulation", 4}}), 4);
+  for (const char *none :
+       {"{}", R"({"accumulation": 0})", R"({"accumulation": "two"})"})
+    EXPECT_EQ(stepsPerUpdate(nlohmann::json::parse(none)), 1) << none;
+}

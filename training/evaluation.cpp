@@ -1,0 +1,143 @@
+// Passes over a data set once, batch by batch, with the last one padded.
+
+#include "training/evaluation.h"
+
+#include "runtime/well_known.h"
+#include "training/artifact_recipe.h"
+#include "training/scalar_outputs.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace gradus::runtime;
+
+namespace gradus::training {
+
+int64_t evaluatedSamples(const data::Feed &feed) {
+  if (feed.tellsCount())
+    return feed.samples();
+  return feed.samples() / feed.batch() * feed.batch();
+}
+
+Status verifyEvaluates(const data::Feed &feed, const std::string &source) {
+  int64_t samples = evaluatedSamples(feed);
+  if (samples == 0)
+    return invalid(source, ": ", feed.samples(),
+                   " samples do not fill a batch of ", feed.batch(),
+                   ", and the loss cannot leave padding out");
+  double weight = 0;
+  GRADUS_ASSIGN(weight, feed.labelWeight(0, samples));
+  if (weight == 0)
+    return invalid(source, ": no label of the ", samples,
+                   " samples to evaluate counts for the loss");
+  return {};
+}
+
+namespace {
+/// Whether a scalar is a fraction of all labels.
+bool isPartOfLabels(const std::string &scalar) {
+  for (const char *known : {"accuracy", "top5"})
+    if (scalar == known || absl::EndsWith(scalar, absl::StrCat("_", known)))
+      return true;
+  return false;
+}
+
+/// Sums a scalar over batches, weighted by the labels or samples of each, and
+/// computes the mean.
+class Means {
+public:
+  static StatusOr<Means> create(const Session &session,
+                                const data::Feed &feed) {
+    Means means(feed, lossIsTotal(session));
+    int64_t samples = evaluatedSamples(feed);
+    GRADUS_ASSIGN(means.weight_, feed.labelWeight(0, samples));
+    GRADUS_ASSIGN(means.labels_, feed.countedLabels(0, samples));
+    return means;
+  }
+
+  /// Adds a batch's value; a batch of weight 0 has no value.
+  Status add(Metric &sum, double value, int64_t first, int64_t count) const {
+    double share = 1;
+    if (sum.name != well_known::kLoss) {
+      GRADUS_ASSIGN(share, feed_->countedLabels(first, count));
+    } else if (!adds_) {
+      GRADUS_ASSIGN(share, feed_->labelWeight(first, count));
+    }
+    if (share != 0)
+      sum.value += wholeIf(isPartOfLabels(sum.name), value * share);
+    return {};
+  }
+
+  double mean(const Metric &sum) const {
+    if (sum.name != well_known::kLoss)
+      return sum.value / labels_;
+    return adds_ ? sum.value : sum.value / weight_;
+  }
+
+private:
+  Means(const data::Feed &feed, bool adds) : feed_(&feed), adds_(adds) {}
+
+  /// The number of labels behind an f32 fraction: sums of these are exact, so
+  /// equal counts are equal metrics.
+  static double wholeIf(bool isCount, double value) {
+    double whole = std::round(value);
+    double slack = std::max(1e-3, std::abs(value) * 1e-6);
+    return isCount && std::abs(value - whole) < slack ? whole : value;
+  }
+
+  const data::Feed *feed_;
+  bool adds_;
+  double weight_ = 0, labels_ = 0;
+};
+
+/// Runs the batches; what fails is of the data but for `*step`, which is of the
+/// session.
+StatusOr<std::vector<Metric>> metricsOf(Session &session, int graph,
+                                        const data::Feed &feed, int dataThreads,
+                                        const AfterBatch &after, Status *step) {
+  int64_t samples = evaluatedSamples(feed);
+  GRADUS_TRY(verifyEvaluates(feed, feed.source()));
+  data::Batches batches(
+      feed, {.end = data::Batches::perEpoch(feed, !feed.tellsCount()),
+             .threads = dataThreads});
+  size_t inputs = feed.inputCount();
+  ScalarOutputs scalars(session.graphs()[graph], 1);
+  auto means = Means::create(session, feed);
+  GRADUS_TRY(means.status());
+  std::vector<Metric> metrics;
+  for (const std::string &name : scalars.names())
+    metrics.push_back({name, 0});
+  while (const data::Chunk *chunk = batches.next())
+    for (int64_t i = 0; i < chunk->count; ++i) {
+      auto batch = chunk->inputs.subspan(i * inputs, inputs);
+      *step = session.step(graph, batch, scalars.places(1));
+      GRADUS_TRY(*step);
+      int64_t first = (chunk->first + i) * feed.batch();
+      int64_t count = std::min(feed.batch(), samples - first);
+      for (size_t m = 0; m < metrics.size(); ++m)
+        GRADUS_TRY(means->add(metrics[m], scalars.value(0, m), first, count));
+      if (after)
+        after(batch, count);
+    }
+  GRADUS_TRY(batches.status());
+  for (Metric &metric : metrics)
+    metric.value = means->mean(metric);
+  return metrics;
+}
+} // namespace
+
+StatusOr<std::vector<Metric>> evaluate(Session &session, int graph,
+                                       const data::Feed &feed, int dataThreads,
+                                       const AfterBatch &after,
+                                       bool *unreadable) {
+  Status step;
+  auto metrics = metricsOf(session, graph, feed, dataThreads, after, &step);
+  if (unreadable)
+    *unreadable = !metrics.ok() && step.ok();
+  return metrics;
+}
+
+} // namespace gradus::training

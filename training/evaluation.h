@@ -1,0 +1,43 @@
+// Loss and metrics of a whole data set, computed by an artifact's graph
+// `evaluate`.
+
+#pragma once
+
+#include "runtime/session/session.h"
+#include "training/data/batches.h"
+#include "training/metric.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gradus::training {
+
+/// The number of samples that evaluation uses: all, or those that fill a batch
+/// if the graph cannot ignore padding.
+int64_t evaluatedSamples(const data::Feed &feed);
+
+/// Fails if there are no such samples, or none of their labels counts; `source`
+/// names the data.
+runtime::Status verifyEvaluates(const data::Feed &feed,
+                                const std::string &source);
+
+/// Called after each batch with the graph's inputs and the real samples.
+using AfterBatch =
+    std::function<void(std::span<const void *const> inputs, int64_t count)>;
+
+/// Runs those samples once, prepared by `dataThreads`. Metrics are weighted
+/// means: of the labels that are not ignored, with their weights for the loss,
+/// or of the samples if labels cannot be ignored. The graph's scalars are such
+/// means over the `count` real samples of a batch. A loss that is a sum is one
+/// over all samples.
+///
+/// `*unreadable`, if given, says of a failure whether the data can no longer be
+/// read (a file that was cut short, an image that was removed): the session and
+/// its state are as they were.
+runtime::StatusOr<std::vector<Metric>>
+evaluate(runtime::Session &session, int graph, const data::Feed &feed,
+         int dataThreads = 1, const AfterBatch &after = {},
+         bool *unreadable = nullptr);
+
+} // namespace gradus::training
