@@ -7,9 +7,9 @@ using namespace gradus;
 
 namespace {
 
-constexpr bool exact = true, rounds = false;
+enum : bool { exact = true, rounds = false };
 
-constexpr ScalarOp table[] = {
+constexpr ScalarOp kTable[] = {
 #define SCALAR_OP(op, types, cost, rounding, ...)                              \
   {op::getOperationName(), types, ScalarCost::cost, rounding},
 #include "ir/scalar_ops.def"
@@ -19,7 +19,7 @@ using Index = llvm::DenseMap<TypeID, const ScalarOp *>;
 
 Index indexOfTable() {
   Index index;
-  const ScalarOp *next = table;
+  const ScalarOp *next = kTable;
 #define SCALAR_OP(op, ...) index[TypeID::get<op>()] = next++;
 #include "ir/scalar_ops.def"
   return index;
@@ -40,7 +40,7 @@ bool ScalarOp::changesWidth() const {
   return types.contains("wider") || types.contains("narrower");
 }
 
-ArrayRef<ScalarOp> gradus::scalarOps() { return table; }
+ArrayRef<ScalarOp> gradus::scalarOps() { return kTable; }
 
 const ScalarOp *gradus::scalarOp(Operation *op) {
   static const Index index = indexOfTable();

@@ -29,7 +29,7 @@ bool matchesPattern(std::string_view pattern, std::string_view name) {
 }
 
 bool NamePatterns::match(std::string_view name) const {
-  return std::ranges::any_of(patterns, [&](const std::string &pattern) {
+  return std::ranges::any_of(patterns_, [&](const std::string &pattern) {
     return matchesPattern(pattern, name);
   });
 }

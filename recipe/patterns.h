@@ -23,14 +23,14 @@ public:
   NamePatterns() = default;
   template <typename Texts>
   explicit NamePatterns(const Texts &texts)
-      : patterns(texts.begin(), texts.end()) {}
+      : patterns_(texts.begin(), texts.end()) {}
 
   /// Whether one of the patterns stands for the name.
   bool match(std::string_view name) const;
-  const std::vector<std::string> &texts() const { return patterns; }
+  const std::vector<std::string> &texts() const { return patterns_; }
 
 private:
-  std::vector<std::string> patterns;
+  std::vector<std::string> patterns_;
 };
 
 } // namespace gradus

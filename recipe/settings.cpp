@@ -57,48 +57,48 @@ Attribute attributeOf(std::string_view json, MLIRContext *context) {
 
 Value::Value(const Field &field, Attribute given, std::string framework,
              std::string path, MLIRContext *context)
-    : field(&field), value(given), framework(std::move(framework)),
-      path(std::move(path)), context(context) {
-  if (auto flag = dyn_cast_or_null<BoolAttr>(value); flag && field.isSwitch)
-    value = flag.getValue() ? Attribute(Builder(context).getDictionaryAttr({}))
-                            : Attribute(UnitAttr::get(context));
+    : field_(&field), value_(given), framework_(std::move(framework)),
+      path_(std::move(path)), context_(context) {
+  if (auto flag = dyn_cast_or_null<BoolAttr>(value_); flag && field.isSwitch)
+    value_ = flag.getValue() ? Attribute(Builder(context).getDictionaryAttr({}))
+                             : Attribute(UnitAttr::get(context));
   // A null that means nothing by itself is the default.
-  if (!value || (isNull() && !field.nullable()))
-    value = attributeOf(field.fallbackUnder(this->framework), context);
+  if (!value_ || (isNull() && !field.nullable()))
+    value_ = attributeOf(field.fallbackUnder(this->framework_), context);
 }
 
-bool Value::isNull() const { return !value || isa<UnitAttr>(value); }
+bool Value::isNull() const { return !value_ || isa<UnitAttr>(value_); }
 
 void Value::to(bool &flag) const {
-  auto given = dyn_cast<BoolAttr>(value);
+  auto given = dyn_cast<BoolAttr>(value_);
   flag = given && given.getValue();
 }
 
 void Value::to(int64_t &number) const {
   number = 0;
-  if (auto whole = dyn_cast<IntegerAttr>(value))
+  if (auto whole = dyn_cast<IntegerAttr>(value_))
     number = whole.getInt();
-  else if (auto real = dyn_cast<FloatAttr>(value)) // 1e4 is an integer, too
+  else if (auto real = dyn_cast<FloatAttr>(value_)) // 1e4 is an integer, too
     number = static_cast<int64_t>(real.getValueAsDouble());
 }
 
 void Value::to(double &number) const {
   number = 0;
-  if (auto real = dyn_cast<FloatAttr>(value))
+  if (auto real = dyn_cast<FloatAttr>(value_))
     number = real.getValueAsDouble();
-  else if (auto whole = dyn_cast<IntegerAttr>(value))
+  else if (auto whole = dyn_cast<IntegerAttr>(value_))
     number = static_cast<double>(whole.getInt());
 }
 
 void Value::to(Number &number) const {
   to(number.initial);
-  number.path = path;
-  number.minimum = field->minimum;
-  number.limit = field->limit;
+  number.path = path_;
+  number.minimum = field_->minimum;
+  number.limit = field_->limit;
 }
 
 void Value::to(std::string &text) const {
-  auto given = dyn_cast<StringAttr>(value);
+  auto given = dyn_cast<StringAttr>(value_);
   text = given ? given.str() : "";
 }
 
@@ -117,19 +117,21 @@ static StringRef nameIn(Attribute value) {
   return text ? text.getValue() : StringRef();
 }
 
-size_t Value::choice() const { return numberOf(nameIn(value), field->choices); }
+size_t Value::choice() const {
+  return numberOf(nameIn(value_), field_->choices);
+}
 
 static std::string keyIn(const std::string &path, std::string_view key) {
   return path.empty() ? std::string(key) : path + "." + std::string(key);
 }
 
 const std::vector<Field> &Value::fields() const {
-  return field->kind == Kind::variant ? field->choices[choice()].fields
-                                      : field->fields;
+  return field_->kind == Kind::variant ? field_->choices[choice()].fields
+                                       : field_->fields;
 }
 
 Value Value::at(std::string_view key) const {
-  auto object = dyn_cast_or_null<DictionaryAttr>(value);
+  auto object = dyn_cast_or_null<DictionaryAttr>(value_);
   if (!object)
     return {};
   for (const Field &each : fields())
@@ -139,16 +141,16 @@ Value Value::at(std::string_view key) const {
 }
 
 Value Value::inside(const Field &field) const {
-  auto object = dyn_cast<DictionaryAttr>(value);
+  auto object = dyn_cast<DictionaryAttr>(value_);
   return {field, object ? object.get(field.key) : Attribute(),
-          frameworkOf(object, framework), keyIn(path, field.key), context};
+          frameworkOf(object, framework_), keyIn(path_, field.key), context_};
 }
 
 /// Keys that are bound to members of other settings are left out: an object
 /// may fill several.
 void Value::fill(void *settings, const void *type) const {
-  if (field->typeStore && field->typeOwner == type)
-    field->typeStore(*this, settings);
+  if (field_->typeStore && field_->typeOwner == type)
+    field_->typeStore(*this, settings);
   for (const Field &each : fields())
     if (each.store && each.settingsType == type)
       each.store(inside(each), settings);
@@ -156,21 +158,21 @@ void Value::fill(void *settings, const void *type) const {
 
 std::vector<Value> Value::elements() const {
   std::vector<Value> elements;
-  if (auto list = dyn_cast<ArrayAttr>(value))
+  if (auto list = dyn_cast<ArrayAttr>(value_))
     for (Attribute element : list)
       elements.push_back(
-          at(field->fields[0], element,
-             path + "[" + std::to_string(elements.size()) + "]"));
+          at(field_->fields[0], element,
+             path_ + "[" + std::to_string(elements.size()) + "]"));
   return elements;
 }
 
 std::vector<std::pair<std::string, Value>> Value::members() const {
   std::vector<std::pair<std::string, Value>> members;
-  if (auto object = dyn_cast<DictionaryAttr>(value))
+  if (auto object = dyn_cast<DictionaryAttr>(value_))
     for (NamedAttribute member : object)
       members.emplace_back(member.getName().str(),
-                           at(field->fields[0], member.getValue(),
-                              keyIn(path, member.getName().strref())));
+                           at(field_->fields[0], member.getValue(),
+                              keyIn(path_, member.getName().strref())));
   return members;
 }
 

@@ -68,8 +68,8 @@ public:
   bool isNull() const;
   /// The number of the choice among the field's; 0 where it is none.
   size_t choice() const;
-  std::string_view choiceName() const { return field->choices[choice()].name; }
-  const std::string &where() const { return path; }
+  std::string_view choiceName() const { return field_->choices[choice()].name; }
+  const std::string &where() const { return path_; }
   /// The value of a key of an object; null where it has no such key.
   Value at(std::string_view key) const;
   /// The settings that an object's keys are bound to.
@@ -87,13 +87,13 @@ private:
   const std::vector<Field> &fields() const; // of an object
   Value inside(const Field &field) const;
   Value at(const Field &field, mlir::Attribute given, std::string path) const {
-    return {field, given, framework, std::move(path), context};
+    return {field, given, framework_, std::move(path), context_};
   }
 
-  const Field *field = nullptr;
-  mlir::Attribute value; // given, or the default; null for nothing
-  std::string framework, path;
-  mlir::MLIRContext *context = nullptr;
+  const Field *field_ = nullptr;
+  mlir::Attribute value_; // given, or the default; null for nothing
+  std::string framework_, path_;
+  mlir::MLIRContext *context_ = nullptr;
 };
 
 template <typename T> void Value::to(std::vector<T> &list) const {

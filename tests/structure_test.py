@@ -62,7 +62,7 @@ def read(path):
 
 def tags(kind):
     """What universal-ctags sees of a kind in the sources: f functions, m members of classes."""
-    command = ["ctags", "--languages=C,C++", "--map-C++=+.h", f"--kinds-C++={kind}", f"--kinds-C={kind}", "--fields=+nes", "-I",
+    command = ["ctags", "--languages=C,C++", "--map-C++=+.h", f"--kinds-C++={kind}", f"--kinds-C={kind}", "--fields=+nesa", "-I",
                "GRADUS_API,LLVM_FALLTHROUGH,LLVM_DUMP_METHOD", "--output-format=json", "-o", "-", *sources(*CODE)]
     printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return [json.loads(line) for line in printed.splitlines()]
@@ -150,6 +150,16 @@ class Structure(unittest.TestCase):
         found = fields()
         self.assertGreater(len(found), 500)
         self.above(found, MOST_FIELDS, MORE_FIELDS)
+
+    def test_names_tell_private_members_and_constants(self):
+        is_constant = re.compile("k[A-Z]").match
+        found = [tag for tag in tags("m") if tag.get("scopeKind") == "class"]
+        self.assertGreater(len(found), 700)
+        bad = [f"{tag['path']}: {tag['name']}" for tag in found if (tag.get("access") == "private") != tag["name"].endswith("_")
+               and not is_constant(tag["name"])]
+        named = re.compile(r"^(?:static |inline )*constexpr [^;(]*?[ *&](\w+)(?:\[[^]]*\])? ?=", re.M)
+        bad += [f"{path}: {name}" for path in sources(".cpp", ".h") for name in named.findall(read(path)) if not is_constant(name)]
+        self.assertEqual(bad, [])
 
     def test_no_folder_holds_more_than_60_files(self):
         self.above(files_of_folders(), MOST_FILES, {})

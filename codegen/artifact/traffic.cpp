@@ -53,16 +53,16 @@ struct Reads {
 private:
   uint64_t addOne(const Nest &nest, const Access &access) {
     uint64_t bytes = bytesOf(nest, access);
-    bool isKnown = llvm::any_of(seen, [&](auto &other) {
+    bool isKnown = llvm::any_of(seen_, [&](auto &other) {
       return other.second == bytes && isEqual(other.first, access.place);
     });
     if (!isKnown)
       once = llvm::SaturatingAdd(once, bytes);
-    seen.push_back({access.place, bytes});
+    seen_.push_back({access.place, bytes});
     return bytes;
   }
 
-  SmallVector<std::pair<Linear, uint64_t>> seen;
+  SmallVector<std::pair<Linear, uint64_t>> seen_;
 };
 
 } // namespace

@@ -9,12 +9,12 @@ using namespace llvm;
 using namespace gradus;
 
 Combiner::Combiner(CpuBuilder &builder, Reduction kind, mlir::Type type)
-    : b(&builder), kind(kind), type(type),
-      accumulatorType(isNarrowFloat(type) ? builder.getFloatTy()
-                                          : registerType(builder, type)) {}
+    : b_(&builder), kind_(kind), type_(type),
+      accumulatorType_(isNarrowFloat(type) ? builder.getFloatTy()
+                                           : registerType(builder, type)) {}
 
 bool Combiner::isPlainSum() const {
-  return kind == Reduction::sum && !isNarrowFloat(type);
+  return kind_ == Reduction::sum && !isNarrowFloat(type_);
 }
 
 /// The identity of max or min: the lowest or the highest number.
@@ -27,28 +27,28 @@ static Constant *worst(CpuBuilder &b, Type *type, bool isMax) {
 }
 
 Value *Combiner::identity() {
-  if (kind == Reduction::sum)
-    return Constant::getNullValue(accumulatorType);
-  return worst(*b, accumulatorType, kind == Reduction::max);
+  if (kind_ == Reduction::sum)
+    return Constant::getNullValue(accumulatorType_);
+  return worst(*b_, accumulatorType_, kind_ == Reduction::max);
 }
 
 /// Joins two values. A NaN wins over every number; a zero may have either sign.
 Value *Combiner::join(Value *x, Value *y) {
-  bool real = accumulatorType->isFloatingPointTy();
-  if (kind == Reduction::sum)
-    return real ? b->CreateFAdd(x, y) : b->CreateAdd(x, y);
+  bool real = accumulatorType_->isFloatingPointTy();
+  if (kind_ == Reduction::sum)
+    return real ? b_->CreateFAdd(x, y) : b_->CreateAdd(x, y);
   if (!real)
-    return b->binary(kind == Reduction::max ? Intrinsic::smax : Intrinsic::smin,
-                     x, y);
+    return b_->binary(
+        kind_ == Reduction::max ? Intrinsic::smax : Intrinsic::smin, x, y);
   return extremum(
-      *b, kind == Reduction::max ? Intrinsic::maximum : Intrinsic::minimum, x,
+      *b_, kind_ == Reduction::max ? Intrinsic::maximum : Intrinsic::minimum, x,
       y);
 }
 
 Value *Combiner::add(Value *accumulator, Value *value) {
   Value *both[] = {accumulator,
-                   isNarrowFloat(type) ? widen(*b, value, type) : value};
-  b->matchLanes(both);
+                   isNarrowFloat(type_) ? widen(*b_, value, type_) : value};
+  b_->matchLanes(both);
   return join(both[0], both[1]);
 }
 
@@ -92,7 +92,7 @@ static void joinPairs(Combiner &combiner, CpuBuilder &b, Values &list,
 /// within blocks of 128 bits, which is cheap on every x86; then across blocks.
 Value *Combiner::acrossLanes(ArrayRef<Value *> accumulators) {
   unsigned lanes = lanesOf(accumulators[0]),
-           block = 128 / accumulatorType->getScalarSizeInBits();
+           block = 128 / accumulatorType_->getScalarSizeInBits();
   if (accumulators.size() == 1 || lanes < block || block != 4)
     return oneByOne(accumulators);
   Value *none = PoisonValue::get(accumulators[0]->getType());
@@ -100,33 +100,34 @@ Value *Combiner::acrossLanes(ArrayRef<Value *> accumulators) {
   list.resize(std::max<size_t>(4, PowerOf2Ceil(list.size())), none);
   for (size_t i = 0; i < list.size(); i += 4)
     std::swap(list[i + 1], list[i + 2]); // Interleaving twice swaps them back.
-  joinPairs(*this, *b, list, interleaved(lanes, block, false),
+  joinPairs(*this, *b_, list, interleaved(lanes, block, false),
             interleaved(lanes, block, true));
-  joinPairs(*this, *b, list, interleaved(lanes, block, false),
+  joinPairs(*this, *b_, list, interleaved(lanes, block, false),
             interleaved(lanes, block, true));
   // Each vector has lanes / 4 blocks of four partial results; a group is the
   // blocks of the same four.
   unsigned groups = 1;
   while (list.size() > 1) {
-    joinPairs(*this, *b, list, halves(lanes, groups, false, true),
+    joinPairs(*this, *b_, list, halves(lanes, groups, false, true),
               halves(lanes, groups, true, true));
     groups *= 2;
   }
   Value *all = list[0];
   for (; lanes / groups > block; lanes /= 2)
-    all = join(b->CreateShuffleVector(all, halves(lanes, groups, false, false)),
-               b->CreateShuffleVector(all, halves(lanes, groups, true, false)));
+    all =
+        join(b_->CreateShuffleVector(all, halves(lanes, groups, false, false)),
+             b_->CreateShuffleVector(all, halves(lanes, groups, true, false)));
   return all;
 }
 
 Value *Combiner::oneByOne(ArrayRef<Value *> accumulators) {
   Value *all = PoisonValue::get(
-      b->wide(accumulatorType, PowerOf2Ceil(accumulators.size())));
+      b_->wide(accumulatorType_, PowerOf2Ceil(accumulators.size())));
   for (auto [i, accumulator] : enumerate(accumulators)) {
     Value *one = acrossLanes(accumulator);
     all = accumulators.size() == 1
               ? one
-              : b->CreateInsertElement(all, one, uint64_t(i));
+              : b_->CreateInsertElement(all, one, uint64_t(i));
   }
   return all;
 }
@@ -134,24 +135,24 @@ Value *Combiner::oneByOne(ArrayRef<Value *> accumulators) {
 /// Combines one vector in the order of the transpose above.
 Value *Combiner::acrossLanes(Value *accumulator) {
   unsigned lanes = lanesOf(accumulator),
-           block = 128 / accumulatorType->getScalarSizeInBits();
+           block = 128 / accumulatorType_->getScalarSizeInBits();
   for (unsigned distance = std::min(block, lanes) / 2; distance > 0;
        distance /= 2) {
     SmallVector<int> partner;
     for (unsigned i = 0; i < lanes; ++i)
       partner.push_back(i ^ distance);
     accumulator =
-        join(accumulator, b->CreateShuffleVector(accumulator, partner));
+        join(accumulator, b_->CreateShuffleVector(accumulator, partner));
   }
   for (; lanes > block; lanes /= 2)
     accumulator = join(
-        b->CreateShuffleVector(accumulator, halves(lanes, 1, false, false)),
-        b->CreateShuffleVector(accumulator, halves(lanes, 1, true, false)));
+        b_->CreateShuffleVector(accumulator, halves(lanes, 1, false, false)),
+        b_->CreateShuffleVector(accumulator, halves(lanes, 1, true, false)));
   return lanesOf(accumulator) > 1
-             ? b->CreateExtractElement(accumulator, uint64_t(0))
+             ? b_->CreateExtractElement(accumulator, uint64_t(0))
              : accumulator;
 }
 
 Value *Combiner::finish(Value *accumulator) {
-  return isNarrowFloat(type) ? narrow(*b, accumulator, type) : accumulator;
+  return isNarrowFloat(type_) ? narrow(*b_, accumulator, type_) : accumulator;
 }

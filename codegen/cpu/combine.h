@@ -31,10 +31,10 @@ public:
 private:
   llvm::Value *oneByOne(llvm::ArrayRef<llvm::Value *> accumulators);
 
-  CpuBuilder *b;
-  Reduction kind;
-  mlir::Type type;
-  llvm::Type *accumulatorType;
+  CpuBuilder *b_;
+  Reduction kind_;
+  mlir::Type type_;
+  llvm::Type *accumulatorType_;
 };
 
 } // namespace gradus

@@ -51,7 +51,7 @@ namespace {
 class NestFunctions {
 public:
   NestFunctions(Module &module, CpuBuilder &builder, const SharedNests &nests)
-      : nests(nests), module(module), b(builder) {}
+      : nests(nests), module_(module), b_(builder) {}
 
   Function *operator[](unsigned number);
   /// Emits a function into this module; returns its number of instructions.
@@ -62,22 +62,22 @@ public:
 private:
   void emitBody(const SharedNest &shared, Function &function);
 
-  Module &module;
-  CpuBuilder &b;
-  DenseMap<unsigned, Function *> declared;
+  Module &module_;
+  CpuBuilder &b_;
+  DenseMap<unsigned, Function *> declared_;
 };
 
 } // namespace
 
 Function *NestFunctions::operator[](unsigned number) {
-  Function *&function = declared[number];
+  Function *&function = declared_[number];
   if (function)
     return function;
   const Nest &nest = nests[number].nest;
   SmallVector<Type *> types(nest.inputs.size() + nest.outputs.size(),
-                            b.getPtrTy());
-  types.append(2, b.getInt64Ty());
-  return function = declare(module, b, types, GlobalValue::ExternalLinkage,
+                            b_.getPtrTy());
+  types.append(2, b_.getInt64Ty());
+  return function = declare(module_, b_, types, GlobalValue::ExternalLinkage,
                             "n" + std::to_string(number));
 }
 
@@ -88,8 +88,8 @@ size_t NestFunctions::emit(unsigned number) {
 }
 
 void NestFunctions::emitBody(const SharedNest &shared, Function &function) {
-  IRBuilderBase::InsertPointGuard guard(b);
-  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", &function));
+  IRBuilderBase::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", &function));
   const Nest &nest = shared.nest;
   DenseMap<const Access *, Value *> pointers;
   for (auto *accesses : {&nest.inputs, &nest.outputs})
@@ -103,9 +103,9 @@ void NestFunctions::emitBody(const SharedNest &shared, Function &function) {
     items.count = 1;
   else
     items.end = function.getArg(pointers.size() + 1);
-  gradus::emitNest(b, nest, chooseTiling(nest, b.target), items,
+  gradus::emitNest(b_, nest, chooseTiling(nest, b_.target), items,
                    [&](const Access &access) { return pointers.at(&access); });
-  b.CreateRetVoid();
+  b_.CreateRetVoid();
 }
 
 //===-- kernels -----------------------------------------------------------===//
@@ -116,7 +116,8 @@ class KernelEmitter {
 public:
   KernelEmitter(CpuBuilder &builder, NestFunctions &functions,
                 plan::KernelOp kernel, Function &function)
-      : b(builder), functions(functions), kernel(kernel), function(&function) {}
+      : b_(builder), functions_(functions), kernel_(kernel),
+        function_(&function) {}
   void emit();
 
   size_t instructions = 0;
@@ -136,15 +137,15 @@ private:
   void emitIndexed();
   void emitItems();
 
-  CpuBuilder &b;
-  NestFunctions &functions;
-  plan::KernelOp kernel;
-  Function *function;
-  DenseMap<mlir::Value, Value *> scratch;
+  CpuBuilder &b_;
+  NestFunctions &functions_;
+  plan::KernelOp kernel_;
+  Function *function_;
+  DenseMap<mlir::Value, Value *> scratch_;
   /// The start of a kernel's scratch, if it is split into parts, and the offset
   /// of each buffer in it.
-  Value *frame = nullptr;
-  DenseMap<mlir::Value, int64_t> offsets;
+  Value *frame_ = nullptr;
+  DenseMap<mlir::Value, int64_t> offsets_;
 };
 
 } // namespace
@@ -197,38 +198,38 @@ static Value *emitLimit(CpuBuilder &b, mlir::AffineMap map,
 /// from the arguments at each use, which saves registers. If not `isKept`, the
 /// address is loaded again after each call.
 Value *KernelEmitter::pointerOf(mlir::Value buffer, bool isKept) {
-  if (Value *own = scratch.lookup(buffer))
+  if (Value *own = scratch_.lookup(buffer))
     return own;
-  if (auto offset = offsets.find(buffer); offset != offsets.end())
-    return b.CreateConstGEP1_64(b.getInt8Ty(), frame, offset->second);
+  if (auto offset = offsets_.find(buffer); offset != offsets_.end())
+    return b_.CreateConstGEP1_64(b_.getInt8Ty(), frame_, offset->second);
   unsigned number = cast<mlir::BlockArgument>(buffer).getArgNumber();
-  Type *pointer = b.getPtrTy();
-  Value *slot = b.CreateConstGEP1_64(pointer, function->getArg(0), number);
-  LoadInst *loaded = b.CreateAlignedLoad(pointer, slot, Align(8));
+  Type *pointer = b_.getPtrTy();
+  Value *slot = b_.CreateConstGEP1_64(pointer, function_->getArg(0), number);
+  LoadInst *loaded = b_.CreateAlignedLoad(pointer, slot, Align(8));
   if (isKept)
     loaded->setMetadata(LLVMContext::MD_invariant_load,
-                        MDNode::get(b.getContext(), {}));
+                        MDNode::get(b_.getContext(), {}));
   return loaded;
 }
 
 void KernelEmitter::emitScratch(plan::ScratchOp op) {
   auto type = cast<mlir::MemRefType>(op.getType());
-  Type *memory = ArrayType::get(memoryType(b, type.getElementType()),
+  Type *memory = ArrayType::get(memoryType(b_, type.getElementType()),
                                 type.getNumElements());
-  AllocaInst *place = b.CreateAlloca(memory);
+  AllocaInst *place = b_.CreateAlloca(memory);
   place->setAlignment(Align(64));
-  scratch[op.getResult()] = place;
+  scratch_[op.getResult()] = place;
 }
 
 void KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
-  Nest nest = readNest(op, kernel.getSplit());
-  if (auto shared = functions.nests.find(op))
+  Nest nest = readNest(op, kernel_.getSplit());
+  if (auto shared = functions_.nests.find(op))
     return callShared(*shared, nest, items);
   // With one item at a time, no tile has several items.
   if (items.count == 1)
     nest.extents[nest.itemDim] = nest.itemLength;
   gradus::emitNest(
-      b, nest, chooseTiling(nest, b.target), items,
+      b_, nest, chooseTiling(nest, b_.target), items,
       [&](const Access &access) { return pointerOf(access.buffer); });
 }
 
@@ -236,11 +237,11 @@ void KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
 /// function counts.
 void KernelEmitter::callShared(unsigned number, const Nest &nest,
                                const Items &items) {
-  const Nest &form = functions.nests[number].nest;
+  const Nest &form = functions_.nests[number].nest;
   Values arguments;
   auto add = [&](const Access &own, const Access &common) {
-    arguments.push_back(b.CreateConstGEP1_64(
-        memoryType(b, own.element), pointerOf(own.buffer, /*isKept=*/false),
+    arguments.push_back(b_.CreateConstGEP1_64(
+        memoryType(b_, own.element), pointerOf(own.buffer, /*isKept=*/false),
         own.place.offset - common.place.offset));
   };
   for (auto [own, common] : zip_equal(nest.inputs, form.inputs))
@@ -249,7 +250,7 @@ void KernelEmitter::callShared(unsigned number, const Nest &nest,
     add(own, common);
   arguments.push_back(items.begin);
   arguments.push_back(items.end ? items.end : items.begin);
-  b.CreateCall(functions[number], arguments);
+  b_.CreateCall(functions_[number], arguments);
 }
 
 static SmallVector<mlir::Operation *> nestsAndLoops(mlir::Block &block) {
@@ -263,9 +264,9 @@ static SmallVector<mlir::Operation *> nestsAndLoops(mlir::Block &block) {
 void KernelEmitter::emitLoop(plan::LoopOp op, const Items &items) {
   Values around = {items.begin};
   llvm::append_range(around, items.loops);
-  Value *first = emitLimit(b, op.getFirst(), Intrinsic::smax, around),
-        *end = emitLimit(b, op.getEnd(), Intrinsic::smin, around);
-  b.loop(first, end, 1, [&](Value *position) {
+  Value *first = emitLimit(b_, op.getFirst(), Intrinsic::smax, around),
+        *end = emitLimit(b_, op.getEnd(), Intrinsic::smin, around);
+  b_.loop(first, end, 1, [&](Value *position) {
     Items inside = items;
     inside.loops.push_back(position);
     emitNests(nestsAndLoops(op.getBody().front()), inside);
@@ -284,83 +285,84 @@ void KernelEmitter::emitNests(const Ops &ops, const Items &items) {
 
 /// LLVM needs more than ten times as long for a function with a thousand nests
 /// (an unrolled layer) as for one with a hundred.
-static constexpr size_t mostNests = 128;
+static constexpr size_t kMostNests = 128;
 
 static bool isOfParts(plan::KernelOp kernel) {
-  return nestsAndLoops(kernel.getBody().front()).size() > mostNests;
+  return nestsAndLoops(kernel.getBody().front()).size() > kMostNests;
 }
 
 /// Allocates all scratch as one buffer, whose address is passed to the parts.
 void KernelEmitter::emitFrame() {
   int64_t size = 0;
-  for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
-    offsets[op.getResult()] = size;
+  for (auto op : kernel_.getBody().getOps<plan::ScratchOp>()) {
+    offsets_[op.getResult()] = size;
     size = alignTo(size + bytesOf(op.getType()), 64);
   }
-  AllocaInst *place =
-      b.CreateAlloca(ArrayType::get(b.getInt8Ty(), std::max<int64_t>(size, 1)));
+  AllocaInst *place = b_.CreateAlloca(
+      ArrayType::get(b_.getInt8Ty(), std::max<int64_t>(size, 1)));
   place->setAlignment(Align(64));
-  frame = place;
+  frame_ = place;
 }
 
 void KernelEmitter::emitBody(const Items &items) {
-  Ops ops = nestsAndLoops(kernel.getBody().front());
-  if (!isOfParts(kernel))
+  Ops ops = nestsAndLoops(kernel_.getBody().front());
+  if (!isOfParts(kernel_))
     return emitNests(ops, items);
   for (ArrayRef<mlir::Operation *> rest = ops; !rest.empty();
-       rest = rest.drop_front(std::min(rest.size(), mostNests)))
-    emitPart(Ops(rest.take_front(mostNests)), items);
+       rest = rest.drop_front(std::min(rest.size(), kMostNests)))
+    emitPart(Ops(rest.take_front(kMostNests)), items);
 }
 
 /// Emits some of the nests as a function of their own, and its call.
 void KernelEmitter::emitPart(const Ops &ops, const Items &items) {
   Function *part = declare(
-      *function->getParent(), b,
-      {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()},
-      GlobalValue::InternalLinkage, function->getName().str() + ".part");
-  b.CreateCall(part, {function->getArg(0), frame, items.begin,
-                      items.end ? items.end : items.begin});
-  IRBuilderBase::InsertPointGuard guard(b);
-  llvm::SaveAndRestore whole(function, part);
-  llvm::SaveAndRestore outer(frame, static_cast<Value *>(part->getArg(1)));
-  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", part));
+      *function_->getParent(), b_,
+      {b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()},
+      GlobalValue::InternalLinkage, function_->getName().str() + ".part");
+  b_.CreateCall(part, {function_->getArg(0), frame_, items.begin,
+                       items.end ? items.end : items.begin});
+  IRBuilderBase::InsertPointGuard guard(b_);
+  llvm::SaveAndRestore whole(function_, part);
+  llvm::SaveAndRestore outer(frame_, static_cast<Value *>(part->getArg(1)));
+  b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", part));
   Items own = items;
   own.begin = part->getArg(2);
   own.end = items.end ? part->getArg(3) : nullptr;
   emitNests(ops, own);
-  b.CreateRetVoid();
+  b_.CreateRetVoid();
   instructions += part->getInstructionCount();
 }
 
 /// Emits the op of a kernel with indices, which has no other ops.
 void KernelEmitter::emitIndexed() {
   auto pointer = [&](mlir::Value buffer) { return pointerOf(buffer); };
-  for (auto op : kernel.getBody().getOps<plan::TakeOp>())
-    emitTake(b, op, function->getArg(1), function->getArg(2), pointer);
-  for (auto op : kernel.getBody().getOps<plan::AddAtOp>())
-    emitAddAt(b, op, function->getArg(1), function->getArg(2), pointer);
+  for (auto op : kernel_.getBody().getOps<plan::TakeOp>())
+    emitTake(b_, op, function_->getArg(1), function_->getArg(2), pointer);
+  for (auto op : kernel_.getBody().getOps<plan::AddAtOp>())
+    emitAddAt(b_, op, function_->getArg(1), function_->getArg(2), pointer);
 }
 
 /// Runs each nest on all items or, if nests pass values through scratch or are
 /// in loops, all nests on one item after another.
 void KernelEmitter::emitItems() {
-  Value *begin = function->getArg(1), *end = function->getArg(2);
-  if (takesItemsTogether(kernel))
+  Value *begin = function_->getArg(1), *end = function_->getArg(2);
+  if (takesItemsTogether(kernel_))
     return emitBody({begin, end, -1, {}});
-  b.loop(begin, end, 1, [&](Value *item) { emitBody({item, nullptr, 1, {}}); });
+  b_.loop(begin, end, 1,
+          [&](Value *item) { emitBody({item, nullptr, 1, {}}); });
 }
 
 void KernelEmitter::emit() {
-  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", function));
-  if (isOfParts(kernel))
+  b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", function_));
+  if (isOfParts(kernel_))
     emitFrame();
   else
-    for (auto op : kernel.getBody().getOps<plan::ScratchOp>())
+    for (auto op : kernel_.getBody().getOps<plan::ScratchOp>())
       emitScratch(op);
   emitItems();
   emitIndexed();
-  b.CreateRetVoid();
-  instructions += function->getInstructionCount();
+  b_.CreateRetVoid();
+  instructions += function_->getInstructionCount();
 }
 
 //===-- parts -------------------------------------------------------------===//

@@ -41,15 +41,16 @@ class IndexedEmitter {
 public:
   IndexedEmitter(CpuBuilder &b, GatherSizes sizes, Elements source,
                  Elements indices, Elements result)
-      : b(b), sizes(sizes), source(source), indices(indices), result(result) {}
+      : b_(b), sizes_(sizes), source_(source), indices_(indices),
+        result_(result) {}
 
   void take(Value *begin, Value *end);
   void addAt(Value *begin, Value *end);
 
 private:
-  Value *number(int64_t value) { return b.getInt64(value); }
-  Value *mul(Value *x, int64_t y) { return b.CreateNSWMul(x, number(y)); }
-  Value *add(Value *x, Value *y) { return b.CreateNSWAdd(x, y); }
+  Value *number(int64_t value) { return b_.getInt64(value); }
+  Value *mul(Value *x, int64_t y) { return b_.CreateNSWMul(x, number(y)); }
+  Value *add(Value *x, Value *y) { return b_.CreateNSWAdd(x, y); }
   Value *placeOf(Value *row, Value *n);
   void alongSlice(function_ref<void(Value *offset, unsigned lanes)> visit);
   Value *fill(unsigned lanes);
@@ -57,9 +58,9 @@ private:
   void sumRow(Value *row, Value *low, Value *high);
   void when(Value *condition, function_ref<void()> body);
 
-  CpuBuilder &b;
-  GatherSizes sizes;
-  Elements source, indices, result;
+  CpuBuilder &b_;
+  GatherSizes sizes_;
+  Elements source_, indices_, result_;
 };
 
 } // namespace
@@ -67,106 +68,109 @@ private:
 /// The index n of a row of the table, counted from the front; an index out of
 /// range stays so.
 Value *IndexedEmitter::placeOf(Value *row, Value *n) {
-  Value *batch = b.CreateUDiv(row, number(sizes.outer));
-  Value *index = indices.load(add(mul(batch, sizes.count), n));
-  index = b.CreateSExt(index, b.getInt64Ty());
-  Value *fromEnd = b.CreateAdd(index, number(sizes.extent));
-  return b.CreateSelect(b.CreateICmpSLT(index, number(0)), fromEnd, index);
+  Value *batch = b_.CreateUDiv(row, number(sizes_.outer));
+  Value *index = indices_.load(add(mul(batch, sizes_.count), n));
+  index = b_.CreateSExt(index, b_.getInt64Ty());
+  Value *fromEnd = b_.CreateAdd(index, number(sizes_.extent));
+  return b_.CreateSelect(b_.CreateICmpSLT(index, number(0)), fromEnd, index);
 }
 
 /// Visits the elements of a slice, a vector at a time, the last ones singly.
 void IndexedEmitter::alongSlice(function_ref<void(Value *, unsigned)> visit) {
-  unsigned lanes = b.target.vectorBits / result.memory->getScalarSizeInBits();
-  int64_t whole = sizes.inner / lanes * lanes;
-  b.loop(number(0), number(whole), lanes, [&](Value *iv) { visit(iv, lanes); });
-  b.loop(number(whole), number(sizes.inner), 1,
-         [&](Value *iv) { visit(iv, 1); });
+  unsigned lanes = b_.target.vectorBits / result_.memory->getScalarSizeInBits();
+  int64_t whole = sizes_.inner / lanes * lanes;
+  b_.loop(number(0), number(whole), lanes,
+          [&](Value *iv) { visit(iv, lanes); });
+  b_.loop(number(whole), number(sizes_.inner), 1,
+          [&](Value *iv) { visit(iv, 1); });
 }
 
 /// The value for an index out of range: NaN, or 0.
 Value *IndexedEmitter::fill(unsigned lanes) {
-  Constant *one = Constant::getNullValue(result.memory);
-  if (result.memory->isFloatingPointTy())
-    one = ConstantFP::getNaN(result.memory);
-  else if (isNarrowFloat(result.type))
-    one =
-        ConstantInt::get(result.memory, result.type.isBF16() ? 0x7fc0 : 0x7e00);
-  return b.splat(one, lanes);
+  Constant *one = Constant::getNullValue(result_.memory);
+  if (result_.memory->isFloatingPointTy())
+    one = ConstantFP::getNaN(result_.memory);
+  else if (isNarrowFloat(result_.type))
+    one = ConstantInt::get(result_.memory,
+                           result_.type.isBF16() ? 0x7fc0 : 0x7e00);
+  return b_.splat(one, lanes);
 }
 
 void IndexedEmitter::take(Value *begin, Value *end) {
-  b.loop(begin, end, 1, [&](Value *item) {
-    Value *row = b.CreateUDiv(item, number(sizes.count));
-    Value *place = placeOf(row, b.CreateURem(item, number(sizes.count)));
-    Value *inside = b.CreateICmpULT(place, number(sizes.extent));
-    Value *safe = b.CreateSelect(inside, place, number(0));
-    Value *from = mul(add(mul(row, sizes.extent), safe), sizes.inner);
-    Value *to = mul(item, sizes.inner);
+  b_.loop(begin, end, 1, [&](Value *item) {
+    Value *row = b_.CreateUDiv(item, number(sizes_.count));
+    Value *place = placeOf(row, b_.CreateURem(item, number(sizes_.count)));
+    Value *inside = b_.CreateICmpULT(place, number(sizes_.extent));
+    Value *safe = b_.CreateSelect(inside, place, number(0));
+    Value *from = mul(add(mul(row, sizes_.extent), safe), sizes_.inner);
+    Value *to = mul(item, sizes_.inner);
     alongSlice([&](Value *offset, unsigned lanes) {
-      Value *value = source.load(add(from, offset), lanes);
-      result.store(b.CreateSelect(inside, value, fill(lanes)), add(to, offset));
+      Value *value = source_.load(add(from, offset), lanes);
+      result_.store(b_.CreateSelect(inside, value, fill(lanes)),
+                    add(to, offset));
     });
   });
 }
 
 void IndexedEmitter::when(Value *condition, function_ref<void()> body) {
-  BasicBlock *then = b.newBlock("inside"), *next = b.newBlock("next");
-  b.CreateCondBr(condition, then, next);
-  b.SetInsertPoint(then);
+  BasicBlock *then = b_.newBlock("inside"), *next = b_.newBlock("next");
+  b_.CreateCondBr(condition, then, next);
+  b_.SetInsertPoint(then);
   body();
-  b.CreateBr(next);
-  b.SetInsertPoint(next);
+  b_.CreateBr(next);
+  b_.SetInsertPoint(next);
 }
 
 void IndexedEmitter::addSlice(Value *to, Value *from) {
   alongSlice([&](Value *offset, unsigned lanes) {
-    Value *x = result.load(add(to, offset), lanes);
-    Value *y = source.load(add(from, offset), lanes), *total;
-    if (isNarrowFloat(result.type))
+    Value *x = result_.load(add(to, offset), lanes);
+    Value *y = source_.load(add(from, offset), lanes), *total;
+    if (isNarrowFloat(result_.type))
       total = narrow(
-          b, b.CreateFAdd(widen(b, x, result.type), widen(b, y, result.type)),
-          result.type);
-    else if (result.memory->isFloatingPointTy())
-      total = b.CreateFAdd(x, y);
+          b_,
+          b_.CreateFAdd(widen(b_, x, result_.type), widen(b_, y, result_.type)),
+          result_.type);
+    else if (result_.memory->isFloatingPointTy())
+      total = b_.CreateFAdd(x, y);
     else
-      total = b.CreateAdd(x, y);
-    result.store(total, add(to, offset));
+      total = b_.CreateAdd(x, y);
+    result_.store(total, add(to, offset));
   });
 }
 
 /// Sums slices [low, high) of a row of the table.
 void IndexedEmitter::sumRow(Value *row, Value *low, Value *high) {
-  Value *first = mul(row, sizes.extent);
-  b.loop(low, high, 1, [&](Value *place) {
-    Value *to = mul(add(first, place), sizes.inner);
+  Value *first = mul(row, sizes_.extent);
+  b_.loop(low, high, 1, [&](Value *place) {
+    Value *to = mul(add(first, place), sizes_.inner);
     alongSlice([&](Value *offset, unsigned lanes) {
-      result.store(Constant::getNullValue(b.wide(result.memory, lanes)),
-                   add(to, offset));
+      result_.store(Constant::getNullValue(b_.wide(result_.memory, lanes)),
+                    add(to, offset));
     });
   });
-  b.loop(number(0), number(sizes.count), 1, [&](Value *n) {
+  b_.loop(number(0), number(sizes_.count), 1, [&](Value *n) {
     Value *place = placeOf(row, n);
-    Value *own =
-        b.CreateAnd(b.CreateICmpSGE(place, low), b.CreateICmpSLT(place, high));
+    Value *own = b_.CreateAnd(b_.CreateICmpSGE(place, low),
+                              b_.CreateICmpSLT(place, high));
     when(own, [&] {
-      Value *from = mul(add(mul(row, sizes.count), n), sizes.inner);
-      addSlice(mul(add(first, place), sizes.inner), from);
+      Value *from = mul(add(mul(row, sizes_.count), n), sizes_.inner);
+      addSlice(mul(add(first, place), sizes_.inner), from);
     });
   });
 }
 
 void IndexedEmitter::addAt(Value *begin, Value *end) {
-  Value *extent = number(sizes.extent),
-        *last = b.CreateNSWAdd(end, number(sizes.extent - 1));
-  b.loop(b.CreateUDiv(begin, extent), b.CreateUDiv(last, extent), 1,
-         [&](Value *row) {
-           Value *first = b.CreateNSWMul(row, extent);
-           Value *low = b.binary(Intrinsic::smax, b.CreateNSWSub(begin, first),
-                                 number(0));
-           Value *high =
-               b.binary(Intrinsic::smin, b.CreateNSWSub(end, first), extent);
-           sumRow(row, low, high);
-         });
+  Value *extent = number(sizes_.extent),
+        *last = b_.CreateNSWAdd(end, number(sizes_.extent - 1));
+  b_.loop(b_.CreateUDiv(begin, extent), b_.CreateUDiv(last, extent), 1,
+          [&](Value *row) {
+            Value *first = b_.CreateNSWMul(row, extent);
+            Value *low = b_.binary(Intrinsic::smax,
+                                   b_.CreateNSWSub(begin, first), number(0));
+            Value *high =
+                b_.binary(Intrinsic::smin, b_.CreateNSWSub(end, first), extent);
+            sumRow(row, low, high);
+          });
 }
 
 void gradus::emitTake(CpuBuilder &b, plan::TakeOp op, Value *begin, Value *end,

@@ -50,26 +50,27 @@ private:
                 unsigned first, unsigned value, int64_t present);
 
   bool isVectorReduced() const {
-    return tiling.vectorDim >= 0 && nest.isReduced(tiling.vectorDim);
+    return tiling_.vectorDim >= 0 && nest_.isReduced(tiling_.vectorDim);
   }
   /// The number of accumulators per instance for a reduced vector dimension,
   /// which are independent chains.
   unsigned chains() const {
-    return isVectorReduced() ? tiling.sizes[tiling.vectorDim] / tiling.lanes
+    return isVectorReduced() ? tiling_.sizes[tiling_.vectorDim] / tiling_.lanes
                              : 1;
   }
-  unsigned valueCount() const { return nest.combine.size(); }
+  unsigned valueCount() const { return nest_.combine.size(); }
 
-  CpuBuilder &b;
-  const Nest &nest;
-  const Tiling &tiling;
-  const Items &items;
-  Position position;
-  NestMemory memory;
-  SmallVector<int64_t> sizes; // of the current tile
-  Value *laneLimit = nullptr; // the end of the vector dimension if not constant
-  SmallVector<bool> bound;    // dimensions of the loops around, per position
-  SmallVector<Combiner> combiners;
+  CpuBuilder &b_;
+  const Nest &nest_;
+  const Tiling &tiling_;
+  const Items &items_;
+  Position position_;
+  NestMemory memory_;
+  SmallVector<int64_t> sizes_; // of the current tile
+  Value *laneLimit_ =
+      nullptr;              // the end of the vector dimension if not constant
+  SmallVector<bool> bound_; // dimensions of the loops around, per position
+  SmallVector<Combiner> combiners_;
 };
 
 } // namespace
@@ -77,75 +78,75 @@ private:
 NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest,
                          const Tiling &tiling, const Items &items,
                          PointerOf pointerOf)
-    : b(builder), nest(nest), tiling(tiling), items(items),
-      memory(builder, nest, position, pointerOf), sizes(nest.dims(), 1),
-      bound(nest.dims(), false) {
-  position.base.assign(nest.dims(), b.getInt64(0));
-  position.vectorDim = tiling.vectorDim;
-  position.lanes = tiling.lanes;
+    : b_(builder), nest_(nest), tiling_(tiling), items_(items),
+      memory_(builder, nest, position_, pointerOf), sizes_(nest.dims(), 1),
+      bound_(nest.dims(), false) {
+  position_.base.assign(nest.dims(), b_.getInt64(0));
+  position_.vectorDim = tiling.vectorDim;
+  position_.lanes = tiling.lanes;
   if (nest.hasReduction())
     for (auto [kind, value] :
          zip(nest.combine, nest.map().front().getTerminator()->getOperands()))
-      combiners.push_back(Combiner(b, kind, value.getType()));
+      combiners_.push_back(Combiner(b_, kind, value.getType()));
 }
 
 //===-- parallel dimensions -----------------------------------------------===//
 
 void NestEmitter::parallelLoops(unsigned dim) {
-  Instance here{SmallVector<int64_t>(nest.dims(), 0)};
+  Instance here{SmallVector<int64_t>(nest_.dims(), 0)};
   SmallVector<unsigned> hoisted =
-      memory.hoist([&](unsigned d) { return bound[d]; }, here);
-  if (dim == nest.parallel)
+      memory_.hoist([&](unsigned d) { return bound_[d]; }, here);
+  if (dim == nest_.parallel)
     emitTile();
-  else if (int(dim) == nest.itemDim)
+  else if (int(dim) == nest_.itemDim)
     itemLoops(dim);
-  else if (nest.isLoop(dim))
-    fixedLoops(dim, items.loops[dim - 1], 1);
+  else if (nest_.isLoop(dim))
+    fixedLoops(dim, items_.loops[dim - 1], 1);
   else
-    fixedLoops(dim, b.getInt64(0), nest.extents[dim]);
-  memory.release(hoisted);
+    fixedLoops(dim, b_.getInt64(0), nest_.extents[dim]);
+  memory_.release(hoisted);
 }
 
 /// Loops over the dimension that is divided into items.
 void NestEmitter::itemLoops(unsigned dim) {
-  Value *length = b.getInt64(nest.itemLength);
-  Value *begin = b.CreateNSWMul(items.begin, length);
-  if (items.count >= 0)
-    return fixedLoops(dim, begin, items.count * nest.itemLength);
-  Value *end = b.CreateNSWMul(items.end, length);
-  int64_t size = tiling.sizes[dim];
-  Value *whole = b.CreateNSWSub(end, begin);
+  Value *length = b_.getInt64(nest_.itemLength);
+  Value *begin = b_.CreateNSWMul(items_.begin, length);
+  if (items_.count >= 0)
+    return fixedLoops(dim, begin, items_.count * nest_.itemLength);
+  Value *end = b_.CreateNSWMul(items_.end, length);
+  int64_t size = tiling_.sizes[dim];
+  Value *whole = b_.CreateNSWSub(end, begin);
   Value *rest =
-      size == 1 ? b.getInt64(0) : b.CreateSRem(whole, b.getInt64(size));
-  Value *middle = b.CreateNSWSub(end, rest);
-  b.loop(begin, middle, size, [&](Value *iv) { step(dim, iv, size); });
+      size == 1 ? b_.getInt64(0) : b_.CreateSRem(whole, b_.getInt64(size));
+  Value *middle = b_.CreateNSWSub(end, rest);
+  b_.loop(begin, middle, size, [&](Value *iv) { step(dim, iv, size); });
   if (size == 1)
     return;
-  bool vector = int(dim) == tiling.vectorDim;
-  int64_t single = vector ? tiling.lanes : 1;
-  b.loop(middle, end, single,
-         [&](Value *iv) { step(dim, iv, single, vector ? end : nullptr); });
+  bool vector = int(dim) == tiling_.vectorDim;
+  int64_t single = vector ? tiling_.lanes : 1;
+  b_.loop(middle, end, single,
+          [&](Value *iv) { step(dim, iv, single, vector ? end : nullptr); });
 }
 
 /// Loops over a constant number of positions: whole tiles, then a rest.
 void NestEmitter::fixedLoops(unsigned dim, Value *origin, int64_t extent) {
-  int64_t size = std::min(tiling.sizes[dim], extent),
+  int64_t size = std::min(tiling_.sizes[dim], extent),
           whole = extent / size * size;
-  b.loop(b.getInt64(0), b.getInt64(whole), size,
-         [&](Value *iv) { step(dim, b.CreateNSWAdd(origin, iv), size); });
+  b_.loop(b_.getInt64(0), b_.getInt64(whole), size,
+          [&](Value *iv) { step(dim, b_.CreateNSWAdd(origin, iv), size); });
   if (whole < extent)
-    step(dim, b.CreateNSWAdd(origin, b.getInt64(whole)), extent - whole);
+    step(dim, b_.CreateNSWAdd(origin, b_.getInt64(whole)), extent - whole);
 }
 
 void NestEmitter::step(unsigned dim, Value *at, int64_t size, Value *limit) {
-  position.base[dim] = at;
-  sizes[dim] = size;
-  laneLimit = limit ? limit : laneLimit;
-  bound[dim] = size == 1 && int(dim) != tiling.vectorDim;
+  position_.base[dim] = at;
+  sizes_[dim] = size;
+  laneLimit_ = limit ? limit : laneLimit_;
+  bound_[dim] = size == 1 && int(dim) != tiling_.vectorDim;
   parallelLoops(dim + 1);
-  bound[dim] = false;
-  laneLimit = limit ? nullptr : laneLimit;
-  position.base[dim] = b.getInt64(0);
+  bound_[dim] = false;
+  laneLimit_ = limit ? nullptr : laneLimit_;
+  position_.base[dim] = b_.getInt64(0);
 }
 
 //===-- tiles -------------------------------------------------------------===//
@@ -154,34 +155,34 @@ void NestEmitter::step(unsigned dim, Value *at, int64_t size, Value *limit) {
 /// positions.
 void NestEmitter::addLanes(Instance &instance, unsigned dim, int64_t offset,
                            int64_t size) {
-  if (offset + tiling.lanes > size) {
+  if (offset + tiling_.lanes > size) {
     instance.lanes = size - offset;
-    instance.mask = firstLanes(b.getInt32(size - offset), tiling.lanes);
-  } else if (laneLimit && !nest.isReduced(dim)) {
-    Value *left = b.CreateNSWSub(laneLimit, position.base[dim]);
+    instance.mask = firstLanes(b_.getInt32(size - offset), tiling_.lanes);
+  } else if (laneLimit_ && !nest_.isReduced(dim)) {
+    Value *left = b_.CreateNSWSub(laneLimit_, position_.base[dim]);
     instance.lanes = 0;
     instance.mask =
-        firstLanes(b.CreateTrunc(left, b.getInt32Ty()), tiling.lanes);
+        firstLanes(b_.CreateTrunc(left, b_.getInt32Ty()), tiling_.lanes);
   }
 }
 
 Value *NestEmitter::firstLanes(Value *count, unsigned lanes) {
-  return b.CreateICmpULT(b.iota(lanes), b.splat(count, lanes));
+  return b_.CreateICmpULT(b_.iota(lanes), b_.splat(count, lanes));
 }
 
 /// The positions of the tile along dimensions [first, last).
 SmallVector<Instance> NestEmitter::instancesOf(unsigned first, unsigned last) {
-  SmallVector<Instance> all = {Instance{SmallVector<int64_t>(nest.dims(), 0)}};
+  SmallVector<Instance> all = {Instance{SmallVector<int64_t>(nest_.dims(), 0)}};
   for (unsigned dim = first; dim < last; ++dim) {
-    bool vector = int(dim) == tiling.vectorDim && tiling.lanes > 1;
+    bool vector = int(dim) == tiling_.vectorDim && tiling_.lanes > 1;
     SmallVector<Instance> next;
     for (const Instance &instance : all)
-      for (int64_t offset = 0; offset < sizes[dim];
-           offset += vector ? tiling.lanes : 1) {
+      for (int64_t offset = 0; offset < sizes_[dim];
+           offset += vector ? tiling_.lanes : 1) {
         next.push_back(instance);
         next.back().offset[dim] = offset;
         if (vector)
-          addLanes(next.back(), dim, offset, sizes[dim]);
+          addLanes(next.back(), dim, offset, sizes_[dim]);
       }
     all = std::move(next);
   }
@@ -189,20 +190,20 @@ SmallVector<Instance> NestEmitter::instancesOf(unsigned first, unsigned last) {
 }
 
 void NestEmitter::emitTile() {
-  memory.forget();
-  SmallVector<Instance> instances = instancesOf(0, nest.parallel);
-  if (!nest.hasReduction())
+  memory_.forget();
+  SmallVector<Instance> instances = instancesOf(0, nest_.parallel);
+  if (!nest_.hasReduction())
     return finish(instances, {});
   Values accumulators = reduce(instances);
-  memory.forget();
-  Position before = position;
+  memory_.forget();
+  Position before = position_;
   if (isVectorReduced())
     combineLanes(instances, accumulators);
   for (auto [i, value] : enumerate(accumulators))
-    value = combiners[i % valueCount()].finish(value);
+    value = combiners_[i % valueCount()].finish(value);
   finish(instances, accumulators);
-  position.lanes = before.lanes;
-  position.vectorDim = before.vectorDim;
+  position_.lanes = before.lanes;
+  position_.vectorDim = before.vectorDim;
 }
 
 /// Runs the `then` region on every position and stores the results after all
@@ -212,14 +213,14 @@ void NestEmitter::finish(ArrayRef<Instance> instances,
   SmallVector<Values> results;
   for (auto [i, at] : enumerate(instances)) {
     Values arguments(accumulators.slice(i * valueCount(), valueCount()));
-    for (unsigned input = nest.mapInputs; input < nest.inputs.size(); ++input)
-      arguments.push_back(memory.load(input, at));
-    auto indexOf = [&](int64_t dim) { return memory.index(dim, at); };
-    results.push_back(RegionEmitter(b, nest.then(), indexOf).run(arguments));
+    for (unsigned input = nest_.mapInputs; input < nest_.inputs.size(); ++input)
+      arguments.push_back(memory_.load(input, at));
+    auto indexOf = [&](int64_t dim) { return memory_.index(dim, at); };
+    results.push_back(RegionEmitter(b_, nest_.then(), indexOf).run(arguments));
   }
   for (auto [at, values] : zip(instances, results))
     for (auto [output, value] : enumerate(values))
-      memory.store(output, at, value);
+      memory_.store(output, at, value);
 }
 
 //===-- reduced dimensions ------------------------------------------------===//
@@ -227,30 +228,30 @@ void NestEmitter::finish(ArrayRef<Instance> instances,
 Values NestEmitter::reduce(ArrayRef<Instance> instances) {
   Values initial;
   for (unsigned i = 0; i < chains() * instances.size(); ++i)
-    for (Combiner &combiner : combiners)
-      initial.push_back(b.splat(combiner.identity(), tiling.lanes));
-  return reduceLoops(nest.parallel, instances, initial);
+    for (Combiner &combiner : combiners_)
+      initial.push_back(b_.splat(combiner.identity(), tiling_.lanes));
+  return reduceLoops(nest_.parallel, instances, initial);
 }
 
 Values NestEmitter::reduceLoops(unsigned dim, ArrayRef<Instance> instances,
                                 ArrayRef<Value *> carried) {
-  if (dim == nest.dims())
+  if (dim == nest_.dims())
     return accumulate(instances, carried);
   auto step = [&](Value *at, int64_t size, ArrayRef<Value *> values) {
-    position.base[dim] = at;
-    sizes[dim] = size;
+    position_.base[dim] = at;
+    sizes_[dim] = size;
     Values next = reduceLoops(dim + 1, instances, values);
-    position.base[dim] = b.getInt64(0);
+    position_.base[dim] = b_.getInt64(0);
     return next;
   };
-  int64_t extent = nest.extents[dim],
-          size = std::min(tiling.sizes[dim], extent);
+  int64_t extent = nest_.extents[dim],
+          size = std::min(tiling_.sizes[dim], extent);
   int64_t whole = extent / size * size;
-  Values results = b.loop(b.getInt64(0), b.getInt64(whole), size, carried,
-                          [&](Value *iv, ArrayRef<Value *> values) {
-                            return step(iv, size, values);
-                          });
-  return whole < extent ? step(b.getInt64(whole), extent - whole, results)
+  Values results = b_.loop(b_.getInt64(0), b_.getInt64(whole), size, carried,
+                           [&](Value *iv, ArrayRef<Value *> values) {
+                             return step(iv, size, values);
+                           });
+  return whole < extent ? step(b_.getInt64(whole), extent - whole, results)
                         : results;
 }
 
@@ -258,14 +259,14 @@ Values NestEmitter::reduceLoops(unsigned dim, ArrayRef<Instance> instances,
 /// positions. Accumulators are ordered by chain, then position, then value.
 Values NestEmitter::accumulate(ArrayRef<Instance> instances,
                                ArrayRef<Value *> carried) {
-  memory.forget();
+  memory_.forget();
   Values results(carried);
-  for (const Instance &point : instancesOf(nest.parallel, nest.dims())) {
+  for (const Instance &point : instancesOf(nest_.parallel, nest_.dims())) {
     unsigned chain =
-        isVectorReduced() ? point.offset[tiling.vectorDim] / tiling.lanes : 0;
+        isVectorReduced() ? point.offset[tiling_.vectorDim] / tiling_.lanes : 0;
     for (auto [i, instance] : enumerate(instances)) {
       Instance at = instance;
-      for (unsigned dim = nest.parallel; dim < nest.dims(); ++dim)
+      for (unsigned dim = nest_.parallel; dim < nest_.dims(); ++dim)
         at.offset[dim] = point.offset[dim];
       at.mask = isVectorReduced() ? point.mask : instance.mask;
       at.lanes = isVectorReduced() ? point.lanes : instance.lanes;
@@ -281,34 +282,34 @@ Values NestEmitter::accumulate(ArrayRef<Instance> instances,
 Values NestEmitter::accumulateAt(const Instance &at,
                                  ArrayRef<Value *> carried) {
   Values arguments, sums;
-  for (unsigned input = 0; input < nest.mapInputs; ++input)
-    arguments.push_back(memory.load(input, at));
-  for (auto [combiner, value] : zip(combiners, carried))
+  for (unsigned input = 0; input < nest_.mapInputs; ++input)
+    arguments.push_back(memory_.load(input, at));
+  for (auto [combiner, value] : zip(combiners_, carried))
     sums.push_back(combiner.isPlainSum() ? value : nullptr);
-  auto indexOf = [&](int64_t dim) { return memory.index(dim, at); };
+  auto indexOf = [&](int64_t dim) { return memory_.index(dim, at); };
   Values results =
-      RegionEmitter(b, nest.map(), indexOf).runInto(arguments, sums);
+      RegionEmitter(b_, nest_.map(), indexOf).runInto(arguments, sums);
   for (unsigned i = 0; i < results.size(); ++i) {
     if (!sums[i])
-      results[i] = combiners[i].add(carried[i], results[i]);
+      results[i] = combiners_[i].add(carried[i], results[i]);
     if (isVectorReduced() && at.mask &&
         !(sums[i] && isZeroInMaskedLanes(yielded(i))))
-      results[i] = b.CreateSelect(at.mask, results[i], carried[i]);
+      results[i] = b_.CreateSelect(at.mask, results[i], carried[i]);
   }
   return results;
 }
 
 mlir::Value NestEmitter::yielded(unsigned i) const {
-  return nest.map().front().getTerminator()->getOperand(i);
+  return nest_.map().front().getTerminator()->getOperand(i);
 }
 
 /// Whether masked lanes add nothing to a sum: the elements that are read there
 /// are zeros, and so are their products.
 bool NestEmitter::isZeroInMaskedLanes(mlir::Value value) const {
   if (auto argument = dyn_cast<mlir::BlockArgument>(value)) {
-    const Access &access = nest.inputs[argument.getArgNumber()];
+    const Access &access = nest_.inputs[argument.getArgNumber()];
     LaneStep::Kind kind =
-        laneStep(nest, access, tiling.vectorDim, tiling.lanes).kind;
+        laneStep(nest_, access, tiling_.vectorDim, tiling_.lanes).kind;
     return kind != LaneStep::same && kind != LaneStep::repeated;
   }
   mlir::Operation *op = value.getDefiningOp();
@@ -324,25 +325,25 @@ void NestEmitter::combineLanes(SmallVector<Instance> &instances,
   unsigned count = instances.size() * valueCount();
   for (unsigned i = 0; i < count; ++i)
     for (unsigned chain = 1; chain < chains(); ++chain)
-      accumulators[i] = combiners[i % valueCount()].join(
+      accumulators[i] = combiners_[i % valueCount()].join(
           accumulators[i], accumulators[chain * count + i]);
-  int64_t along = tiling.finishDim >= 0 ? sizes[tiling.finishDim] : 1;
-  int64_t group = std::min<int64_t>(along, tiling.lanes);
-  position.vectorDim = tiling.finishDim;
-  position.lanes = PowerOf2Ceil(group);
+  int64_t along = tiling_.finishDim >= 0 ? sizes_[tiling_.finishDim] : 1;
+  int64_t group = std::min<int64_t>(along, tiling_.lanes);
+  position_.vectorDim = tiling_.finishDim;
+  position_.lanes = PowerOf2Ceil(group);
   SmallVector<Instance> newInstances;
   Values newAccumulators;
   for (auto [i, instance] : enumerate(instances)) {
     int64_t offset =
-        tiling.finishDim >= 0 ? instance.offset[tiling.finishDim] : 0;
+        tiling_.finishDim >= 0 ? instance.offset[tiling_.finishDim] : 0;
     if (offset % group != 0)
       continue;
     newInstances.push_back({instance.offset});
     int64_t present = std::min(group, along - offset);
-    if (present < position.lanes) {
+    if (present < position_.lanes) {
       newInstances.back().lanes = present;
       newInstances.back().mask =
-          firstLanes(b.getInt32(present), position.lanes);
+          firstLanes(b_.getInt32(present), position_.lanes);
     }
     for (unsigned value = 0; value < valueCount(); ++value)
       newAccumulators.push_back(
@@ -361,20 +362,20 @@ Value *NestEmitter::gather(ArrayRef<Instance> instances,
   for (unsigned i = first;
        i < instances.size() && int64_t(own.size()) < present; ++i) {
     bool sameLine = true;
-    for (unsigned dim = 0; dim < nest.parallel; ++dim)
-      sameLine &= int(dim) == tiling.finishDim ||
+    for (unsigned dim = 0; dim < nest_.parallel; ++dim)
+      sameLine &= int(dim) == tiling_.finishDim ||
                   instances[i].offset[dim] == instances[first].offset[dim];
     if (sameLine)
       own.push_back(accumulators[i * valueCount() + value]);
   }
-  Value *all = combiners[value].acrossLanes(own);
+  Value *all = combiners_[value].acrossLanes(own);
   unsigned lanes = lanesOf(all);
-  if (lanes == 1 || lanes == position.lanes)
-    return b.splat(all, position.lanes);
+  if (lanes == 1 || lanes == position_.lanes)
+    return b_.splat(all, position_.lanes);
   SmallVector<int> kept;
-  for (unsigned lane = 0; lane < position.lanes; ++lane)
+  for (unsigned lane = 0; lane < position_.lanes; ++lane)
     kept.push_back(lane < lanes ? int(lane) : PoisonMaskElem);
-  return b.CreateShuffleVector(all, kept);
+  return b_.CreateShuffleVector(all, kept);
 }
 
 void gradus::emitNest(CpuBuilder &builder, const Nest &nest,

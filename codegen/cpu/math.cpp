@@ -53,8 +53,8 @@ struct Real {
   int mantissa() const { return isDouble() ? 52 : 23; }
 };
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Horner's scheme, highest power first.
 Real polynomial(Real x, ArrayRef<double> coefficients) {
@@ -76,10 +76,10 @@ Real scale(Real x, Real n) {
   return x.fromBits(x.b->CreateAdd(x.bits(), shift));
 }
 
-constexpr double expPolynomial32[] = {1.9875691500e-4, 1.3981999507e-3,
-                                      8.3334519073e-3, 4.1665795894e-2,
-                                      1.6666665459e-1, 5.0000001201e-1};
-constexpr double expPolynomial64[] = {
+constexpr double kExpPolynomial32[] = {1.9875691500e-4, 1.3981999507e-3,
+                                       8.3334519073e-3, 4.1665795894e-2,
+                                       1.6666665459e-1, 5.0000001201e-1};
+constexpr double kExpPolynomial64[] = {
     1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
     1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
     1.0 / 120,        1.0 / 24,        1.0 / 6,        0.5};
@@ -99,7 +99,7 @@ ExpParts reduceExp(Real x) {
 /// exp(r) - 1 - r.
 Real expTail(Real r) {
   ArrayRef<double> c =
-      r.isDouble() ? ArrayRef<double>(expPolynomial64) : expPolynomial32;
+      r.isDouble() ? ArrayRef<double>(kExpPolynomial64) : kExpPolynomial32;
   return polynomial(r, c) * (r * r);
 }
 
@@ -109,8 +109,8 @@ Real exponential(Real x) {
   auto [n, r] = reduceExp(clamp(x, low, high));
   Real y = scale((expTail(r) + r) + x(1), n);
   y = x(0).when(x < x(low), y);
-  return x(infinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839),
-                          y);
+  return x(kInfinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839),
+                           y);
 }
 
 /// 2^n (exp(r) - 1) + (2^n - 1), exact near 0.
@@ -120,8 +120,8 @@ Real exponentialLess1(Real x) {
   Real power = scale(x(1), n);
   Real y = power.fma(expTail(r) + r, power - x(1));
   y = x.when(x.abs() < x(1e-30), y);
-  return x(infinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839),
-                          y);
+  return x(kInfinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839),
+                           y);
 }
 
 /// x = m 2^e with m in [sqrt(1/2), sqrt(2)).
@@ -141,18 +141,18 @@ LogParts reduceLog(Real x) {
   return {(m + m).when(small, m), (e - x(1)).when(small, e)};
 }
 
-constexpr double logPolynomial32[] = {
+constexpr double kLogPolynomial32[] = {
     7.0376836292e-2,  -1.1514610310e-1, 1.1676998740e-1,
     -1.2420140846e-1, 1.4249322787e-1,  -1.6668057665e-1,
     2.0000714765e-1,  -2.4999993993e-1, 3.3333331174e-1};
-constexpr double logPolynomial64[] = {2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17,
-                                      2.0 / 15, 2.0 / 13, 2.0 / 11, 2.0 / 9,
-                                      2.0 / 7,  2.0 / 5,  2.0 / 3};
+constexpr double kLogPolynomial64[] = {2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17,
+                                       2.0 / 15, 2.0 / 13, 2.0 / 11, 2.0 / 9,
+                                       2.0 / 7,  2.0 / 5,  2.0 / 3};
 
 Real log32(Real x) {
   auto [m, e] = reduceLog(x);
   Real t = m - x(1), z = t * t;
-  Real y = polynomial(t, logPolynomial32) * t * z;
+  Real y = polynomial(t, kLogPolynomial32) * t * z;
   y = e.fma(x(-2.12194440e-4), y);
   y = z.fma(x(-0.5), y);
   return e.fma(x(0.693359375), t + y);
@@ -162,7 +162,7 @@ Real log32(Real x) {
 Real log64(Real x) {
   auto [m, e] = reduceLog(x);
   Real t = m - x(1), s = t / (m + x(1)), z = s * s;
-  Real y = s * z * polynomial(z, logPolynomial64);
+  Real y = s * z * polynomial(z, kLogPolynomial64);
   y = e.fma(x(1.42860682030941723212e-6), s + s + y);
   return e.fma(x(6.93145751953125e-1), y);
 }
@@ -171,17 +171,17 @@ Real logarithm(Real x) {
   double tiny = x.isDouble() ? 2.2250738585072014e-308 : 1.17549435e-38;
   Real safe = x(tiny).when(x < x(tiny), x);
   Real y = x.isDouble() ? log64(safe) : log32(safe);
-  y = x.when(x == x(infinity), y);
+  y = x.when(x == x(kInfinity), y);
   y = x.with(x.b->CreateSelect(x.b->CreateFCmpUNO(x.v, x.v), x.v, y.v));
-  y = x(-infinity).when(x.abs() < x(tiny), y);
-  return x(nan).when(x < x(-tiny), y);
+  y = x(-kInfinity).when(x.abs() < x(tiny), y);
+  return x(kNan).when(x < x(-tiny), y);
 }
 
 /// log(u) x / (u - 1) with u = 1 + x compensates the rounding of u (Kahan).
 Real logarithm1p(Real x) {
   Real u = x + x(1), y = logarithm(u) * (x / (u - x(1)));
   y = x.when(u == x(1), y);
-  return x(infinity).when(x == x(infinity), y);
+  return x(kInfinity).when(x == x(kInfinity), y);
 }
 
 Real tanh32(Real x) {
@@ -239,11 +239,11 @@ Real erf64(Real x) {
 
 Real errorFunction(Real x) { return x.isDouble() ? erf64(x) : erf32(x); }
 
-constexpr double quarterTurn32[] = {1.5703125, 4.837512969970703125e-4,
-                                    7.54978995489188216e-8};
-constexpr double quarterTurn64[] = {2 * 7.85398125648498535156e-1,
-                                    2 * 3.77489470793079817668e-8,
-                                    2 * 2.69515142907905952645e-15};
+constexpr double kQuarterTurn32[] = {1.5703125, 4.837512969970703125e-4,
+                                     7.54978995489188216e-8};
+constexpr double kQuarterTurn64[] = {2 * 7.85398125648498535156e-1,
+                                     2 * 3.77489470793079817668e-8,
+                                     2 * 2.69515142907905952645e-15};
 
 /// x = q pi/2 + r, reduced in three steps to be precise for |x| up to
 /// thousands.
@@ -255,7 +255,7 @@ Quadrant reduceAngle(Real x) {
   Real n = (x * x(M_2_PI)).round();
   Real r = x;
   ArrayRef<double> parts =
-      x.isDouble() ? ArrayRef<double>(quarterTurn64) : quarterTurn32;
+      x.isDouble() ? ArrayRef<double>(kQuarterTurn64) : kQuarterTurn32;
   for (double part : parts)
     r = n.fma(x(-part), r);
   return {n.toInteger(), r};
@@ -372,7 +372,7 @@ Real pow64(Real x, Real y) {
       whole == y, b.CreateFCmpUNE(half.v, b.unary(Intrinsic::trunc, half.v)));
   Real signedSize = (-size).when(b.CreateAnd(odd, x < x(0)), size);
   Value *bad = b.CreateAnd(x < x(0), b.CreateFCmpUNE(whole.v, y.v));
-  Real result = x(nan).when(bad, signedSize);
+  Real result = x(kNan).when(bad, signedSize);
   return x(1).when(b.CreateOr(y == y(0), x == x(1)), result);
 }
 

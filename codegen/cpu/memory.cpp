@@ -14,40 +14,40 @@ using mlir::AffineExprKind;
 
 NestMemory::NestMemory(CpuBuilder &builder, const Nest &nest,
                        const Position &position, PointerOf pointerOf)
-    : b(builder), nest(nest), position(position), pointerOf(pointerOf) {}
+    : b_(builder), nest_(nest), position_(position), pointerOf_(pointerOf) {}
 
 void NestMemory::forget() {
-  loaded.clear();
-  bases.clear();
+  loaded_.clear();
+  bases_.clear();
 }
 
 bool NestMemory::variesByLane(const Access &access) const {
-  return position.lanes > 1 && access.dependsOn(position.vectorDim);
+  return position_.lanes > 1 && access.dependsOn(position_.vectorDim);
 }
 
 //===-- numbers -----------------------------------------------------------===//
 
 /// offset + sum strides * position in lane 0, without the terms.
 Value *NestMemory::uniformPart(const Linear &linear, const Instance &at) {
-  Value *sum = b.getInt64(0);
-  for (unsigned dim = 0; dim < nest.dims(); ++dim)
+  Value *sum = b_.getInt64(0);
+  for (unsigned dim = 0; dim < nest_.dims(); ++dim)
     if (linear.strides[dim])
-      sum =
-          b.CreateNSWAdd(sum, b.CreateNSWMul(position.base[dim],
-                                             b.getInt64(linear.strides[dim])));
+      sum = b_.CreateNSWAdd(sum,
+                            b_.CreateNSWMul(position_.base[dim],
+                                            b_.getInt64(linear.strides[dim])));
   int64_t constant = linear.offset;
-  for (unsigned dim = 0; dim < nest.dims(); ++dim)
+  for (unsigned dim = 0; dim < nest_.dims(); ++dim)
     constant += linear.strides[dim] * at.offset[dim];
-  return b.CreateNSWAdd(sum, b.getInt64(constant));
+  return b_.CreateNSWAdd(sum, b_.getInt64(constant));
 }
 
 /// The additional part of each lane, as 32-bit integers; null if none.
 Value *NestMemory::lanePart(const Linear &linear, const Instance &at) {
-  if (position.lanes == 1 || linear.strides[position.vectorDim] == 0)
+  if (position_.lanes == 1 || linear.strides[position_.vectorDim] == 0)
     return nullptr;
-  Constant *iota = b.iota(position.lanes);
-  return b.CreateMul(
-      iota, b.integer(iota->getType(), linear.strides[position.vectorDim]));
+  Constant *iota = b_.iota(position_.lanes);
+  return b_.CreateMul(
+      iota, b_.integer(iota->getType(), linear.strides[position_.vectorDim]));
 }
 
 /// x + y: i64 if both are the same in all lanes, else a vector of i32.
@@ -63,10 +63,11 @@ static Value *sum(CpuBuilder &b, Value *x, Value *y) {
 Value *NestMemory::evaluate(const Linear &linear, const Instance &at) {
   Value *total = uniformPart(linear, at);
   if (Value *lanes = lanePart(linear, at))
-    total = sum(b, lanes, total);
+    total = sum(b_, lanes, total);
   for (auto &[expression, scale] : linear.terms) {
     Value *term = evaluate(expression, at);
-    total = sum(b, total, b.CreateMul(term, b.integer(term->getType(), scale)));
+    total =
+        sum(b_, total, b_.CreateMul(term, b_.integer(term->getType(), scale)));
   }
   return total;
 }
@@ -92,22 +93,23 @@ static Value *floorRemainder(CpuBuilder &b, Value *x, int64_t y) {
 /// Evaluates a division or remainder by a constant.
 Value *NestMemory::evaluate(AffineExpr expression, const Instance &at) {
   auto both = cast<mlir::AffineBinaryOpExpr>(expression);
-  Value *x = evaluate(flatten(both.getLHS(), nest.dims()), at);
+  Value *x = evaluate(flatten(both.getLHS(), nest_.dims()), at);
   int64_t y = cast<mlir::AffineConstantExpr>(both.getRHS()).getValue();
   if (both.getKind() == AffineExprKind::Mod)
-    return floorRemainder(b, x, y);
+    return floorRemainder(b_, x, y);
   if (both.getKind() == AffineExprKind::CeilDiv)
-    x = b.CreateAdd(x, b.integer(x->getType(), y - 1));
-  return floorDivide(b, x, y);
+    x = b_.CreateAdd(x, b_.integer(x->getType(), y - 1));
+  return floorDivide(b_, x, y);
 }
 
 Value *NestMemory::index(unsigned dim, const Instance &at) {
-  Value *first = b.CreateNSWAdd(position.base[dim], b.getInt64(at.offset[dim]));
+  Value *first =
+      b_.CreateNSWAdd(position_.base[dim], b_.getInt64(at.offset[dim]));
   if (!isLane(dim))
     return first;
-  Value *iota = b.CreateZExt(b.iota(position.lanes),
-                             b.wide(b.getInt64Ty(), position.lanes));
-  return b.CreateAdd(b.splat(first, position.lanes), iota);
+  Value *iota = b_.CreateZExt(b_.iota(position_.lanes),
+                              b_.wide(b_.getInt64Ty(), position_.lanes));
+  return b_.CreateAdd(b_.splat(first, position_.lanes), iota);
 }
 
 //===-- guards ------------------------------------------------------------===//
@@ -117,13 +119,13 @@ Value *NestMemory::holds(const Condition &condition, const Instance &at) {
   Value *lanes = lanePart(condition.value, at);
   if (lanes && condition.value.terms.empty()) {
     // A constant vector against a uniform limit needs only one comparison.
-    Value *limit = b.CreateNeg(uniformPart(condition.value, at));
-    return b.CreateICmp(
+    Value *limit = b_.CreateNeg(uniformPart(condition.value, at));
+    return b_.CreateICmp(
         predicate, lanes,
-        b.splat(b.CreateTrunc(limit, b.getInt32Ty()), position.lanes));
+        b_.splat(b_.CreateTrunc(limit, b_.getInt32Ty()), position_.lanes));
   }
   Value *value = evaluate(condition.value, at);
-  return b.CreateICmp(predicate, value, b.integer(value->getType(), 0));
+  return b_.CreateICmp(predicate, value, b_.integer(value->getType(), 0));
 }
 
 static bool isTrue(Value *condition) {
@@ -139,8 +141,8 @@ Value *NestMemory::guard(const Access &access, const Instance &at) {
     if (isTrue(one))
       continue;
     Value *both[] = {all ? all : one, one};
-    b.matchLanes(both);
-    all = all ? b.CreateAnd(both[0], both[1]) : one;
+    b_.matchLanes(both);
+    all = all ? b_.CreateAnd(both[0], both[1]) : one;
   }
   return all;
 }
@@ -149,8 +151,8 @@ Value *NestMemory::guard(const Access &access, const Instance &at) {
 Value *NestMemory::mask(Value *guard, const Instance &at) {
   if (!guard)
     return at.mask;
-  guard = b.splat(guard, position.lanes);
-  return at.mask ? b.CreateAnd(guard, at.mask) : guard;
+  guard = b_.splat(guard, position_.lanes);
+  return at.mask ? b_.CreateAnd(guard, at.mask) : guard;
 }
 
 //===-- addresses ---------------------------------------------------------===//
@@ -158,23 +160,24 @@ Value *NestMemory::mask(Value *guard, const Instance &at) {
 /// The address in lane 0. The part that depends on the loops is computed once
 /// for all instances, the terms for each.
 Value *NestMemory::address(const Access &access, const Instance &at) {
-  Type *type = memoryType(b, access.element);
-  Value *&base = bases[&access.place];
+  Type *type = memoryType(b_, access.element);
+  Value *&base = bases_[&access.place];
   if (!base) {
-    Instance origin{SmallVector<int64_t>(nest.dims(), 0)};
-    base =
-        b.CreateGEP(type, pointerOf(access), uniformPart(access.place, origin));
+    Instance origin{SmallVector<int64_t>(nest_.dims(), 0)};
+    base = b_.CreateGEP(type, pointerOf_(access),
+                        uniformPart(access.place, origin));
   }
   int64_t constant = 0;
-  for (unsigned dim = 0; dim < nest.dims(); ++dim)
+  for (unsigned dim = 0; dim < nest_.dims(); ++dim)
     constant += access.place.strides[dim] * at.offset[dim];
   Value *address =
-      constant ? b.CreateGEP(type, base, b.getInt64(constant)) : base;
+      constant ? b_.CreateGEP(type, base, b_.getInt64(constant)) : base;
   for (auto &[expression, scale] : access.place.terms)
-    if (position.lanes == 1 ||
-        !expression.isFunctionOfDim(position.vectorDim)) {
-      Value *term = b.CreateNSWMul(evaluate(expression, at), b.getInt64(scale));
-      address = b.CreateGEP(type, address, term);
+    if (position_.lanes == 1 ||
+        !expression.isFunctionOfDim(position_.vectorDim)) {
+      Value *term =
+          b_.CreateNSWMul(evaluate(expression, at), b_.getInt64(scale));
+      address = b_.CreateGEP(type, address, term);
     }
   return address;
 }
@@ -183,15 +186,16 @@ Value *NestMemory::address(const Access &access, const Instance &at) {
 Value *NestMemory::addresses(const Access &access, const Instance &at) {
   Value *lanes = lanePart(access.place, at);
   Value *offsets =
-      lanes ? lanes : Constant::getNullValue(b.iota(position.lanes)->getType());
+      lanes ? lanes
+            : Constant::getNullValue(b_.iota(position_.lanes)->getType());
   for (auto &[expression, scale] : access.place.terms)
-    if (expression.isFunctionOfDim(position.vectorDim)) {
+    if (expression.isFunctionOfDim(position_.vectorDim)) {
       Value *term = evaluate(expression, at);
-      offsets = b.CreateAdd(
-          offsets, b.CreateMul(term, b.integer(term->getType(), scale)));
+      offsets = b_.CreateAdd(
+          offsets, b_.CreateMul(term, b_.integer(term->getType(), scale)));
     }
-  return b.CreateGEP(memoryType(b, access.element), address(access, at),
-                     offsets);
+  return b_.CreateGEP(memoryType(b_, access.element), address(access, at),
+                      offsets);
 }
 
 //===-- reads and writes --------------------------------------------------===//
@@ -213,47 +217,47 @@ static Value *zeros(CpuBuilder &b) {
 /// Reads one element. If the guard fails it reads a constant zero instead,
 /// which needs no branch.
 Value *NestMemory::readOne(const Access &access, const Instance &at) {
-  Type *type = memoryType(b, access.element);
+  Type *type = memoryType(b_, access.element);
   Value *from = address(access, at);
   if (Value *condition = guard(access, at))
-    from = b.CreateSelect(condition, from, zeros(b));
-  return b.CreateAlignedLoad(type, from, alignmentOf(type));
+    from = b_.CreateSelect(condition, from, zeros(b_));
+  return b_.CreateAlignedLoad(type, from, alignmentOf(type));
 }
 
 Value *NestMemory::readNext(const Access &access, const Instance &at) {
-  Type *type = b.wide(memoryType(b, access.element), position.lanes);
+  Type *type = b_.wide(memoryType(b_, access.element), position_.lanes);
   Value *from = address(access, at);
   if (Value *lanes = mask(guard(access, at), at))
-    return b.CreateMaskedLoad(type, from, alignmentOf(type), lanes,
-                              Constant::getNullValue(type));
-  return b.CreateAlignedLoad(type, from, alignmentOf(type));
+    return b_.CreateMaskedLoad(type, from, alignmentOf(type), lanes,
+                               Constant::getNullValue(type));
+  return b_.CreateAlignedLoad(type, from, alignmentOf(type));
 }
 
 /// Reads a vector of which only the first `present` elements are in memory.
 Value *NestMemory::readFirst(Type *type, Value *from, unsigned lanes,
                              int64_t present) {
-  Type *vector = b.wide(type, lanes);
+  Type *vector = b_.wide(type, lanes);
   if (present >= lanes)
-    return b.CreateAlignedLoad(vector, from, alignmentOf(type));
+    return b_.CreateAlignedLoad(vector, from, alignmentOf(type));
   if (present <= 0)
     return Constant::getNullValue(vector);
   Value *some =
-      b.CreateICmpULT(b.iota(lanes), b.splat(b.getInt32(present), lanes));
-  return b.CreateMaskedLoad(vector, from, alignmentOf(type), some,
-                            Constant::getNullValue(vector));
+      b_.CreateICmpULT(b_.iota(lanes), b_.splat(b_.getInt32(present), lanes));
+  return b_.CreateMaskedLoad(vector, from, alignmentOf(type), some,
+                             Constant::getNullValue(vector));
 }
 
 /// Reads whole vectors and picks the lanes, which for small strides is far
 /// cheaper than a gather.
 Value *NestMemory::readStrided(const Access &access, const Instance &at,
                                int64_t by) {
-  Type *type = memoryType(b, access.element);
-  unsigned lanes = position.lanes;
+  Type *type = memoryType(b_, access.element);
+  unsigned lanes = position_.lanes;
   int64_t present = ((at.lanes < 0 ? lanes : at.lanes) - 1) * by + 1;
   Value *from = address(access, at), *all = nullptr;
   for (int64_t part = 0; part < by; ++part) {
     Value *piece =
-        readFirst(type, b.CreateConstGEP1_64(type, from, part * lanes), lanes,
+        readFirst(type, b_.CreateConstGEP1_64(type, from, part * lanes), lanes,
                   present - part * lanes);
     // Lane i is element i * by: new lanes from this part, the others as before.
     SmallVector<int> picked;
@@ -264,8 +268,8 @@ Value *NestMemory::readStrided(const Access &access, const Instance &at,
                        : all ? int(i)
                              : PoisonMaskElem);
     }
-    all = all ? b.CreateShuffleVector(all, piece, picked)
-              : b.CreateShuffleVector(piece, picked);
+    all = all ? b_.CreateShuffleVector(all, piece, picked)
+              : b_.CreateShuffleVector(piece, picked);
   }
   return all;
 }
@@ -273,33 +277,33 @@ Value *NestMemory::readStrided(const Access &access, const Instance &at,
 /// Reads each element once and repeats it in `by` lanes.
 Value *NestMemory::readRepeated(const Access &access, const Instance &at,
                                 int64_t by) {
-  Type *type = memoryType(b, access.element);
+  Type *type = memoryType(b_, access.element);
   Value *from = address(access, at);
   for (auto &[expression, scale] : access.place.terms)
-    if (expression.isFunctionOfDim(position.vectorDim)) {
+    if (expression.isFunctionOfDim(position_.vectorDim)) {
       auto quotient = cast<mlir::AffineBinaryOpExpr>(expression);
-      Value *first = uniformPart(flatten(quotient.getLHS(), nest.dims()), at);
-      from = b.CreateGEP(type, from, floorDivide(b, first, by));
+      Value *first = uniformPart(flatten(quotient.getLHS(), nest_.dims()), at);
+      from = b_.CreateGEP(type, from, floorDivide(b_, first, by));
     }
-  int64_t present = at.lanes < 0 ? position.lanes : at.lanes;
-  unsigned count = position.lanes / by;
+  int64_t present = at.lanes < 0 ? position_.lanes : at.lanes;
+  unsigned count = position_.lanes / by;
   Value *few = readFirst(type, from, count, divideCeil(present, by));
   SmallVector<int> repeated;
-  for (unsigned i = 0; i < position.lanes; ++i)
+  for (unsigned i = 0; i < position_.lanes; ++i)
     repeated.push_back(i / by);
-  return count == 1 ? b.splat(few, position.lanes)
-                    : b.CreateShuffleVector(few, repeated);
+  return count == 1 ? b_.splat(few, position_.lanes)
+                    : b_.CreateShuffleVector(few, repeated);
 }
 
 Value *NestMemory::gather(const Access &access, const Instance &at) {
-  Type *type = b.wide(memoryType(b, access.element), position.lanes);
-  return b.CreateMaskedGather(type, addresses(access, at), alignmentOf(type),
-                              mask(guard(access, at), at),
-                              Constant::getNullValue(type));
+  Type *type = b_.wide(memoryType(b_, access.element), position_.lanes);
+  return b_.CreateMaskedGather(type, addresses(access, at), alignmentOf(type),
+                               mask(guard(access, at), at),
+                               Constant::getNullValue(type));
 }
 
 Value *NestMemory::readLanes(const Access &access, const Instance &at) {
-  LaneStep step = laneStep(nest, access, position.vectorDim, position.lanes);
+  LaneStep step = laneStep(nest_, access, position_.vectorDim, position_.lanes);
   bool known = at.lanes != 0 && access.guard.empty();
   if (step.kind == LaneStep::next)
     return readNext(access, at);
@@ -315,39 +319,40 @@ Value *NestMemory::read(const Access &access, const Instance &at) {
       variesByLane(access) ? readLanes(access, at) : readOne(access, at);
   if (!access.element.isInteger(1))
     return value;
-  return b.CreateICmpNE(value, Constant::getNullValue(value->getType()));
+  return b_.CreateICmpNE(value, Constant::getNullValue(value->getType()));
 }
 
 Value *NestMemory::load(unsigned i, const Instance &at) {
-  if (Value *early = hoisted.lookup(i))
+  if (Value *early = hoisted_.lookup(i))
     return early;
   Key key{i, at.offset};
-  for (unsigned dim = 0; dim < nest.dims(); ++dim)
-    if (!nest.inputs[i].dependsOn(dim))
+  for (unsigned dim = 0; dim < nest_.dims(); ++dim)
+    if (!nest_.inputs[i].dependsOn(dim))
       key.second[dim] = 0;
-  Value *&value = loaded[key];
+  Value *&value = loaded_[key];
   if (!value)
-    value = read(nest.inputs[i], at);
+    value = read(nest_.inputs[i], at);
   return value;
 }
 
 void NestMemory::store(unsigned i, const Instance &at, Value *value) {
-  const Access &access = nest.outputs[i];
-  Type *type = memoryType(b, access.element);
+  const Access &access = nest_.outputs[i];
+  Type *type = memoryType(b_, access.element);
   if (access.element.isInteger(1))
-    value = b.CreateZExt(value, b.likewise(value, type));
+    value = b_.CreateZExt(value, b_.likewise(value, type));
   if (!variesByLane(access)) {
-    b.CreateAlignedStore(value, address(access, at), alignmentOf(type));
+    b_.CreateAlignedStore(value, address(access, at), alignmentOf(type));
     return;
   }
-  value = b.splat(value, position.lanes);
-  if (!access.hasStride(position.vectorDim, 1))
-    b.CreateMaskedScatter(value, addresses(access, at), alignmentOf(type),
-                          at.mask);
+  value = b_.splat(value, position_.lanes);
+  if (!access.hasStride(position_.vectorDim, 1))
+    b_.CreateMaskedScatter(value, addresses(access, at), alignmentOf(type),
+                           at.mask);
   else if (at.mask)
-    b.CreateMaskedStore(value, address(access, at), alignmentOf(type), at.mask);
+    b_.CreateMaskedStore(value, address(access, at), alignmentOf(type),
+                         at.mask);
   else
-    b.CreateAlignedStore(value, address(access, at), alignmentOf(type));
+    b_.CreateAlignedStore(value, address(access, at), alignmentOf(type));
 }
 
 //===-- early reads -------------------------------------------------------===//
@@ -356,13 +361,13 @@ SmallVector<unsigned> NestMemory::hoist(function_ref<bool(unsigned dim)> bound,
                                         const Instance &at) {
   SmallVector<unsigned> done;
   forget();
-  for (unsigned i = 0; i < nest.inputs.size(); ++i) {
-    bool ready = !hoisted.count(i);
-    for (unsigned dim = 0; dim < nest.dims(); ++dim)
-      ready &= bound(dim) || !nest.inputs[i].dependsOn(dim);
+  for (unsigned i = 0; i < nest_.inputs.size(); ++i) {
+    bool ready = !hoisted_.count(i);
+    for (unsigned dim = 0; dim < nest_.dims(); ++dim)
+      ready &= bound(dim) || !nest_.inputs[i].dependsOn(dim);
     if (!ready)
       continue;
-    hoisted[i] = read(nest.inputs[i], at);
+    hoisted_[i] = read(nest_.inputs[i], at);
     done.push_back(i);
   }
   forget();
@@ -371,5 +376,5 @@ SmallVector<unsigned> NestMemory::hoist(function_ref<bool(unsigned dim)> bound,
 
 void NestMemory::release(ArrayRef<unsigned> inputs) {
   for (unsigned i : inputs)
-    hoisted.erase(i);
+    hoisted_.erase(i);
 }

@@ -48,7 +48,7 @@ public:
 
 private:
   bool isLane(unsigned dim) const {
-    return position.lanes > 1 && int(dim) == position.vectorDim;
+    return position_.lanes > 1 && int(dim) == position_.vectorDim;
   }
   bool variesByLane(const Access &access) const;
   llvm::Value *uniformPart(const Linear &linear, const Instance &at);
@@ -72,14 +72,14 @@ private:
                             int64_t by);
   llvm::Value *gather(const Access &access, const Instance &at);
 
-  CpuBuilder &b;
-  const Nest &nest;
-  const Position &position;
-  PointerOf pointerOf;
+  CpuBuilder &b_;
+  const Nest &nest_;
+  const Position &position_;
+  PointerOf pointerOf_;
   using Key = std::pair<unsigned, llvm::SmallVector<int64_t>>;
-  std::map<Key, llvm::Value *> loaded;
-  llvm::DenseMap<const Linear *, llvm::Value *> bases;
-  llvm::DenseMap<unsigned, llvm::Value *> hoisted;
+  std::map<Key, llvm::Value *> loaded_;
+  llvm::DenseMap<const Linear *, llvm::Value *> bases_;
+  llvm::DenseMap<unsigned, llvm::Value *> hoisted_;
 };
 
 } // namespace gradus

@@ -25,7 +25,7 @@ void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
 }
 
-static constexpr const char *triple = "x86_64-unknown-linux-gnu";
+static constexpr const char *kTriple = "x86_64-unknown-linux-gnu";
 
 static const Target *x86() {
   static const Target *target = [] {
@@ -34,7 +34,7 @@ static const Target *x86() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     std::string error;
-    return TargetRegistry::lookupTarget(Triple(triple), error);
+    return TargetRegistry::lookupTarget(Triple(kTriple), error);
   }();
   return target;
 }
@@ -46,7 +46,7 @@ gradus::targetMachine(const CpuTarget &target) {
   const Target *x86Target = x86();
   TargetMachine *machine =
       x86Target ? x86Target->createTargetMachine(
-                      Triple(triple), target.cpu, target.features, options,
+                      Triple(kTriple), target.cpu, target.features, options,
                       Reloc::PIC_, CodeModel::Small, CodeGenOptLevel::Default)
                 : nullptr;
   if (!machine)
@@ -84,23 +84,23 @@ namespace {
 /// replaces the first in a fraction of its time, and the second prepares for
 /// the first. The third reorders instructions after register allocation, which
 /// processors do themselves.
-constexpr StringRef leftOut[] = {"Loop Strength Reduction",
-                                 "Canonicalize Freeze Instructions in Loops",
-                                 "Post RA top-down list latency scheduler"};
+constexpr StringRef kLeftOut[] = {"Loop Strength Reduction",
+                                  "Canonicalize Freeze Instructions in Loops",
+                                  "Post RA top-down list latency scheduler"};
 
 class CodeGeneration : public legacy::PassManagerBase {
 public:
-  explicit CodeGeneration(legacy::PassManagerBase &passes) : passes(passes) {}
+  explicit CodeGeneration(legacy::PassManagerBase &passes) : passes_(passes) {}
 
   void add(Pass *pass) override {
-    if (is_contained(leftOut, pass->getPassName()))
+    if (is_contained(kLeftOut, pass->getPassName()))
       delete pass;
     else
-      passes.add(pass);
+      passes_.add(pass);
   }
 
 private:
-  legacy::PassManagerBase &passes;
+  legacy::PassManagerBase &passes_;
 };
 
 } // namespace
@@ -109,7 +109,7 @@ static Expected<ObjectBytes> compile(Module &module, TargetMachine &machine) {
   ObjectBytes object;
   raw_svector_ostream stream(object);
   legacy::PassManager passes;
-  passes.add(new TargetLibraryInfoWrapperPass(Triple(triple)));
+  passes.add(new TargetLibraryInfoWrapperPass(Triple(kTriple)));
   CodeGeneration generation(passes);
   if (machine.addPassesToEmitFile(generation, stream, nullptr,
                                   CodeGenFileType::ObjectFile,
@@ -139,7 +139,7 @@ private:
                              const object::SymbolRef &symbol) const;
   Error apply(const Elf &object, const object::ELFRelocationRef &relocation,
               uint64_t base);
-  std::vector<std::pair<object::SectionRef, uint64_t>> placed;
+  std::vector<std::pair<object::SectionRef, uint64_t>> placed_;
 };
 
 } // namespace
@@ -164,7 +164,7 @@ Error Layout::place(const Elf &object) {
     if (!contents)
       return contents.takeError();
     bytes.resize(alignTo(bytes.size(), section.getAlignment()));
-    placed.push_back({section, bytes.size()});
+    placed_.push_back({section, bytes.size()});
     bytes.insert(bytes.end(), contents->begin(), contents->end());
   }
   return note(object);
@@ -196,7 +196,7 @@ Expected<uint64_t> Layout::address(const Elf &object,
   if (!section || !name)
     return joinErrors(section.takeError(), name.takeError());
   if (*section != object.section_end())
-    for (auto &[candidate, base] : placed)
+    for (auto &[candidate, base] : placed_)
       if (candidate == **section)
         return base + cantFail(symbol.getValue());
   if (auto entry = entries.find(*name); entry != entries.end())
@@ -226,7 +226,7 @@ Error Layout::relocate(const Elf &object) {
     Expected<object::section_iterator> target = table.getRelocatedSection();
     if (!target)
       return target.takeError();
-    for (auto &[section, base] : placed)
+    for (auto &[section, base] : placed_)
       if (*target != object.section_end() && section == **target)
         for (const object::RelocationRef &relocation : table.relocations())
           if (Error error =
@@ -265,7 +265,7 @@ Expected<Blob> gradus::joinObjects(ArrayRef<ObjectBytes> objects,
 
 Expected<ObjectBytes> gradus::compileToObject(Module &module,
                                               TargetMachine &machine) {
-  module.setTargetTriple(Triple(triple));
+  module.setTargetTriple(Triple(kTriple));
   module.setDataLayout(machine.createDataLayout());
   if (Error error = optimize(module, machine))
     return error;

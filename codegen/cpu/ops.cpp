@@ -373,7 +373,7 @@ static bool isFused(Operation &op) {
 
 RegionEmitter::RegionEmitter(CpuBuilder &builder, mlir::Region &region,
                              function_ref<Value *(int64_t)> indexOf)
-    : builder(builder), block(region.front()), indexOf(indexOf) {}
+    : builder_(builder), block_(region.front()), indexOf_(indexOf) {}
 
 static Value *constant(CpuBuilder &b, mlir::arith::ConstantOp op) {
   Type *type = registerType(b, op.getType());
@@ -387,17 +387,17 @@ static Value *constant(CpuBuilder &b, mlir::arith::ConstantOp op) {
 }
 
 void RegionEmitter::bind(ArrayRef<Value *> arguments) {
-  values.clear();
-  for (auto [argument, given] : zip(block.getArguments(), arguments))
-    values[argument] = given;
+  values_.clear();
+  for (auto [argument, given] : zip(block_.getArguments(), arguments))
+    values_[argument] = given;
 }
 
 /// product + addend, or addend - product.
 Value *RegionEmitter::product(mlir::Value value, Value *addend, bool negate) {
   auto mul = value.getDefiningOp<mlir::arith::MulFOp>();
   Value *x = this->value(mul.getLhs());
-  return builder.fma(negate ? builder.CreateFNeg(x) : x,
-                     this->value(mul.getRhs()), addend);
+  return builder_.fma(negate ? builder_.CreateFNeg(x) : x,
+                      this->value(mul.getRhs()), addend);
 }
 
 /// Emits a sum or difference of which one operand is a product.
@@ -406,7 +406,7 @@ Value *RegionEmitter::fusedSum(Operation &op) {
   Value *addend = value(op.getOperand(1 - fused));
   bool difference = isa<mlir::arith::SubFOp>(op);
   if (difference && fused == 0)
-    addend = builder.CreateFNeg(addend);
+    addend = builder_.CreateFNeg(addend);
   return product(op.getOperand(fused), addend, difference && fused == 1);
 }
 
@@ -418,29 +418,29 @@ static bool takesBits(Operation &op) {
 
 void RegionEmitter::emit(Operation &op) {
   if (auto index = dyn_cast<plan::IndexOp>(op)) {
-    values[index.getResult()] = indexOf(index.getDim());
+    values_[index.getResult()] = indexOf_(index.getDim());
     return;
   }
   if (auto literal = dyn_cast<mlir::arith::ConstantOp>(op)) {
-    values[literal.getResult()] = constant(builder, literal);
+    values_[literal.getResult()] = constant(builder_, literal);
     return;
   }
   if (fusedOperand(op) >= 0) {
-    values[op.getResult(0)] = fusedSum(op);
+    values_[op.getResult(0)] = fusedSum(op);
     return;
   }
   Values operands;
   for (mlir::Value operand : op.getOperands()) {
     bool wide = isNarrowFloat(operand.getType()) && !takesBits(op);
-    operands.push_back(wide ? widen(builder, value(operand), operand.getType())
+    operands.push_back(wide ? widen(builder_, value(operand), operand.getType())
                             : value(operand));
   }
-  builder.matchLanes(operands);
-  Value *result = lookup(op)(Call{builder, op, operands});
+  builder_.matchLanes(operands);
+  Value *result = lookup(op)(Call{builder_, op, operands});
   mlir::Type type = op.getResult(0).getType();
-  values[op.getResult(0)] = isNarrowFloat(type) && !takesBits(op)
-                                ? narrow(builder, result, type)
-                                : result;
+  values_[op.getResult(0)] = isNarrowFloat(type) && !takesBits(op)
+                                 ? narrow(builder_, result, type)
+                                 : result;
 }
 
 Values RegionEmitter::run(ArrayRef<Value *> arguments) {
@@ -450,7 +450,7 @@ Values RegionEmitter::run(ArrayRef<Value *> arguments) {
 Values RegionEmitter::runInto(ArrayRef<Value *> arguments,
                               ArrayRef<Value *> sums) {
   bind(arguments);
-  Operation *yield = block.getTerminator();
+  Operation *yield = block_.getTerminator();
   auto fusesIntoSum = [&](Operation &op) {
     if (op.getNumResults() != 1 || !productOf(op.getResult(0)))
       return false;
@@ -458,7 +458,7 @@ Values RegionEmitter::runInto(ArrayRef<Value *> arguments,
     return use.getOwner() == yield && use.getOperandNumber() < sums.size() &&
            sums[use.getOperandNumber()];
   };
-  for (Operation &op : block.without_terminator())
+  for (Operation &op : block_.without_terminator())
     if (!isFused(op) && !fusesIntoSum(op))
       emit(op);
   Values results;
@@ -473,10 +473,10 @@ Values RegionEmitter::runInto(ArrayRef<Value *> arguments,
       results.push_back(value(operand.get()));
     if (sum && !fuses) {
       Value *terms[] = {results.back(), sum};
-      builder.matchLanes(terms);
+      builder_.matchLanes(terms);
       results.back() = sum->getType()->isFPOrFPVectorTy()
-                           ? builder.CreateFAdd(terms[1], terms[0])
-                           : builder.CreateAdd(terms[1], terms[0]);
+                           ? builder_.CreateFAdd(terms[1], terms[0])
+                           : builder_.CreateAdd(terms[1], terms[0]);
     }
   }
   return results;

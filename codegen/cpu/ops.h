@@ -41,14 +41,14 @@ public:
 private:
   void bind(llvm::ArrayRef<llvm::Value *> arguments);
   void emit(mlir::Operation &op);
-  llvm::Value *value(mlir::Value value) { return values.lookup(value); }
+  llvm::Value *value(mlir::Value value) { return values_.lookup(value); }
   llvm::Value *fusedSum(mlir::Operation &op);
   llvm::Value *product(mlir::Value value, llvm::Value *addend, bool negate);
 
-  CpuBuilder &builder;
-  mlir::Block &block;
-  llvm::function_ref<llvm::Value *(int64_t)> indexOf;
-  llvm::DenseMap<mlir::Value, llvm::Value *> values;
+  CpuBuilder &builder_;
+  mlir::Block &block_;
+  llvm::function_ref<llvm::Value *(int64_t)> indexOf_;
+  llvm::DenseMap<mlir::Value, llvm::Value *> values_;
 };
 
 } // namespace gradus

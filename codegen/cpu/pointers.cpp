@@ -17,9 +17,9 @@ namespace {
 class LoopPointers {
 public:
   LoopPointers(Loop &loop, PHINode &counter, const ConstantInt &step)
-      : loop(loop), counter(counter), step(step.getSExtValue()),
-        before(loop.getLoopPreheader()->getTerminator()),
-        latch(loop.getLoopLatch()->getTerminator()) {}
+      : loop_(loop), counter_(counter), step_(step.getSExtValue()),
+        before_(loop.getLoopPreheader()->getTerminator()),
+        latch_(loop.getLoopLatch()->getTerminator()) {}
 
   /// Returns whether anything was changed.
   bool run();
@@ -31,10 +31,10 @@ private:
   Value *carried(GetElementPtrInst &address, int64_t factor);
   Value *indexed(GetElementPtrInst &address);
 
-  Loop &loop;
-  PHINode &counter;
-  int64_t step; // of the counter
-  IRBuilder<> before, latch;
+  Loop &loop_;
+  PHINode &counter_;
+  int64_t step_; // of the counter
+  IRBuilder<> before_, latch_;
 };
 
 } // namespace
@@ -42,9 +42,9 @@ private:
 /// The increase of an index per increment of the counter; nothing if it is no
 /// such sum.
 std::optional<int64_t> LoopPointers::factorOf(Value *index) const {
-  if (index == &counter)
+  if (index == &counter_)
     return 1;
-  if (loop.isLoopInvariant(index))
+  if (loop_.isLoopInvariant(index))
     return 0;
   auto *op = dyn_cast<BinaryOperator>(index);
   if (!op)
@@ -62,9 +62,9 @@ std::optional<int64_t> LoopPointers::factorOf(Value *index) const {
 /// Computes the index for the counter value `at`. The sums may have other
 /// intermediate values than in the loop, so they have no nsw or nuw.
 Value *LoopPointers::indexAt(Value *at, Value *index) {
-  if (index == &counter)
+  if (index == &counter_)
     return at;
-  if (loop.isLoopInvariant(index))
+  if (loop_.isLoopInvariant(index))
     return index;
   auto *op = cast<BinaryOperator>(index);
   Value *x = indexAt(at, op->getOperand(0)),
@@ -74,34 +74,34 @@ Value *LoopPointers::indexAt(Value *at, Value *index) {
     return constant && constant->isZero();
   };
   if (op->getOpcode() == Instruction::Mul)
-    return isZero(x) ? x : before.CreateMul(x, y);
-  return isZero(x) ? y : isZero(y) ? x : before.CreateAdd(x, y);
+    return isZero(x) ? x : before_.CreateMul(x, y);
+  return isZero(x) ? y : isZero(y) ? x : before_.CreateAdd(x, y);
 }
 
 Value *LoopPointers::addressAt(Value *at, GetElementPtrInst &address) {
-  return before.CreateGEP(address.getSourceElementType(),
-                          address.getPointerOperand(),
-                          indexAt(at, address.getOperand(1)));
+  return before_.CreateGEP(address.getSourceElementType(),
+                           address.getPointerOperand(),
+                           indexAt(at, address.getOperand(1)));
 }
 
 /// Computes an address as a pointer that the loop increments.
 Value *LoopPointers::carried(GetElementPtrInst &address, int64_t factor) {
-  BasicBlock *outside = loop.getLoopPreheader();
+  BasicBlock *outside = loop_.getLoopPreheader();
   PHINode *pointer =
-      PHINode::Create(address.getType(), 2, "", counter.getIterator());
-  Value *next = latch.CreateGEP(address.getSourceElementType(), pointer,
-                                latch.getInt64(factor * step));
+      PHINode::Create(address.getType(), 2, "", counter_.getIterator());
+  Value *next = latch_.CreateGEP(address.getSourceElementType(), pointer,
+                                 latch_.getInt64(factor * step_));
   pointer->addIncoming(
-      addressAt(counter.getIncomingValueForBlock(outside), address), outside);
-  pointer->addIncoming(next, loop.getLoopLatch());
+      addressAt(counter_.getIncomingValueForBlock(outside), address), outside);
+  pointer->addIncoming(next, loop_.getLoopLatch());
   return pointer;
 }
 
 /// Computes an address as an invariant pointer plus the counter.
 Value *LoopPointers::indexed(GetElementPtrInst &address) {
-  Value *zero = ConstantInt::get(counter.getType(), 0);
+  Value *zero = ConstantInt::get(counter_.getType(), 0);
   return IRBuilder<>(&address).CreateGEP(address.getSourceElementType(),
-                                         addressAt(zero, address), &counter);
+                                         addressAt(zero, address), &counter_);
 }
 
 bool LoopPointers::run() {
@@ -109,14 +109,14 @@ bool LoopPointers::run() {
   // save.
   constexpr size_t mostPointers = 6;
   SmallVector<std::pair<GetElementPtrInst *, int64_t>> addresses;
-  for (BasicBlock *block : loop.blocks())
+  for (BasicBlock *block : loop_.blocks())
     for (Instruction &op : *block)
       if (auto *address = dyn_cast<GetElementPtrInst>(&op);
           address && address->getNumIndices() == 1 &&
           address->getType()->isPointerTy() &&
-          loop.isLoopInvariant(address->getPointerOperand()))
+          loop_.isLoopInvariant(address->getPointerOperand()))
         if (auto factor = factorOf(address->getOperand(1));
-            factor && *factor != 0 && address->getOperand(1) != &counter)
+            factor && *factor != 0 && address->getOperand(1) != &counter_)
           addresses.push_back({address, *factor});
   if (addresses.size() > mostPointers)
     return false;

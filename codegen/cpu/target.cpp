@@ -19,7 +19,7 @@ struct Level {
   bool fma, bf16;
 };
 
-constexpr StringRef v4Extras =
+constexpr StringRef kV4Extras =
     "+avx512bf16,+avx512fp16,+amx-tile,+amx-bf16,+amx-int8";
 
 const Level levels[] = {
@@ -31,7 +31,7 @@ const Level levels[] = {
      "avx512f avx512bw avx512cd avx512dq avx512vl", 512, 32, true, false},
     {"v4+bf16", "x86-64-v4", "x86-64-v4", "+avx512bf16", "avx512bf16", 512, 32,
      true, true},
-    {"amx", "v4+bf16", "x86-64-v4", v4Extras,
+    {"amx", "v4+bf16", "x86-64-v4", kV4Extras,
      "avx512fp16 amx-tile amx-bf16 amx-int8", 512, 32, true, true},
 };
 

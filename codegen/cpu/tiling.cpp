@@ -57,8 +57,8 @@ namespace {
 class Estimate {
 public:
   Estimate(const Nest &nest, const CpuTarget &target)
-      : nest(nest), target(target), bytes(elementBytes(nest)),
-        mapOps(opsIn(nest.map())), thenOps(opsIn(nest.then())) {}
+      : nest_(nest), target_(target), bytes_(elementBytes(nest)),
+        mapOps_(opsIn(nest.map())), thenOps_(opsIn(nest.then())) {}
 
   double cycles(const Tiling &tiling) const;
   /// An estimate of the instructions in the code of a tiling.
@@ -67,14 +67,15 @@ public:
   bool isProduct() const;
   /// Whether the accumulators and loaded values fit into registers.
   bool fits(const Tiling &tiling) const;
-  unsigned bytesOfElement() const { return bytes; }
+  unsigned bytesOfElement() const { return bytes_; }
 
 private:
   double registersPerVector(const Tiling &tiling) const {
-    return std::max(1.0, double(tiling.lanes) * bytes * 8 / target.vectorBits);
+    return std::max(1.0,
+                    double(tiling.lanes) * bytes_ * 8 / target_.vectorBits);
   }
   bool isVectorReduced(const Tiling &t) const {
-    return t.vectorDim >= 0 && nest.isReduced(t.vectorDim);
+    return t.vectorDim >= 0 && nest_.isReduced(t.vectorDim);
   }
   int64_t vectorsAlong(const Tiling &t, unsigned dim) const {
     return int(dim) == t.vectorDim ? t.sizes[dim] / t.lanes : t.sizes[dim];
@@ -85,10 +86,10 @@ private:
   double roundCycles(const Tiling &t) const;
   double finishCycles(const Tiling &t) const;
 
-  const Nest &nest;
-  const CpuTarget &target;
-  unsigned bytes;
-  int64_t mapOps, thenOps;
+  const Nest &nest_;
+  const CpuTarget &target_;
+  unsigned bytes_;
+  int64_t mapOps_, thenOps_;
 };
 
 } // namespace
@@ -96,8 +97,8 @@ private:
 /// The number of different elements or vectors of an input in one iteration.
 int64_t Estimate::copies(const Tiling &t, const Access &access) const {
   int64_t count = 1;
-  for (unsigned dim = 0; dim < nest.dims(); ++dim)
-    if ((!nest.isReduced(dim) || int(dim) == t.vectorDim) &&
+  for (unsigned dim = 0; dim < nest_.dims(); ++dim)
+    if ((!nest_.isReduced(dim) || int(dim) == t.vectorDim) &&
         access.dependsOn(dim))
       count *= vectorsAlong(t, dim);
   return count;
@@ -122,11 +123,11 @@ double Estimate::costOf(const Tiling &t, const Access &access,
   double guard =
       access.isGuardedBy(t.vectorDim) ? 1.5 : 0.2 * access.guard.size();
   double plain = registersPerVector(t);
-  LaneStep step = laneStep(nest, access, t.vectorDim, t.lanes);
+  LaneStep step = laneStep(nest_, access, t.vectorDim, t.lanes);
   if (step.kind == LaneStep::next)
-    return guard +
-           plain *
-               (isAligned(nest, access, t) ? 1 : 1 + target.vectorBits / 640.0);
+    return guard + plain * (isAligned(nest_, access, t)
+                                ? 1
+                                : 1 + target_.vectorBits / 640.0);
   if (step.kind == LaneStep::strided && access.guard.empty() && !store)
     return plain * 2 * step.by;
   if (step.kind == LaneStep::repeated && access.guard.empty() && !store)
@@ -137,36 +138,36 @@ double Estimate::costOf(const Tiling &t, const Access &access,
 /// The number of vectors that a tile accumulates.
 int64_t Estimate::accumulators(const Tiling &t) const {
   int64_t count = 1;
-  for (unsigned dim = 0; dim < nest.parallel; ++dim)
+  for (unsigned dim = 0; dim < nest_.parallel; ++dim)
     count *= vectorsAlong(t, dim);
   if (isVectorReduced(t))
     count *= vectorsAlong(t, t.vectorDim);
-  return count * std::max<int64_t>(1, nest.combine.size());
+  return count * std::max<int64_t>(1, nest_.combine.size());
 }
 
 bool Estimate::fits(const Tiling &t) const {
   int64_t vectors = accumulators(t), largest = 1;
   // A tile of one point is the fallback if nothing else fits.
-  if (!nest.hasReduction() ||
-      vectors <= std::max<int64_t>(1, nest.combine.size()))
+  if (!nest_.hasReduction() ||
+      vectors <= std::max<int64_t>(1, nest_.combine.size()))
     return true;
   constexpr int64_t mostOps = 600; // More takes long to compile.
-  if (vectors > 1 && vectors * (mapOps + thenOps) > mostOps)
+  if (vectors > 1 && vectors * (mapOps_ + thenOps_) > mostOps)
     return false;
   // The smaller operand stays in registers while the other is streamed.
-  for (unsigned i = 0; i < nest.mapInputs; ++i)
-    if (t.vectorDim < 0 || nest.inputs[i].dependsOn(t.vectorDim))
-      largest = std::max(largest, copies(t, nest.inputs[i]));
+  for (unsigned i = 0; i < nest_.mapInputs; ++i)
+    if (t.vectorDim < 0 || nest_.inputs[i].dependsOn(t.vectorDim))
+      largest = std::max(largest, copies(t, nest_.inputs[i]));
   int64_t spare = std::min<int64_t>(largest, 4) + 1;
-  return (vectors + spare) * registersPerVector(t) <= target.registers;
+  return (vectors + spare) * registersPerVector(t) <= target_.registers;
 }
 
 /// The cycles of one reduced point (or vector of them) of a whole tile.
 double Estimate::roundCycles(const Tiling &t) const {
   double loads = 0;
-  for (unsigned i = 0; i < nest.mapInputs; ++i)
-    loads += copies(t, nest.inputs[i]) * costOf(t, nest.inputs[i], false);
-  double ops = double(accumulators(t)) * std::max<int64_t>(1, mapOps) *
+  for (unsigned i = 0; i < nest_.mapInputs; ++i)
+    loads += copies(t, nest_.inputs[i]) * costOf(t, nest_.inputs[i], false);
+  double ops = double(accumulators(t)) * std::max<int64_t>(1, mapOps_) *
                registersPerVector(t);
   // Operations that are not the bottleneck still use slots, and memory is
   // slower than assumed here.
@@ -184,35 +185,35 @@ double Estimate::finishCycles(const Tiling &t) const {
         t.finishDim >= 0 ? std::min<int64_t>(t.lanes, t.sizes[t.finishDim]) : 1;
     vectors = vectors / vectorsAlong(t, t.vectorDim) / after.lanes;
   }
-  double own = vectors / std::max<int64_t>(1, nest.combine.size());
-  slots += own * thenOps * registersPerVector(after);
-  for (unsigned i = nest.mapInputs; i < nest.inputs.size(); ++i)
-    slots += std::min<double>(own, copies(t, nest.inputs[i])) *
-             costOf(after, nest.inputs[i], false);
-  for (const Access &output : nest.outputs)
+  double own = vectors / std::max<int64_t>(1, nest_.combine.size());
+  slots += own * thenOps_ * registersPerVector(after);
+  for (unsigned i = nest_.mapInputs; i < nest_.inputs.size(); ++i)
+    slots += std::min<double>(own, copies(t, nest_.inputs[i])) *
+             costOf(after, nest_.inputs[i], false);
+  for (const Access &output : nest_.outputs)
     slots += own * costOf(after, output, true) * 1.5;
-  return slots / 2 + (nest.hasReduction() ? 6 : 1);
+  return slots / 2 + (nest_.hasReduction() ? 6 : 1);
 }
 
 double Estimate::cycles(const Tiling &t) const {
   // Measured: with few registers tiles are small, and so are their rests.
-  const double ragged = target.registers > 16 ? 1.03 : 1.08;
+  const double ragged = target_.registers > 16 ? 1.03 : 1.08;
   double tiles = 1, rounds = 1;
-  for (unsigned dim = 0; dim < nest.dims(); ++dim) {
-    int64_t extent = extentOf(nest, dim), size = std::min(t.sizes[dim], extent),
-            rest = extent % size;
+  for (unsigned dim = 0; dim < nest_.dims(); ++dim) {
+    int64_t extent = extentOf(nest_, dim),
+            size = std::min(t.sizes[dim], extent), rest = extent % size;
     if (int(dim) == t.vectorDim)
       size = t.sizes[dim], rest = llvm::alignTo(extent % size, t.lanes);
     // A ragged tile costs less than a whole one but is never cheap, and its
     // code must be compiled, too.
     double count =
         double(extent / size) + (rest ? std::max(double(rest) / size, 0.4) : 0);
-    if (!nest.isReduced(dim))
+    if (!nest_.isReduced(dim))
       tiles *= rest && int(dim) != t.vectorDim ? count * ragged : count;
     else
       rounds *= int(dim) == t.vectorDim ? count : double(extent);
   }
-  return tiles * ((nest.hasReduction() ? rounds * roundCycles(t) : 0) +
+  return tiles * ((nest_.hasReduction() ? rounds * roundCycles(t) : 0) +
                   finishCycles(t));
 }
 
@@ -220,25 +221,26 @@ double Estimate::cycles(const Tiling &t) const {
 /// possibly one for a rest.
 double Estimate::code(const Tiling &t) const {
   double points = 1;
-  for (unsigned dim = 0; dim < nest.dims(); ++dim) {
-    int64_t extent = extentOf(nest, dim), size = std::min(t.sizes[dim], extent);
+  for (unsigned dim = 0; dim < nest_.dims(); ++dim) {
+    int64_t extent = extentOf(nest_, dim),
+            size = std::min(t.sizes[dim], extent);
     int64_t unit = int(dim) == t.vectorDim ? t.lanes : 1;
     points *= double(llvm::divideCeil(size, unit) +
                      llvm::divideCeil(extent % size, unit));
   }
-  double each = double(mapOps + thenOps) + double(nest.inputs.size()) +
-                double(nest.outputs.size());
+  double each = double(mapOps_ + thenOps_) + double(nest_.inputs.size()) +
+                double(nest_.outputs.size());
   return points * each * registersPerVector(t);
 }
 
 bool Estimate::isProduct() const {
   auto isShared = [&](const Access &access) {
-    return llvm::any_of(llvm::seq(nest.parallel), [&](unsigned dim) {
-      return extentOf(nest, dim) > 1 && !access.dependsOn(dim);
+    return llvm::any_of(llvm::seq(nest_.parallel), [&](unsigned dim) {
+      return extentOf(nest_, dim) > 1 && !access.dependsOn(dim);
     });
   };
-  return nest.hasReduction() &&
-         llvm::all_of(llvm::ArrayRef(nest.inputs).take_front(nest.mapInputs),
+  return nest_.hasReduction() &&
+         llvm::all_of(llvm::ArrayRef(nest_.inputs).take_front(nest_.mapInputs),
                       isShared);
 }
 
@@ -254,7 +256,7 @@ namespace {
 class Search {
 public:
   Search(const Nest &nest, const CpuTarget &target)
-      : nest(nest), target(target), estimate(nest, target) {}
+      : nest_(nest), target_(target), estimate_(nest, target) {}
   Tiling run();
 
 private:
@@ -266,11 +268,11 @@ private:
   int64_t workOf(const Tiling &tiling) const;
   void unroll(Tiling &tiling) const;
 
-  const Nest &nest;
-  const CpuTarget &target;
-  Estimate estimate;
-  Tiling best;
-  double bestCycles = std::numeric_limits<double>::infinity(); // and code
+  const Nest &nest_;
+  const CpuTarget &target_;
+  Estimate estimate_;
+  Tiling best_;
+  double bestCycles_ = std::numeric_limits<double>::infinity(); // and code
 };
 
 } // namespace
@@ -278,11 +280,11 @@ private:
 /// The lanes of a vector: two registers for elementwise nests, which hides
 /// latency, one for sums; no more than the dimension needs.
 unsigned Search::lanesAlong(unsigned dim) const {
-  int64_t full = target.vectorBits / (8 * estimate.bytesOfElement());
-  int64_t extent = extentOf(nest, dim);
-  if (!nest.hasReduction() && extent % (2 * full) == 0)
+  int64_t full = target_.vectorBits / (8 * estimate_.bytesOfElement());
+  int64_t extent = extentOf(nest_, dim);
+  if (!nest_.hasReduction() && extent % (2 * full) == 0)
     full *= 2;
-  else if (!nest.hasReduction() && extent > 6 * full)
+  else if (!nest_.hasReduction() && extent > 6 * full)
     full *= 2;
   return std::min<int64_t>(full, llvm::PowerOf2Ceil(extent));
 }
@@ -293,10 +295,10 @@ bool Search::canFinishAlong(unsigned dim) const {
   auto plain = [&](const Access &a) {
     return !a.isGuardedBy(dim) && (a.hasStride(dim, 1) || !a.dependsOn(dim));
   };
-  for (unsigned i = nest.mapInputs; i < nest.inputs.size(); ++i)
-    if (!plain(nest.inputs[i]))
+  for (unsigned i = nest_.mapInputs; i < nest_.inputs.size(); ++i)
+    if (!plain(nest_.inputs[i]))
       return false;
-  return llvm::all_of(nest.outputs,
+  return llvm::all_of(nest_.outputs,
                       [&](const Access &a) { return a.hasStride(dim, 1); });
 }
 
@@ -309,22 +311,22 @@ static double logarithm(double x) {
 }
 
 void Search::consider(Tiling tiling) {
-  if (!estimate.fits(tiling))
+  if (!estimate_.fits(tiling))
     return;
-  if (tiling.vectorDim >= 0 && nest.isReduced(tiling.vectorDim))
-    for (unsigned dim = 0; dim < nest.parallel; ++dim)
+  if (tiling.vectorDim >= 0 && nest_.isReduced(tiling.vectorDim))
+    for (unsigned dim = 0; dim < nest_.parallel; ++dim)
       if (tiling.sizes[dim] > 1 && canFinishAlong(dim))
         tiling.finishDim = dim;
   // If a nest is bound by memory, half the code, which compiles in half the
   // time, is worth 5 % more estimated cycles: measured steps took no longer.
   // Contractions depend on their tiles, so they are exempt.
-  const double weight = estimate.isProduct() ? 0 : 0.07;
+  const double weight = estimate_.isProduct() ? 0 : 0.07;
   constexpr double least = 10;
-  double code = logarithm(least + estimate.code(tiling));
-  double cycles = estimate.cycles(tiling) * (1 + weight * code);
-  if (cycles < bestCycles) {
-    best = tiling;
-    bestCycles = cycles;
+  double code = logarithm(least + estimate_.code(tiling));
+  double cycles = estimate_.cycles(tiling) * (1 + weight * code);
+  if (cycles < bestCycles_) {
+    best_ = tiling;
+    bestCycles_ = cycles;
   }
 }
 
@@ -338,17 +340,17 @@ static int64_t itemBlock(const Nest &nest) {
 /// Tries all sizes of up to `dimsLeft` parallel dimensions from `firstDim` on.
 void Search::tryTiles(Tiling tiling, unsigned firstDim, int dimsLeft) {
   consider(tiling);
-  if (dimsLeft == 0 || !nest.hasReduction())
+  if (dimsLeft == 0 || !nest_.hasReduction())
     return;
-  for (unsigned dim = firstDim; dim < nest.parallel; ++dim) {
+  for (unsigned dim = firstDim; dim < nest_.parallel; ++dim) {
     if (int(dim) == tiling.vectorDim)
       continue;
     for (int64_t size : {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24}) {
       Tiling next = tiling;
       next.sizes[dim] = size;
-      if (size > extentOf(nest, dim) || !estimate.fits(next))
+      if (size > extentOf(nest_, dim) || !estimate_.fits(next))
         break;
-      if (int(dim) == nest.itemDim && itemBlock(nest) % size != 0)
+      if (int(dim) == nest_.itemDim && itemBlock(nest_) % size != 0)
         continue;
       tryTiles(next, dim + 1, dimsLeft - 1);
     }
@@ -357,14 +359,14 @@ void Search::tryTiles(Tiling tiling, unsigned firstDim, int dimsLeft) {
 
 void Search::tryVectorDim(int dim) {
   Tiling tiling;
-  tiling.sizes.assign(nest.dims(), 1);
+  tiling.sizes.assign(nest_.dims(), 1);
   tiling.vectorDim = dim;
   if (dim < 0)
     return tryTiles(tiling, 0, 2);
   tiling.lanes = lanesAlong(dim);
-  int64_t vectors = llvm::divideCeil(extentOf(nest, dim), tiling.lanes);
+  int64_t vectors = llvm::divideCeil(extentOf(nest_, dim), tiling.lanes);
   for (int64_t count = 1;
-       count <= std::min<int64_t>(vectors, nest.hasReduction() ? 4 : 1);
+       count <= std::min<int64_t>(vectors, nest_.hasReduction() ? 4 : 1);
        ++count) {
     tiling.sizes[dim] = count * tiling.lanes;
     tryTiles(tiling, 0, 2);
@@ -373,8 +375,8 @@ void Search::tryVectorDim(int dim) {
 
 /// The operations for one reduced point of a whole tile.
 int64_t Search::workOf(const Tiling &tiling) const {
-  int64_t work = std::max<int64_t>(1, opsIn(nest.map())) + 1;
-  for (unsigned dim = 0; dim < nest.parallel; ++dim)
+  int64_t work = std::max<int64_t>(1, opsIn(nest_.map())) + 1;
+  for (unsigned dim = 0; dim < nest_.parallel; ++dim)
     work *= int(dim) == tiling.vectorDim ? tiling.sizes[dim] / tiling.lanes
                                          : tiling.sizes[dim];
   return work;
@@ -385,11 +387,11 @@ int64_t Search::workOf(const Tiling &tiling) const {
 /// overhead.
 void Search::unroll(Tiling &tiling) const {
   int64_t work = workOf(tiling);
-  int last = int(nest.dims()) - 1;
-  if (!nest.hasReduction() || nest.dims() == nest.parallel ||
+  int last = int(nest_.dims()) - 1;
+  if (!nest_.hasReduction() || nest_.dims() == nest_.parallel ||
       last == tiling.vectorDim)
     return;
-  int64_t extent = nest.extents[last];
+  int64_t extent = nest_.extents[last];
   if (extent <= 8 && extent * work <= 400) {
     tiling.sizes[last] = extent;
     return;
@@ -401,11 +403,11 @@ void Search::unroll(Tiling &tiling) const {
 
 Tiling Search::run() {
   tryVectorDim(-1);
-  for (unsigned dim = 0; dim < nest.dims(); ++dim)
-    if (extentOf(nest, dim) > 1)
+  for (unsigned dim = 0; dim < nest_.dims(); ++dim)
+    if (extentOf(nest_, dim) > 1)
       tryVectorDim(dim);
-  unroll(best);
-  return best;
+  unroll(best_);
+  return best_;
 }
 
 Tiling gradus::chooseTiling(const Nest &nest, const CpuTarget &target) {

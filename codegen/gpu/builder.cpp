@@ -41,7 +41,7 @@ static Value cast(GpuBuilder &b, Type type, Value value) {
 }
 
 Value GpuBuilder::position(Value index) {
-  return has32Bits ? cast(*this, getI32Type(), index) : index;
+  return has32Bits_ ? cast(*this, getI32Type(), index) : index;
 }
 
 Value GpuBuilder::index(Value position) {
@@ -56,7 +56,7 @@ Value GpuBuilder::i64(Value position) {
 }
 
 Value GpuBuilder::number(int64_t value) {
-  if (has32Bits)
+  if (has32Bits_)
     return arith::ConstantIntOp::create(*this, value, 32);
   return arith::ConstantIndexOp::create(*this, value);
 }

@@ -15,7 +15,7 @@ public:
 
   /// Uses 32 bits from now on; the caller has checked that all positions and
   /// offsets fit (gpu/width.h).
-  void usePositionsOf32Bits(bool are) { has32Bits = are; }
+  void usePositionsOf32Bits(bool are) { has32Bits_ = are; }
 
   /// Converts between a position and an index, for ops on the latter.
   mlir::Value position(mlir::Value index);
@@ -59,7 +59,7 @@ public:
                      mlir::Value otherwise);
 
 private:
-  bool has32Bits = false;
+  bool has32Bits_ = false;
 };
 
 /// The type of elements in memory: i1 as i8, integers without signs.

@@ -43,16 +43,16 @@ Value gradus::join(GpuBuilder &b, Reduction kind, Value x, Value y) {
 Values LaneCombiner::shareOut(ArrayRef<Reduction> kinds, ValueRange values,
                               unsigned mask) {
   size_t count = values.size() / kinds.size(), half = count / 2;
-  Value bit = b.remainder(b.quotient(thread.inGroup, mask), 2);
-  Value isUpper =
-      b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, bit, b.number(0));
+  Value bit = b_.remainder(b_.quotient(thread_.inGroup, mask), 2);
+  Value isUpper = b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, bit,
+                                                 b_.number(0));
   Values totals;
   for (auto [k, kind] : llvm::enumerate(kinds))
     for (size_t n = 0; n < half; ++n) {
       Value low = values[k * count + n], high = values[k * count + half + n];
-      Value kept = b.createOrFold<arith::SelectOp>(isUpper, high, low);
-      Value given = b.createOrFold<arith::SelectOp>(isUpper, low, high);
-      totals.push_back(join(b, kind, kept, shuffled(given, mask)));
+      Value kept = b_.createOrFold<arith::SelectOp>(isUpper, high, low);
+      Value given = b_.createOrFold<arith::SelectOp>(isUpper, low, high);
+      totals.push_back(join(b_, kind, kept, shuffled(given, mask)));
     }
   return totals;
 }
@@ -62,62 +62,62 @@ LaneCombiner::Share LaneCombiner::acrossWarp(const NestMapping &nest,
                                              ArrayRef<Reduction> kinds,
                                              Values values, int64_t count) {
   int64_t lanes = nest.lanesOfWarp(), parts = std::min(lanes, count);
-  Share share{std::move(values), count / parts, b.number(0), {}};
+  Share share{std::move(values), count / parts, b_.number(0), {}};
   for (unsigned mask = kWarp / 2; lanes > 1 && mask >= nest.width(); mask /= 2)
     if (share.totals.size() > kinds.size())
       share.totals = shareOut(kinds, share.totals, mask);
     else
       for (auto [value, kind] : llvm::zip(share.totals, kinds))
-        value = join(b, kind, value, shuffled(value, mask));
+        value = join(b_, kind, value, shuffled(value, mask));
   if (lanes == 1)
     return share;
-  Value lane = b.quotient(b.remainder(thread.inGroup, kWarp), nest.width());
-  share.first = b.mul(b.quotient(lane, lanes / parts), share.count);
+  Value lane = b_.quotient(b_.remainder(thread_.inGroup, kWarp), nest.width());
+  share.first = b_.mul(b_.quotient(lane, lanes / parts), share.count);
   if (lanes > parts)
-    share.isOnly = b.createOrFold<arith::CmpIOp>(
-        arith::CmpIPredicate::eq, b.remainder(lane, lanes / parts),
-        b.number(0));
+    share.isOnly = b_.createOrFold<arith::CmpIOp>(
+        arith::CmpIPredicate::eq, b_.remainder(lane, lanes / parts),
+        b_.number(0));
   return share;
 }
 
 /// Shuffles a value, which may need several shuffles of 32 bits.
 Value LaneCombiner::shuffled(Value value, unsigned mask) {
-  Type type = value.getType(), word = b.getI32Type();
+  Type type = value.getType(), word = b_.getI32Type();
   auto move = [&](Value bits) -> Value {
-    return gpu::ShuffleOp::create(b, bits, mask, kWarp, gpu::ShuffleMode::XOR)
+    return gpu::ShuffleOp::create(b_, bits, mask, kWarp, gpu::ShuffleMode::XOR)
         .getShuffleResult();
   };
   unsigned width = type.getIntOrFloatBitWidth();
   if (width == 64) {
     auto halves = VectorType::get({2}, word);
-    Value from = LLVM::BitcastOp::create(b, halves, value),
-          to = LLVM::PoisonOp::create(b, halves);
+    Value from = LLVM::BitcastOp::create(b_, halves, value),
+          to = LLVM::PoisonOp::create(b_, halves);
     for (int32_t i : {0, 1}) {
-      Value at = arith::ConstantOp::create(b, b.getI32IntegerAttr(i));
-      Value half = move(LLVM::ExtractElementOp::create(b, from, at));
-      to = LLVM::InsertElementOp::create(b, to, half, at);
+      Value at = arith::ConstantOp::create(b_, b_.getI32IntegerAttr(i));
+      Value half = move(LLVM::ExtractElementOp::create(b_, from, at));
+      to = LLVM::InsertElementOp::create(b_, to, half, at);
     }
-    return LLVM::BitcastOp::create(b, type, to);
+    return LLVM::BitcastOp::create(b_, type, to);
   }
-  Type integer = b.getIntegerType(width);
+  Type integer = b_.getIntegerType(width);
   Value bits = value;
   if (type != integer)
-    bits = arith::BitcastOp::create(b, integer, value);
+    bits = arith::BitcastOp::create(b_, integer, value);
   if (width < 32)
-    bits = arith::TruncIOp::create(b, integer,
-                                   move(arith::ExtUIOp::create(b, word, bits)));
+    bits = arith::TruncIOp::create(
+        b_, integer, move(arith::ExtUIOp::create(b_, word, bits)));
   else
     bits = move(bits);
   return type == integer ? bits
-                         : Value(arith::BitcastOp::create(b, type, bits));
+                         : Value(arith::BitcastOp::create(b_, type, bits));
 }
 
 //===-- between warps -----------------------------------------------------===//
 
 GpuBuffer LaneCombiner::memoryFor(Type type) {
-  Value &memory = partials[type];
+  Value &memory = partials_[type];
   if (!memory)
-    memory = addShared(b, function, type, mapping.partials.lookup(type));
+    memory = addShared(b_, function_, type, mapping_.partials.lookup(type));
   return {memory, {}};
 }
 
@@ -125,8 +125,8 @@ GpuBuffer LaneCombiner::memoryFor(Type type) {
 /// all points of each warp.
 Value LaneCombiner::place(int64_t slot, Value warp, int64_t points,
                           Value point) {
-  Value row = b.add(b.number(slot * (thread.group / kWarp)), warp);
-  return b.add(b.mul(row, points), point);
+  Value row = b_.add(b_.number(slot * (thread_.group / kWarp)), warp);
+  return b_.add(b_.mul(row, points), point);
 }
 
 void LaneCombiner::leave(const NestMapping &nest, const Share &share,
@@ -138,10 +138,10 @@ void LaneCombiner::leave(const NestMapping &nest, const Share &share,
   };
   for (size_t k = 0; k < kinds; ++k)
     memories.push_back(memoryFor(gpuMemoryType(totalsOf(k).front().getType())));
-  b.when(share.isOnly, [&] {
-    Value warp = b.quotient(thread.inGroup, kWarp),
-          column = b.remainder(thread.inGroup, nest.width()),
-          point = b.add(b.mul(column, count), share.first);
+  b_.when(share.isOnly, [&] {
+    Value warp = b_.quotient(thread_.inGroup, kWarp),
+          column = b_.remainder(thread_.inGroup, nest.width()),
+          point = b_.add(b_.mul(column, count), share.first);
     llvm::DenseMap<Type, int64_t> slots;
     for (auto [k, memory] : llvm::enumerate(memories)) {
       ArrayRef<Value> totals = totalsOf(k);
@@ -149,9 +149,9 @@ void LaneCombiner::leave(const NestMapping &nest, const Share &share,
       Value at = place(slots[gpuMemoryType(type)]++, warp, count * nest.width(),
                        point);
       if (share.count == 1)
-        storeGpuElement(b, memory, type, at, totals.front());
+        storeGpuElement(b_, memory, type, at, totals.front());
       else
-        storeGpuVector(b, memory, type, at, totals);
+        storeGpuVector(b_, memory, type, at, totals);
     }
   });
 }
@@ -161,16 +161,16 @@ Values LaneCombiner::collect(const NestMapping &nest, ArrayRef<Reduction> kinds,
   Values totals;
   llvm::DenseMap<Type, int64_t> slots;
   int64_t points = count * nest.width();
-  Value point = points == 1 ? b.number(0) : thread.inGroup;
+  Value point = points == 1 ? b_.number(0) : thread_.inGroup;
   for (auto [k, kind] : llvm::enumerate(kinds)) {
     Type type = left[k * (left.size() / kinds.size())].getType();
     GpuBuffer memory = memoryFor(gpuMemoryType(type));
     int64_t slot = slots[gpuMemoryType(type)]++;
     Value total;
-    for (unsigned warp = 0; warp < thread.group / kWarp; ++warp) {
-      Value part = loadGpuElement(b, memory, type,
-                                  place(slot, b.number(warp), points, point));
-      total = total ? join(b, kind, total, part) : part;
+    for (unsigned warp = 0; warp < thread_.group / kWarp; ++warp) {
+      Value part = loadGpuElement(b_, memory, type,
+                                  place(slot, b_.number(warp), points, point));
+      total = total ? join(b_, kind, total, part) : part;
     }
     totals.push_back(total);
   }

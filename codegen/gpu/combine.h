@@ -31,7 +31,7 @@ class LaneCombiner {
 public:
   LaneCombiner(GpuBuilder &builder, mlir::gpu::GPUFuncOp function,
                const GpuThread &thread, const GpuMapping &mapping)
-      : b(builder), function(function), thread(thread), mapping(mapping) {}
+      : b_(builder), function_(function), thread_(thread), mapping_(mapping) {}
 
   using Values = GpuBuilder::Values;
 
@@ -63,11 +63,11 @@ private:
   mlir::Value place(int64_t slot, mlir::Value warp, int64_t points,
                     mlir::Value point);
 
-  GpuBuilder &b;
-  mlir::gpu::GPUFuncOp function;
-  const GpuThread &thread;
-  const GpuMapping &mapping;
-  llvm::DenseMap<mlir::Type, mlir::Value> partials;
+  GpuBuilder &b_;
+  mlir::gpu::GPUFuncOp function_;
+  const GpuThread &thread_;
+  const GpuMapping &mapping_;
+  llvm::DenseMap<mlir::Type, mlir::Value> partials_;
 };
 
 } // namespace gradus

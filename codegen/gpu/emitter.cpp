@@ -27,7 +27,7 @@ class KernelEmitter {
 public:
   KernelEmitter(GpuBuilder &b, plan::KernelOp kernel, const GpuModel &gpu,
                 GpuKernel &result)
-      : b(b), kernel(kernel), gpu(gpu), result(result) {}
+      : b_(b), kernel_(kernel), gpu_(gpu), result_(result) {}
   void emit();
 
 private:
@@ -45,16 +45,16 @@ private:
   void synchronize();
   GpuBuffer bufferOf(Value value);
 
-  GpuBuilder &b;
-  plan::KernelOp kernel;
-  const GpuModel &gpu;
-  GpuKernel &result;
-  GpuMapping mapping;
-  GpuThread thread;
-  Value group, block; // number within the block, in the grid
-  gpu::GPUFuncOp function;
-  std::optional<NestEmitter> nests;
-  llvm::DenseMap<Value, GpuBuffer> scratch;
+  GpuBuilder &b_;
+  plan::KernelOp kernel_;
+  const GpuModel &gpu_;
+  GpuKernel &result_;
+  GpuMapping mapping_;
+  GpuThread thread_;
+  Value group_, block_; // number within the block, in the grid
+  gpu::GPUFuncOp function_;
+  std::optional<NestEmitter> nests_;
+  llvm::DenseMap<Value, GpuBuffer> scratch_;
 };
 
 } // namespace
@@ -63,7 +63,7 @@ private:
 
 /// The op of a kernel with indices, which has no other ops; null for others.
 Operation *KernelEmitter::indexedOp() {
-  for (Operation &op : kernel.getBody().front())
+  for (Operation &op : kernel_.getBody().front())
     if (isa<plan::TakeOp, plan::AddAtOp>(op))
       return &op;
   return nullptr;
@@ -71,9 +71,9 @@ Operation *KernelEmitter::indexedOp() {
 
 void KernelEmitter::chooseWork() {
   Operation *indexed = indexedOp();
-  mapping = indexed ? mapIndexed(indexed, gpu) : chooseMapping(kernel, gpu);
-  b.usePositionsOf32Bits(indexed ? indexedFits32Bits(indexed)
-                                 : fits32Bits(kernel, mapping));
+  mapping_ = indexed ? mapIndexed(indexed, gpu_) : chooseMapping(kernel_, gpu_);
+  b_.usePositionsOf32Bits(indexed ? indexedFits32Bits(indexed)
+                                  : fits32Bits(kernel_, mapping_));
 }
 
 /// The 1-D memref of a buffer's elements, or of those of several like it.
@@ -81,54 +81,55 @@ MemRefType KernelEmitter::line(Type buffer, int64_t times) {
   auto type = cast<MemRefType>(buffer);
   return MemRefType::get({type.getNumElements() * times},
                          gpuMemoryType(type.getElementType()),
-                         MemRefLayoutAttrInterface(), b.getI64IntegerAttr(1));
+                         MemRefLayoutAttrInterface(), b_.getI64IntegerAttr(1));
 }
 
 SmallVector<Type> KernelEmitter::argumentTypes() {
-  if (kernel.getSplit() == plan::Split::flat)
-    return flatArguments(b.getContext());
+  if (kernel_.getSplit() == plan::Split::flat)
+    return flatArguments(b_.getContext());
   SmallVector<Type> types;
-  for (Type type : kernel.getArgumentTypes())
+  for (Type type : kernel_.getArgumentTypes())
     types.push_back(line(type, 1));
-  if (mapping.isScratchShared)
+  if (mapping_.isScratchShared)
     return types;
-  for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
-    MemRefType type = line(op.getType(), mapping.mostBlocks);
+  for (auto op : kernel_.getBody().getOps<plan::ScratchOp>()) {
+    MemRefType type = line(op.getType(), mapping_.mostBlocks);
     types.push_back(type);
-    result.scratchBytes.push_back(type.getNumElements() *
-                                  type.getElementTypeBitWidth() / 8);
+    result_.scratchBytes.push_back(type.getNumElements() *
+                                   type.getElementTypeBitWidth() / 8);
   }
   return types;
 }
 
 void KernelEmitter::createFunction(ArrayRef<Type> arguments) {
-  function = gpu::GPUFuncOp::create(b, kernel.getSymName(),
-                                    b.getFunctionType(arguments, {}));
-  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  function.setKnownBlockSizeAttr(
-      b.getDenseI32ArrayAttr({int32_t(result.threads), 1, 1}));
+  function_ = gpu::GPUFuncOp::create(b_, kernel_.getSymName(),
+                                     b_.getFunctionType(arguments, {}));
+  function_->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                     b_.getUnitAttr());
+  function_.setKnownBlockSizeAttr(
+      b_.getDenseI32ArrayAttr({int32_t(result_.threads), 1, 1}));
   // Left to itself, ptxas spills a few bytes for the sake of a ninth block;
   // two have 128 registers a thread.
-  function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(gpu.blocksEach));
-  b.setInsertionPointToEnd(&function.getBody().front());
+  function_->setAttr("nvvm.minctasm", b_.getI32IntegerAttr(gpu_.blocksEach));
+  b_.setInsertionPointToEnd(&function_.getBody().front());
 }
 
 void KernelEmitter::emit() {
-  bool isFlat = kernel.getSplit() == plan::Split::flat;
-  b.usePositionsOf32Bits(false);
+  bool isFlat = kernel_.getSplit() == plan::Split::flat;
+  b_.usePositionsOf32Bits(false);
   if (!isFlat)
     chooseWork();
-  result.name = kernel.getSymName().str();
-  result.threads = mapping.threads;
-  result.mostBlocks = isFlat ? 0 : mapping.mostBlocks;
-  result.operations = gpuOperationsOf(kernel, gpu);
-  result.piece = isFlat ? flatPiece(kernel) : 0;
+  result_.name = kernel_.getSymName().str();
+  result_.threads = mapping_.threads;
+  result_.mostBlocks = isFlat ? 0 : mapping_.mostBlocks;
+  result_.operations = gpuOperationsOf(kernel_, gpu_);
+  result_.piece = isFlat ? flatPiece(kernel_) : 0;
   createFunction(argumentTypes());
   if (isFlat)
-    emitFlat(b, kernel, function);
+    emitFlat(b_, kernel_, function_);
   else
     emitItems();
-  gpu::ReturnOp::create(b);
+  gpu::ReturnOp::create(b_);
 }
 
 //===-- memory ------------------------------------------------------------===//
@@ -136,38 +137,39 @@ void KernelEmitter::emit() {
 /// Each group has its part of shared memory, or each block its part of the
 /// device's memory.
 void KernelEmitter::placeScratch() {
-  unsigned argument = kernel.getNumArguments();
-  for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
+  unsigned argument = kernel_.getNumArguments();
+  for (auto op : kernel_.getBody().getOps<plan::ScratchOp>()) {
     int64_t elements = cast<MemRefType>(op.getType()).getNumElements();
     Type element = cast<MemRefType>(op.getType()).getElementType();
-    if (mapping.isScratchShared)
-      scratch[op.getResult()] = {addShared(b, function, gpuMemoryType(element),
-                                           elements * mapping.groups()),
-                                 mapping.groups() > 1 ? b.mul(group, elements)
-                                                      : Value()};
+    if (mapping_.isScratchShared)
+      scratch_[op.getResult()] = {
+          addShared(b_, function_, gpuMemoryType(element),
+                    elements * mapping_.groups()),
+          mapping_.groups() > 1 ? b_.mul(group_, elements) : Value()};
     else
-      scratch[op.getResult()] = {function.getArgument(argument++),
-                                 b.mul(block, elements)};
+      scratch_[op.getResult()] = {function_.getArgument(argument++),
+                                  b_.mul(block_, elements)};
   }
 }
 
 GpuBuffer KernelEmitter::bufferOf(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  return argument ? GpuBuffer{function.getArgument(argument.getArgNumber()), {}}
-                  : scratch.lookup(value);
+  return argument
+             ? GpuBuffer{function_.getArgument(argument.getArgNumber()), {}}
+             : scratch_.lookup(value);
 }
 
 //===-- items -------------------------------------------------------------===//
 
 void KernelEmitter::findThread() {
-  block = b.position(gpu::BlockIdOp::create(b, gpu::Dimension::x));
-  thread.inBlock = b.position(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
-  thread.group = mapping.group;
-  group = b.quotient(thread.inBlock, mapping.group);
-  thread.inGroup = b.remainder(thread.inBlock, mapping.group);
-  if (mapping.group == mapping.threads) {
-    group = b.number(0);
-    thread.inGroup = thread.inBlock;
+  block_ = b_.position(gpu::BlockIdOp::create(b_, gpu::Dimension::x));
+  thread_.inBlock = b_.position(gpu::ThreadIdOp::create(b_, gpu::Dimension::x));
+  thread_.group = mapping_.group;
+  group_ = b_.quotient(thread_.inBlock, mapping_.group);
+  thread_.inGroup = b_.remainder(thread_.inBlock, mapping_.group);
+  if (mapping_.group == mapping_.threads) {
+    group_ = b_.number(0);
+    thread_.inGroup = thread_.inBlock;
   }
 }
 
@@ -175,15 +177,15 @@ void KernelEmitter::emitItems() {
   findThread();
   placeScratch();
   auto buffer = [&](Value value) { return bufferOf(value); };
-  nests.emplace(b, function, thread, mapping, buffer);
-  Value blocks = b.position(gpu::GridDimOp::create(b, gpu::Dimension::x));
-  Value first = b.add(b.mul(block, mapping.groups()), group);
-  b.loop(first, b.number(mapping.items), b.mul(blocks, mapping.groups()),
-         [&](Value number) { emitItem(number); });
+  nests_.emplace(b_, function_, thread_, mapping_, buffer);
+  Value blocks = b_.position(gpu::GridDimOp::create(b_, gpu::Dimension::x));
+  Value first = b_.add(b_.mul(block_, mapping_.groups()), group_);
+  b_.loop(first, b_.number(mapping_.items), b_.mul(blocks, mapping_.groups()),
+          [&](Value number) { emitItem(number); });
 }
 
 void KernelEmitter::emitItem(Value number) {
-  emitOps(kernel.getBody().front(), {number, {}, mapping.isByPoints});
+  emitOps(kernel_.getBody().front(), {number, {}, mapping_.isByPoints});
 }
 
 /// A nest may read what the one before has written: all threads wait for each
@@ -193,13 +195,13 @@ void KernelEmitter::emitOps(Block &ops, const GpuItem &item) {
   for (Operation &op : ops) {
     if (auto nest = dyn_cast<plan::NestOp>(op)) {
       plan::Split split =
-          mapping.isByPoints ? plan::Split::serial : kernel.getSplit();
-      nests->emit(readNest(nest, split), item, mapping.nests[nest]);
+          mapping_.isByPoints ? plan::Split::serial : kernel_.getSplit();
+      nests_->emit(readNest(nest, split), item, mapping_.nests[nest]);
       synchronize();
     } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
       emitLoop(loop, item);
     } else if (isa<plan::TakeOp, plan::AddAtOp>(op)) {
-      emitIndexed(b, &op, gpu, item.number, function, thread, buffer);
+      emitIndexed(b_, &op, gpu_, item.number, function_, thread_, buffer);
     }
   }
 }
@@ -207,9 +209,9 @@ void KernelEmitter::emitOps(Block &ops, const GpuItem &item) {
 void KernelEmitter::emitLoop(plan::LoopOp op, const GpuItem &item) {
   SmallVector<Value> around = {item.number};
   llvm::append_range(around, item.loops);
-  Value first = b.limit(op.getFirst(), /*largest=*/true, around);
-  Value end = b.limit(op.getEnd(), /*largest=*/false, around);
-  b.loop(first, end, b.number(1), [&](Value position) {
+  Value first = b_.limit(op.getFirst(), /*largest=*/true, around);
+  Value end = b_.limit(op.getEnd(), /*largest=*/false, around);
+  b_.loop(first, end, b_.number(1), [&](Value position) {
     GpuItem inside = item;
     inside.loops.push_back(position);
     emitOps(op.getBody().front(), inside);
@@ -217,14 +219,14 @@ void KernelEmitter::emitLoop(plan::LoopOp op, const GpuItem &item) {
 }
 
 void KernelEmitter::synchronize() {
-  if (mapping.isByPoints || mapping.group == 1)
+  if (mapping_.isByPoints || mapping_.group == 1)
     return;
-  if (mapping.group == mapping.threads && mapping.group > kWarp) {
-    gpu::BarrierOp::create(b);
+  if (mapping_.group == mapping_.threads && mapping_.group > kWarp) {
+    gpu::BarrierOp::create(b_);
     return;
   }
-  Value all = arith::ConstantOp::create(b, b.getI32IntegerAttr(-1));
-  NVVM::SyncWarpOp::create(b, all);
+  Value all = arith::ConstantOp::create(b_, b_.getI32IntegerAttr(-1));
+  NVVM::SyncWarpOp::create(b_, all);
 }
 
 //===-- modules -----------------------------------------------------------===//

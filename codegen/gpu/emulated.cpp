@@ -59,8 +59,8 @@ struct Memory {
 class Rewriter {
 public:
   explicit Rewriter(func::FuncOp function)
-      : b(function.getLoc(), function.getContext()), function(function),
-        pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
+      : b_(function.getLoc(), function.getContext()), function_(function),
+        pointer_(LLVM::LLVMPointerType::get(function.getContext())) {}
 
   /// The entry block has the arguments and then the shared memories of the
   /// gpu.func. Returns the bytes of shared memory.
@@ -68,10 +68,10 @@ public:
 
 private:
   Value number(int64_t value) {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+    return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(value));
   }
   Value asInteger(Value index) {
-    return arith::IndexCastOp::create(b, b.getI64Type(), index);
+    return arith::IndexCastOp::create(b_, b_.getI64Type(), index);
   }
   Value field(Value base, size_t offset, Type type);
   Value call(size_t service, Type result, ArrayRef<Value> arguments);
@@ -86,13 +86,13 @@ private:
   void checkPointer(Type type, Value address, uint64_t alignment, bool writes);
   Value mathCall(Operation &op);
 
-  ImplicitLocOpBuilder b;
-  func::FuncOp function;
-  Type pointer;
-  Value thread; // the function's only argument
-  Value services;
-  int64_t sites = 0;
-  llvm::DenseMap<Value, Memory> memories;
+  ImplicitLocOpBuilder b_;
+  func::FuncOp function_;
+  Type pointer_;
+  Value thread_; // the function's only argument
+  Value services_;
+  int64_t sites_ = 0;
+  llvm::DenseMap<Value, Memory> memories_;
 };
 
 } // namespace
@@ -100,21 +100,21 @@ private:
 //===-- the thread's structure --------------------------------------------===//
 
 Value Rewriter::field(Value base, size_t offset, Type type) {
-  Value at = LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
+  Value at = LLVM::GEPOp::create(b_, pointer_, b_.getI8Type(), base,
                                  ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-  return LLVM::LoadOp::create(b, type, at);
+  return LLVM::LoadOp::create(b_, type, at);
 }
 
 /// Calls a function of the services with the thread and the arguments.
 Value Rewriter::call(size_t service, Type result, ArrayRef<Value> arguments) {
-  SmallVector<Value> values = {field(services, service, pointer)};
+  SmallVector<Value> values = {field(services_, service, pointer_)};
   llvm::append_range(values, arguments);
   SmallVector<Type> types;
   for (Value argument : arguments)
     types.push_back(argument.getType());
   auto type = LLVM::LLVMFunctionType::get(
-      result ? result : LLVM::LLVMVoidType::get(b.getContext()), types);
-  auto call = LLVM::CallOp::create(b, type, values);
+      result ? result : LLVM::LLVMVoidType::get(b_.getContext()), types);
+  auto call = LLVM::CallOp::create(b_, type, values);
   return result ? call.getResult() : Value();
 }
 
@@ -125,28 +125,28 @@ static int64_t bytesOf(Type element) {
 }
 
 int64_t Rewriter::bindArguments(Block &entry, unsigned arguments) {
-  thread = entry.insertArgument(0u, pointer, b.getLoc());
-  b.setInsertionPointToStart(&entry);
-  services = field(thread, offsetof(emulated::Thread, services), pointer);
-  Value table = field(thread, offsetof(emulated::Thread, arguments), pointer);
-  Value shared = field(thread, offsetof(emulated::Thread, shared), pointer);
+  thread_ = entry.insertArgument(0u, pointer_, b_.getLoc());
+  b_.setInsertionPointToStart(&entry);
+  services_ = field(thread_, offsetof(emulated::Thread, services), pointer_);
+  Value table = field(thread_, offsetof(emulated::Thread, arguments), pointer_);
+  Value shared = field(thread_, offsetof(emulated::Thread, shared), pointer_);
   int64_t bytes = 0;
   for (unsigned i = 0; i + 1 < entry.getNumArguments(); ++i) {
     BlockArgument argument = entry.getArgument(i + 1);
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type) {
       Type plain = isa<LLVM::LLVMPointerType>(argument.getType())
-                       ? pointer
+                       ? pointer_
                        : argument.getType();
       argument.replaceAllUsesWith(field(table, 8 * i, plain));
     } else if (i < arguments) {
-      memories[argument] = {field(table, 8 * i, pointer), i,
-                            type.getNumElements()};
+      memories_[argument] = {field(table, 8 * i, pointer_), i,
+                             type.getNumElements()};
     } else {
-      Value at = LLVM::GEPOp::create(b, pointer, b.getI8Type(), shared,
+      Value at = LLVM::GEPOp::create(b_, pointer_, b_.getI8Type(), shared,
                                      ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
-      memories[argument] = {at, -1 - int64_t(i - arguments),
-                            type.getNumElements()};
+      memories_[argument] = {at, -1 - int64_t(i - arguments),
+                             type.getNumElements()};
       bytes += llvm::alignTo(
           type.getNumElements() * bytesOf(type.getElementType()), 16);
     }
@@ -160,7 +160,7 @@ void Rewriter::check(int64_t buffer, Value index, int64_t elements,
                      int64_t bytes, int64_t alignment, bool writes,
                      Value address) {
   call(offsetof(emulated::Services, access), {},
-       {thread, number(buffer), index, number(elements), number(bytes),
+       {thread_, number(buffer), index, number(elements), number(bytes),
         number(alignment), number(writes), address});
 }
 
@@ -173,18 +173,18 @@ void Rewriter::checkPointer(Type type, Value address, uint64_t alignment,
 /// The address of an element, or of a vector's first, after a check.
 Value Rewriter::element(Value memref, Value index, Type type, int64_t alignment,
                         bool writes) {
-  Memory memory = memories.lookup(memref);
+  Memory memory = memories_.lookup(memref);
   Type one = cast<MemRefType>(memref.getType()).getElementType();
   Value place = asInteger(index);
-  Value address = LLVM::GEPOp::create(b, pointer, one, memory.pointer,
+  Value address = LLVM::GEPOp::create(b_, pointer_, one, memory.pointer,
                                       ArrayRef<LLVM::GEPArg>{place});
   int64_t bytes = bytesOf(type), behind = bytes / bytesOf(one) - 1;
   Value last = place;
   if (behind) { // the last element, the one that may be outside
     Value isBefore =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place, number(0));
+        arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, place, number(0));
     last = arith::SelectOp::create(
-        b, isBefore, place, arith::AddIOp::create(b, place, number(behind)));
+        b_, isBefore, place, arith::AddIOp::create(b_, place, number(behind)));
   }
   check(memory.number, last, memory.elements, bytes, alignment, writes,
         address);
@@ -216,8 +216,8 @@ Value Rewriter::mathCall(Operation &op) {
 /// The replacement of an op's result; null for ops that stay.
 Value Rewriter::replacement(Operation &op) {
   auto index = [&](size_t offset) -> Value {
-    return arith::IndexCastOp::create(b, b.getIndexType(),
-                                      field(thread, offset, b.getI64Type()));
+    return arith::IndexCastOp::create(b_, b_.getIndexType(),
+                                      field(thread_, offset, b_.getI64Type()));
   };
   if (isa<gpu::ThreadIdOp>(op))
     return index(offsetof(emulated::Thread, thread));
@@ -229,15 +229,15 @@ Value Rewriter::replacement(Operation &op) {
     return index(offsetof(emulated::Thread, blocks));
   if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
     return call(
-        offsetof(emulated::Services, shuffleXor), b.getI32Type(),
-        {thread, number(sites++), shuffle.getValue(), shuffle.getOffset()});
+        offsetof(emulated::Services, shuffleXor), b_.getI32Type(),
+        {thread_, number(sites_++), shuffle.getValue(), shuffle.getOffset()});
   if (auto load = dyn_cast<memref::LoadOp>(op))
-    return LLVM::LoadOp::create(b, load.getType(),
+    return LLVM::LoadOp::create(b_, load.getType(),
                                 element(load.getMemRef(), load.getIndices()[0],
                                         load.getType(), bytesOf(load.getType()),
                                         false));
   if (auto load = dyn_cast<vector::LoadOp>(op))
-    return LLVM::LoadOp::create(b, load.getType(),
+    return LLVM::LoadOp::create(b_, load.getType(),
                                 element(load.getBase(), load.getIndices()[0],
                                         load.getType(),
                                         load.getAlignment().value_or(1), false),
@@ -246,7 +246,7 @@ Value Rewriter::replacement(Operation &op) {
 }
 
 void Rewriter::rewrite(Operation &op) {
-  b.setInsertionPoint(&op);
+  b_.setInsertionPoint(&op);
   if (Value value = replacement(op)) {
     op.getResult(0).replaceAllUsesWith(value);
     op.erase();
@@ -254,13 +254,13 @@ void Rewriter::rewrite(Operation &op) {
     Value at = element(store.getMemRef(), store.getIndices()[0],
                        store.getValue().getType(),
                        bytesOf(store.getValue().getType()), true);
-    LLVM::StoreOp::create(b, store.getValue(), at);
+    LLVM::StoreOp::create(b_, store.getValue(), at);
     op.erase();
   } else if (auto store = dyn_cast<vector::StoreOp>(op)) {
     Value all = store.getValueToStore();
     Value at = element(store.getBase(), store.getIndices()[0], all.getType(),
                        store.getAlignment().value_or(1), true);
-    LLVM::StoreOp::create(b, all, at, store.getAlignment().value_or(0));
+    LLVM::StoreOp::create(b_, all, at, store.getAlignment().value_or(0));
     op.erase();
   } else if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
     checkPointer(load.getType(), load.getAddr(),
@@ -269,14 +269,15 @@ void Rewriter::rewrite(Operation &op) {
     checkPointer(store.getValue().getType(), store.getAddr(),
                  store.getAlignment().value_or(1), true);
   } else if (isa<gpu::BarrierOp>(op)) {
-    call(offsetof(emulated::Services, barrier), {}, {thread, number(sites++)});
+    call(offsetof(emulated::Services, barrier), {},
+         {thread_, number(sites_++)});
     op.erase();
   } else if (isa<NVVM::SyncWarpOp>(op)) {
     call(offsetof(emulated::Services, warpBarrier), {},
-         {thread, number(sites++)});
+         {thread_, number(sites_++)});
     op.erase();
   } else if (isa<gpu::ReturnOp>(op)) {
-    func::ReturnOp::create(b);
+    func::ReturnOp::create(b_);
     op.erase();
   }
 }
@@ -316,35 +317,35 @@ static int64_t operationsOf(Block &block) {
 }
 
 void Rewriter::count(Block &block, int64_t operations) {
-  b.setInsertionPointToStart(&block);
+  b_.setInsertionPointToStart(&block);
   int32_t offset = offsetof(emulated::Thread, operations);
-  Value at = LLVM::GEPOp::create(b, pointer, b.getI8Type(), thread,
+  Value at = LLVM::GEPOp::create(b_, pointer_, b_.getI8Type(), thread_,
                                  ArrayRef<LLVM::GEPArg>{offset});
-  Value before = LLVM::LoadOp::create(b, b.getI64Type(), at);
-  LLVM::StoreOp::create(b, arith::AddIOp::create(b, before, number(operations)),
-                        at);
+  Value before = LLVM::LoadOp::create(b_, b_.getI64Type(), at);
+  LLVM::StoreOp::create(
+      b_, arith::AddIOp::create(b_, before, number(operations)), at);
 }
 
 int64_t Rewriter::run(unsigned arguments) {
   SmallVector<Operation *> ops;
-  function.walk([&](Operation *op) {
-    if (op != function)
+  function_.walk([&](Operation *op) {
+    if (op != function_)
       ops.push_back(op);
     for (Value result : op->getResults()) // There is one address space.
       if (isa<LLVM::LLVMPointerType>(result.getType()))
-        result.setType(pointer);
+        result.setType(pointer_);
   });
   SmallVector<std::pair<Block *, int64_t>> counts;
-  function.walk([&](Block *block) {
+  function_.walk([&](Block *block) {
     if (int64_t operations = operationsOf(*block))
       counts.push_back({block, operations});
   });
-  int64_t shared = bindArguments(function.getBody().front(), arguments);
+  int64_t shared = bindArguments(function_.getBody().front(), arguments);
   for (auto [block, operations] : counts)
     count(*block, operations);
   for (Operation *op : ops)
     rewrite(*op);
-  Block &entry = function.getBody().front();
+  Block &entry = function_.getBody().front();
   entry.eraseArguments(1, entry.getNumArguments() - 1);
   return shared;
 }

@@ -48,10 +48,10 @@ namespace {
 class FlatEmitter {
 public:
   FlatEmitter(GpuBuilder &b, plan::KernelOp kernel, gpu::GPUFuncOp function)
-      : b(b), kernel(kernel),
-        nest(*kernel.getBody().getOps<plan::NestOp>().begin()),
-        table(function.getArgument(0)), rows(function.getArgument(1)),
-        pieces(function.getArgument(2)), vector(flatVector(kernel)) {}
+      : b_(b), kernel_(kernel),
+        nest_(*kernel.getBody().getOps<plan::NestOp>().begin()),
+        table_(function.getArgument(0)), rows_(function.getArgument(1)),
+        pieces_(function.getArgument(2)), vector_(flatVector(kernel)) {}
 
   void emit();
 
@@ -73,13 +73,13 @@ private:
   Value fromMemory(Value buffer, Value value);
   Value toMemory(Value buffer, Value value);
 
-  GpuBuilder &b;
-  plan::KernelOp kernel;
-  plan::NestOp nest;
-  Value table, rows, pieces;
-  int64_t vector;
-  llvm::DenseMap<Value, Value> pointers; // of the segment's buffers
-  llvm::DenseMap<Value, Value> ones;     // values of one-element buffers
+  GpuBuilder &b_;
+  plan::KernelOp kernel_;
+  plan::NestOp nest_;
+  Value table_, rows_, pieces_;
+  int64_t vector_;
+  llvm::DenseMap<Value, Value> pointers_; // of the segment's buffers
+  llvm::DenseMap<Value, Value> ones_;     // values of one-element buffers
 };
 
 } // namespace
@@ -87,66 +87,66 @@ private:
 //===-- the table ---------------------------------------------------------===//
 
 Value FlatEmitter::index(Value integer) {
-  return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), integer);
+  return b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), integer);
 }
 
 Value FlatEmitter::column(Value row, int64_t number) {
-  int64_t columns = kFlatBuffers + kernel.getNumArguments();
-  Value place = b.add(b.mul(row, columns), b.number(number));
-  Value offset = b.createOrFold<arith::IndexCastOp>(b.getI64Type(), place);
-  Value at = LLVM::GEPOp::create(b, table.getType(), b.getI64Type(), table,
+  int64_t columns = kFlatBuffers + kernel_.getNumArguments();
+  Value place = b_.add(b_.mul(row, columns), b_.number(number));
+  Value offset = b_.createOrFold<arith::IndexCastOp>(b_.getI64Type(), place);
+  Value at = LLVM::GEPOp::create(b_, table_.getType(), b_.getI64Type(), table_,
                                  ArrayRef<LLVM::GEPArg>{offset});
-  return LLVM::LoadOp::create(b, b.getI64Type(), at, 8);
+  return LLVM::LoadOp::create(b_, b_.getI64Type(), at, 8);
 }
 
 /// The last row whose first piece is not after `piece`.
 Value FlatEmitter::rowOf(Value piece) {
-  Values range = {b.number(0), index(rows)};
-  SmallVector<Type> types(2, b.getIndexType());
-  auto search = scf::WhileOp::create(b, types, range);
-  OpBuilder::InsertionGuard guard(b);
-  SmallVector<Location> locations(2, b.getLoc());
-  Block *before = b.createBlock(&search.getBefore(), {}, types, locations);
-  Value next = b.add(before->getArgument(0), b.number(1));
-  scf::ConditionOp::create(b, b.isBelow(next, before->getArgument(1)),
+  Values range = {b_.number(0), index(rows_)};
+  SmallVector<Type> types(2, b_.getIndexType());
+  auto search = scf::WhileOp::create(b_, types, range);
+  OpBuilder::InsertionGuard guard(b_);
+  SmallVector<Location> locations(2, b_.getLoc());
+  Block *before = b_.createBlock(&search.getBefore(), {}, types, locations);
+  Value next = b_.add(before->getArgument(0), b_.number(1));
+  scf::ConditionOp::create(b_, b_.isBelow(next, before->getArgument(1)),
                            before->getArguments());
-  Block *after = b.createBlock(&search.getAfter(), {}, types, locations);
+  Block *after = b_.createBlock(&search.getAfter(), {}, types, locations);
   Value low = after->getArgument(0), high = after->getArgument(1);
-  Value middle = b.quotient(b.add(low, high), 2);
-  Value isBehind = b.isBelow(piece, index(column(middle, kFlatFirstPiece)));
-  Values narrowed = {arith::SelectOp::create(b, isBehind, low, middle),
-                     arith::SelectOp::create(b, isBehind, middle, high)};
-  scf::YieldOp::create(b, narrowed);
+  Value middle = b_.quotient(b_.add(low, high), 2);
+  Value isBehind = b_.isBelow(piece, index(column(middle, kFlatFirstPiece)));
+  Values narrowed = {arith::SelectOp::create(b_, isBehind, low, middle),
+                     arith::SelectOp::create(b_, isBehind, middle, high)};
+  scf::YieldOp::create(b_, narrowed);
   return search.getResult(0);
 }
 
 void FlatEmitter::bind(Value row) {
-  for (BlockArgument buffer : kernel.getBody().getArguments()) {
+  for (BlockArgument buffer : kernel_.getBody().getArguments()) {
     Value place = column(row, kFlatBuffers + buffer.getArgNumber());
-    pointers[buffer] = LLVM::IntToPtrOp::create(b, table.getType(), place);
-    if (isOne(buffer) && buffer.getArgNumber() < kernel.getInputs())
-      ones[buffer] = load(buffer, b.number(0), 1);
+    pointers_[buffer] = LLVM::IntToPtrOp::create(b_, table_.getType(), place);
+    if (isOne(buffer) && buffer.getArgNumber() < kernel_.getInputs())
+      ones_[buffer] = load(buffer, b_.number(0), 1);
   }
 }
 
 //===-- elements ----------------------------------------------------------===//
 
 Value FlatEmitter::address(Value buffer, Value item) {
-  Value offset = b.createOrFold<arith::IndexCastOp>(b.getI64Type(), item);
-  return LLVM::GEPOp::create(b, table.getType(),
-                             gpuMemoryType(elementOf(buffer)), pointers[buffer],
-                             ArrayRef<LLVM::GEPArg>{offset});
+  Value offset = b_.createOrFold<arith::IndexCastOp>(b_.getI64Type(), item);
+  return LLVM::GEPOp::create(b_, table_.getType(),
+                             gpuMemoryType(elementOf(buffer)),
+                             pointers_[buffer], ArrayRef<LLVM::GEPArg>{offset});
 }
 
 Value FlatEmitter::fromMemory(Value buffer, Value value) {
   return elementOf(buffer).isInteger(1)
-             ? b.createOrFold<arith::TruncIOp>(b.getI1Type(), value)
+             ? b_.createOrFold<arith::TruncIOp>(b_.getI1Type(), value)
              : value;
 }
 
 Value FlatEmitter::toMemory(Value buffer, Value value) {
   return elementOf(buffer).isInteger(1)
-             ? b.createOrFold<arith::ExtUIOp>(b.getI8Type(), value)
+             ? b_.createOrFold<arith::ExtUIOp>(b_.getI8Type(), value)
              : value;
 }
 
@@ -155,9 +155,9 @@ Value FlatEmitter::load(Value buffer, Value item, int64_t count) {
   Type element = gpuMemoryType(elementOf(buffer));
   int64_t width = widthOf(element);
   if (count == 1)
-    return fromMemory(
-        buffer, LLVM::LoadOp::create(b, element, address(buffer, item), width));
-  return LLVM::LoadOp::create(b, VectorType::get({count}, element),
+    return fromMemory(buffer, LLVM::LoadOp::create(
+                                  b_, element, address(buffer, item), width));
+  return LLVM::LoadOp::create(b_, VectorType::get({count}, element),
                               address(buffer, item),
                               std::min(kVectorBytes, count * width));
 }
@@ -166,47 +166,47 @@ void FlatEmitter::store(Value buffer, Value item, Value value, int64_t count) {
   int64_t width = widthOf(elementOf(buffer));
   if (count == 1)
     value = toMemory(buffer, value);
-  LLVM::StoreOp::create(b, value, address(buffer, item),
+  LLVM::StoreOp::create(b_, value, address(buffer, item),
                         std::min(kVectorBytes, count * width));
 }
 
 Values FlatEmitter::run(ArrayRef<Value> elements) {
-  return emitRegion(b, nest.getThen(), elements,
-                    [&](int64_t) { return b.number(0); });
+  return emitRegion(b_, nest_.getThen(), elements,
+                    [&](int64_t) { return b_.number(0); });
 }
 
 void FlatEmitter::emitItem(Value item) {
   Values elements;
-  for (Value buffer : nest.getThenInputs())
-    elements.push_back(isOne(buffer) ? ones[buffer] : load(buffer, item, 1));
-  for (auto [buffer, value] : llvm::zip(nest.getOuts(), run(elements)))
+  for (Value buffer : nest_.getThenInputs())
+    elements.push_back(isOne(buffer) ? ones_[buffer] : load(buffer, item, 1));
+  for (auto [buffer, value] : llvm::zip(nest_.getOuts(), run(elements)))
     store(buffer, item, value, 1);
 }
 
 /// All elements are read before any is written: buffers may be the same.
 void FlatEmitter::emitVector(Value first) {
   llvm::DenseMap<Value, Value> read;
-  for (Value buffer : nest.getThenInputs())
+  for (Value buffer : nest_.getThenInputs())
     if (!isOne(buffer) && !read.contains(buffer))
-      read[buffer] = load(buffer, first, vector);
+      read[buffer] = load(buffer, first, vector_);
   Values written;
-  for (Value out : nest.getOuts())
+  for (Value out : nest_.getOuts())
     written.push_back(LLVM::PoisonOp::create(
-        b, VectorType::get({vector}, gpuMemoryType(elementOf(out)))));
-  for (int64_t i = 0; i < vector; ++i) {
-    Value lane = arith::ConstantOp::create(b, b.getI64IntegerAttr(i));
+        b_, VectorType::get({vector_}, gpuMemoryType(elementOf(out)))));
+  for (int64_t i = 0; i < vector_; ++i) {
+    Value lane = arith::ConstantOp::create(b_, b_.getI64IntegerAttr(i));
     Values elements;
-    for (Value buffer : nest.getThenInputs())
+    for (Value buffer : nest_.getThenInputs())
       elements.push_back(
-          isOne(buffer) ? ones[buffer]
+          isOne(buffer) ? ones_[buffer]
                         : fromMemory(buffer, LLVM::ExtractElementOp::create(
-                                                 b, read[buffer], lane)));
+                                                 b_, read[buffer], lane)));
     for (auto [all, out, value] :
-         llvm::zip(written, nest.getOuts(), run(elements)))
-      all = LLVM::InsertElementOp::create(b, all, toMemory(out, value), lane);
+         llvm::zip(written, nest_.getOuts(), run(elements)))
+      all = LLVM::InsertElementOp::create(b_, all, toMemory(out, value), lane);
   }
-  for (auto [out, value] : llvm::zip(nest.getOuts(), written))
-    store(out, first, value, vector);
+  for (auto [out, value] : llvm::zip(nest_.getOuts(), written))
+    store(out, first, value, vector_);
 }
 
 //===-- blocks ------------------------------------------------------------===//
@@ -216,31 +216,32 @@ void FlatEmitter::emitPiece(Value piece) {
   bind(row);
   Value items = index(column(row, kFlatItems));
   Value before = index(column(row, kFlatFirstPiece));
-  Value begin = b.mul(b.createOrFold<arith::SubIOp>(piece, before),
-                      kBlock * kVectors * vector);
-  Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
-  Value first = b.add(begin, b.mul(thread, vector));
-  Value step = b.number(kBlock * vector);
-  Value limit = b.createOrFold<arith::MinSIOp>(
-      items, b.add(begin, b.number(kBlock * kVectors * vector)));
-  if (vector == 1)
-    return b.loop(first, limit, step, [&](Value item) { emitItem(item); });
-  b.loop(first, limit, step, [&](Value item) {
-    Value end = b.add(item, b.number(vector));
-    Value isPart = b.isBelow(items, end);
+  Value begin = b_.mul(b_.createOrFold<arith::SubIOp>(piece, before),
+                       kBlock * kVectors * vector_);
+  Value thread = gpu::ThreadIdOp::create(b_, gpu::Dimension::x);
+  Value first = b_.add(begin, b_.mul(thread, vector_));
+  Value step = b_.number(kBlock * vector_);
+  Value limit = b_.createOrFold<arith::MinSIOp>(
+      items, b_.add(begin, b_.number(kBlock * kVectors * vector_)));
+  if (vector_ == 1)
+    return b_.loop(first, limit, step, [&](Value item) { emitItem(item); });
+  b_.loop(first, limit, step, [&](Value item) {
+    Value end = b_.add(item, b_.number(vector_));
+    Value isPart = b_.isBelow(items, end);
     Value isWhole =
-        b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, items, end);
-    b.when(isWhole, [&] { emitVector(item); });
-    b.when(isPart, [&] {
-      b.loop(item, items, b.number(1), [&](Value one) { emitItem(one); });
+        b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, items, end);
+    b_.when(isWhole, [&] { emitVector(item); });
+    b_.when(isPart, [&] {
+      b_.loop(item, items, b_.number(1), [&](Value one) { emitItem(one); });
     });
   });
 }
 
 void FlatEmitter::emit() {
-  Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  Value blocks = gpu::GridDimOp::create(b, gpu::Dimension::x);
-  b.loop(block, index(pieces), blocks, [&](Value piece) { emitPiece(piece); });
+  Value block = gpu::BlockIdOp::create(b_, gpu::Dimension::x);
+  Value blocks = gpu::GridDimOp::create(b_, gpu::Dimension::x);
+  b_.loop(block, index(pieces_), blocks,
+          [&](Value piece) { emitPiece(piece); });
 }
 
 void gradus::emitFlat(GpuBuilder &b, plan::KernelOp kernel,

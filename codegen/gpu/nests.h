@@ -17,8 +17,8 @@ public:
   NestEmitter(GpuBuilder &builder, mlir::gpu::GPUFuncOp function,
               const GpuThread &thread, const GpuMapping &mapping,
               llvm::function_ref<GpuBuffer(mlir::Value)> bufferOf)
-      : b(builder), function(function), thread(thread), bufferOf(bufferOf),
-        combiner(builder, function, thread, mapping) {}
+      : b_(builder), function_(function), thread_(thread), bufferOf_(bufferOf),
+        combiner_(builder, function, thread, mapping) {}
 
   /// Emits all points of an item.
   void emit(const Nest &nest, const GpuItem &item, const NestMapping &mapping);
@@ -61,13 +61,13 @@ private:
   void putDown(const Nest &nest, const Tile &tile, unsigned input);
   void takeUp(const Nest &nest, const Tile &tile, int64_t k);
 
-  GpuBuilder &b;
-  mlir::gpu::GPUFuncOp function;
-  const GpuThread &thread;
-  llvm::function_ref<GpuBuffer(mlir::Value)> bufferOf;
-  LaneCombiner combiner;
-  NestMapping mapping; // of the nest that is emitted
-  mlir::Value lane;    // of the lanes that share a point
+  GpuBuilder &b_;
+  mlir::gpu::GPUFuncOp function_;
+  const GpuThread &thread_;
+  llvm::function_ref<GpuBuffer(mlir::Value)> bufferOf_;
+  LaneCombiner combiner_;
+  NestMapping mapping_; // of the nest that is emitted
+  mlir::Value lane_;    // of the lanes that share a point
 };
 
 } // namespace gradus

@@ -71,34 +71,35 @@ std::string inLines(StringRef printed) {
 /// A child process.
 class Process {
 public:
-  explicit Process(ArrayRef<StringRef> command) : program(command[0]) {
-    std::optional<StringRef> to[] = {StringRef(), printed.path.str(),
-                                     printed.path.str()};
-    if (!printed.wrong)
-      process = llvm::sys::ExecuteNoWait(program, command, std::nullopt, to, 0,
-                                         &why, &failed);
+  explicit Process(ArrayRef<StringRef> command) : program_(command[0]) {
+    std::optional<StringRef> to[] = {StringRef(), printed_.path.str(),
+                                     printed_.path.str()};
+    if (!printed_.wrong)
+      process_ = llvm::sys::ExecuteNoWait(program_, command, std::nullopt, to,
+                                          0, &why_, &failed_);
   }
 
   /// Waits for its end and returns what it printed to stdout and stderr; an
   /// error if it failed.
   llvm::Expected<std::string> wait() {
-    if (printed.wrong)
-      return llvm::createStringError(printed.problem());
-    if (!failed)
-      failed =
-          llvm::sys::Wait(process, /*SecondsToWait=*/600, &why).ReturnCode != 0;
-    std::string text = printed.read();
-    if (!failed)
+    if (printed_.wrong)
+      return llvm::createStringError(printed_.problem());
+    if (!failed_)
+      failed_ =
+          llvm::sys::Wait(process_, /*SecondsToWait=*/600, &why_).ReturnCode !=
+          0;
+    std::string text = printed_.read();
+    if (!failed_)
       return text;
     return llvm::createStringError(
-        program + " failed: " + (why.empty() ? inLines(text) : why));
+        program_ + " failed: " + (why_.empty() ? inLines(text) : why_));
   }
 
 private:
-  std::string program, why;
-  TemporaryFile printed{"txt"};
-  bool failed = false;
-  llvm::sys::ProcessInfo process;
+  std::string program_, why_;
+  TemporaryFile printed_{"txt"};
+  bool failed_ = false;
+  llvm::sys::ProcessInfo process_;
 };
 
 } // namespace
@@ -156,26 +157,26 @@ namespace {
 class Assembly {
 public:
   Assembly(std::string ptx, StringRef architecture, const CudaToolkit &toolkit)
-      : architecture(architecture), ptx(std::move(ptx)) {
-    from.write(this->ptx);
+      : architecture_(architecture), ptx_(std::move(ptx)) {
+    from_.write(this->ptx_);
     if (!problem().empty())
       return;
     std::string ptxas = toolkit.folder + "/bin/ptxas",
-                name = "--gpu-name=" + this->architecture;
+                name = "--gpu-name=" + this->architecture_;
     SmallVector<StringRef> command = {ptxas, name};
     llvm::append_range(command, kOptions);
-    command.append({from.path, "-o", to.path});
-    process.emplace(command);
+    command.append({from_.path, "-o", to_.path});
+    process_.emplace(command);
   }
 
   llvm::Expected<Cubin> finish() {
     if (std::string why = problem(); !why.empty())
       return llvm::createStringError(why);
-    auto printed = process->wait();
+    auto printed = process_->wait();
     if (!printed)
       return printed.takeError();
-    std::string code = to.read();
-    return Cubin{architecture, std::move(ptx),
+    std::string code = to_.read();
+    return Cubin{architecture_, std::move(ptx_),
                  std::vector<char>(code.begin(), code.end()),
                  std::move(*printed)};
   }
@@ -184,12 +185,12 @@ public:
 
 private:
   std::string problem() const {
-    return from.wrong ? from.problem() : to.problem();
+    return from_.wrong ? from_.problem() : to_.problem();
   }
 
-  std::string architecture, ptx;
-  TemporaryFile from{"ptx"}, to{"cubin"};
-  std::optional<Process> process;
+  std::string architecture_, ptx_;
+  TemporaryFile from_{"ptx"}, to_{"cubin"};
+  std::optional<Process> process_;
 };
 
 } // namespace

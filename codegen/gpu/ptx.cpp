@@ -203,8 +203,8 @@ class PtxEmitter {
 public:
   PtxEmitter(StringRef architecture, llvm::MemoryBufferRef libdevice,
              unsigned part)
-      : libdevice(libdevice), part(part),
-        machine(nvptx()->createTargetMachine(
+      : libdevice_(libdevice), part_(part),
+        machine_(nvptx()->createTargetMachine(
             llvm::Triple(kTriple), architecture, "", {}, std::nullopt,
             std::nullopt, llvm::CodeGenOptLevel::Default)) {}
 
@@ -216,10 +216,10 @@ private:
   void nameApart(llvm::Module &module);
   llvm::Expected<std::string> write(llvm::Module &module);
 
-  llvm::LLVMContext context;
-  llvm::MemoryBufferRef libdevice;
-  unsigned part;
-  std::unique_ptr<llvm::TargetMachine> machine;
+  llvm::LLVMContext context_;
+  llvm::MemoryBufferRef libdevice_;
+  unsigned part_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
 };
 
 } // namespace
@@ -231,7 +231,7 @@ llvm::Error PtxEmitter::linkLibdevice(llvm::Module &module) {
   });
   if (!isNeeded)
     return llvm::Error::success();
-  auto library = llvm::getLazyBitcodeModule(libdevice, context);
+  auto library = llvm::getLazyBitcodeModule(libdevice_, context_);
   if (!library)
     return library.takeError();
   (*library)->setTargetTriple(module.getTargetTriple());
@@ -264,7 +264,7 @@ llvm::Error PtxEmitter::optimize(llvm::Module &module) {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(machine.get());
+  llvm::PassBuilder builder(machine_.get());
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -283,29 +283,29 @@ llvm::Error PtxEmitter::optimize(llvm::Module &module) {
 void PtxEmitter::nameApart(llvm::Module &module) {
   for (llvm::GlobalValue &value : module.global_values())
     if (value.hasLocalLinkage() && value.hasName())
-      value.setName(value.getName() + "_" + llvm::Twine(part));
+      value.setName(value.getName() + "_" + llvm::Twine(part_));
 }
 
 llvm::Expected<std::string> PtxEmitter::write(llvm::Module &module) {
   llvm::SmallString<0> ptx;
   llvm::raw_svector_ostream stream(ptx);
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr,
-                                   llvm::CodeGenFileType::AssemblyFile,
-                                   /*DisableVerify=*/true))
+  if (machine_->addPassesToEmitFile(passes, stream, nullptr,
+                                    llvm::CodeGenFileType::AssemblyFile,
+                                    /*DisableVerify=*/true))
     return llvm::createStringError("this LLVM cannot write PTX");
   passes.run(module);
   return ptx.str().str();
 }
 
 llvm::Expected<std::string> PtxEmitter::emit(StringRef bitcode) {
-  if (!machine)
+  if (!machine_)
     return llvm::createStringError("this LLVM has no NVPTX code generator");
-  auto module = llvm::parseBitcodeFile({bitcode, "kernels"}, context);
+  auto module = llvm::parseBitcodeFile({bitcode, "kernels"}, context_);
   if (!module)
     return module.takeError();
   (*module)->setTargetTriple(llvm::Triple(kTriple));
-  (*module)->setDataLayout(machine->createDataLayout());
+  (*module)->setDataLayout(machine_->createDataLayout());
   if (llvm::Error error = linkLibdevice(**module))
     return std::move(error);
   if (llvm::Error error = optimize(**module))

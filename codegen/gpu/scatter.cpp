@@ -135,8 +135,8 @@ class ScatterEmitter {
 public:
   ScatterEmitter(GpuBuilder &b, const ScatterMapping &mapping,
                  const IndexedBuffers &buffers, const GpuThread &thread)
-      : b(b), mapping(mapping), sizes(buffers.sizes), buffers(buffers),
-        thread(thread.inBlock) {}
+      : b_(b), mapping_(mapping), sizes_(buffers.sizes), buffers_(buffers),
+        thread_(thread.inBlock) {}
 
   void addMemory(gpu::GPUFuncOp function);
   void emit(Value item);
@@ -178,15 +178,15 @@ private:
   Value load(const GpuBuffer &memory, Value at);
   void store(const GpuBuffer &memory, Value at, Value position);
 
-  GpuBuilder &b;
-  const ScatterMapping &mapping;
-  const GatherSizes &sizes;
-  const IndexedBuffers &buffers;
-  Value thread, row, group, strip;
-  GpuBuffer positions, slices; // of hits, in index order
-  GpuBuffer sorted;            // by slice
-  GpuBuffer counts;            // of slice s in part p: s * parts + p
-  GpuBuffer warps, partials;
+  GpuBuilder &b_;
+  const ScatterMapping &mapping_;
+  const GatherSizes &sizes_;
+  const IndexedBuffers &buffers_;
+  Value thread_, row_, group_, strip_;
+  GpuBuffer positions_, slices_; // of hits, in index order
+  GpuBuffer sorted_;             // by slice
+  GpuBuffer counts_;             // of slice s in part p: s * parts + p
+  GpuBuffer warps_, partials_;
 };
 
 } // namespace
@@ -195,42 +195,43 @@ private:
 
 void ScatterEmitter::addMemory(gpu::GPUFuncOp function) {
   auto add = [&](unsigned bits, int64_t count) -> GpuBuffer {
-    return {addShared(b, function, b.getIntegerType(bits), count), {}};
+    return {addShared(b_, function, b_.getIntegerType(bits), count), {}};
   };
-  int64_t most =
-      sizes.count <= mapping.atOnce() ? mapping.atOnce() : mapping.mostListed();
-  positions = add(32, most);
-  slices = add(8, most);
-  sorted = add(32, most);
-  counts = add(16, mapping.slices * mapping.parts);
-  warps = add(32, mapping.threads / kWarp);
-  if (mapping.lanes > 1)
-    partials = {
-        addShared(b, function, totalType(), mapping.threads * mapping.vector),
-        {}};
+  int64_t most = sizes_.count <= mapping_.atOnce() ? mapping_.atOnce()
+                                                   : mapping_.mostListed();
+  positions_ = add(32, most);
+  slices_ = add(8, most);
+  sorted_ = add(32, most);
+  counts_ = add(16, mapping_.slices * mapping_.parts);
+  warps_ = add(32, mapping_.threads / kWarp);
+  if (mapping_.lanes > 1)
+    partials_ = {addShared(b_, function, totalType(),
+                           mapping_.threads * mapping_.vector),
+                 {}};
 }
 
 /// Returns the type of partial sums.
 Type ScatterEmitter::totalType() {
-  Type type = gpuValueType(buffers.element);
-  return isNarrowGpuFloat(type) ? b.getF32Type() : gpuMemoryType(type);
+  Type type = gpuValueType(buffers_.element);
+  return isNarrowGpuFloat(type) ? b_.getF32Type() : gpuMemoryType(type);
 }
 
 Value ScatterEmitter::asWord(Value position) {
   return position.getType().isInteger(32)
              ? position
-             : b.createOrFold<arith::IndexCastOp>(b.getI32Type(), position);
+             : b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), position);
 }
 
 Value ScatterEmitter::asPosition(Value word) {
-  return b.position(b.createOrFold<arith::IndexCastOp>(b.getIndexType(), word));
+  return b_.position(
+      b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), word));
 }
 
 Value ScatterEmitter::load(const GpuBuffer &memory, Value at) {
   Type type = cast<MemRefType>(memory.memory.getType()).getElementType();
-  Value value = loadGpuElement(b, memory, type, at);
+  Value value = loadGpuElement(b_, memory, type, at);
   if (!type.isInteger(32))
-    value = b.createOrFold<arith::ExtUIOp>(b.getI32Type(), value);
+    value = b_.createOrFold<arith::ExtUIOp>(b_.getI32Type(), value);
   return asPosition(value);
 }
 
@@ -238,8 +239,8 @@ void ScatterEmitter::store(const GpuBuffer &memory, Value at, Value position) {
   Type type = cast<MemRefType>(memory.memory.getType()).getElementType();
   Value value = asWord(position);
   if (!type.isInteger(32))
-    value = b.createOrFold<arith::TruncIOp>(type, value);
-  storeGpuElement(b, memory, type, at, value);
+    value = b_.createOrFold<arith::TruncIOp>(type, value);
+  storeGpuElement(b_, memory, type, at, value);
 }
 
 //===-- the list ----------------------------------------------------------===//
@@ -247,16 +248,17 @@ void ScatterEmitter::store(const GpuBuffer &memory, Value at, Value position) {
 /// Loads the indices from `first` on; beyond the last, it repeats others.
 Values ScatterEmitter::loadIndices(Value first) {
   Values indices;
-  bool isWhole = sizes.count % kEach == 0;
+  bool isWhole = sizes_.count % kEach == 0;
   int64_t vector =
-      isWhole ? kVectorBytes / (buffers.index.getIntOrFloatBitWidth() / 8) : 1;
-  Value begin = b.mul(b.quotient(row, sizes.outer), sizes.count);
+      isWhole ? kVectorBytes / (buffers_.index.getIntOrFloatBitWidth() / 8) : 1;
+  Value begin = b_.mul(b_.quotient(row_, sizes_.outer), sizes_.count);
   for (int64_t n = 0; n < kEach; n += vector) {
-    Value at = b.createOrFold<arith::MinSIOp>(
-        b.add(first, b.number(n)),
-        b.number(sizes.count - (isWhole ? kEach - n : 1)));
-    llvm::append_range(indices, loadIndexed(b, buffers.indices, buffers.index,
-                                            b.add(begin, at), vector));
+    Value at = b_.createOrFold<arith::MinSIOp>(
+        b_.add(first, b_.number(n)),
+        b_.number(sizes_.count - (isWhole ? kEach - n : 1)));
+    llvm::append_range(indices,
+                       loadIndexed(b_, buffers_.indices, buffers_.index,
+                                   b_.add(begin, at), vector));
   }
   return indices;
 }
@@ -264,80 +266,81 @@ Values ScatterEmitter::loadIndices(Value first) {
 ScatterEmitter::Hit ScatterEmitter::hitOf(IndexedPlace place, Value position) {
   // Outside of the table the position is arbitrary, and sums could overflow.
   place.position =
-      arith::SelectOp::create(b, place.isInside, place.position, b.number(0));
-  Value isThere = b.isBelow(position, b.number(sizes.count)), isOwn, slice;
-  if (mapping.isInterleaved) {
-    slice = b.quotient(place.position, mapping.groups);
-    isOwn = b.createOrFold<arith::CmpIOp>(
-        Is::eq, place.position, b.add(b.mul(slice, mapping.groups), group));
+      arith::SelectOp::create(b_, place.isInside, place.position, b_.number(0));
+  Value isThere = b_.isBelow(position, b_.number(sizes_.count)), isOwn, slice;
+  if (mapping_.isInterleaved) {
+    slice = b_.quotient(place.position, mapping_.groups);
+    isOwn = b_.createOrFold<arith::CmpIOp>(
+        Is::eq, place.position, b_.add(b_.mul(slice, mapping_.groups), group_));
   } else {
-    slice = b.createOrFold<arith::SubIOp>(place.position,
-                                          b.mul(group, mapping.slices));
-    isOwn =
-        b.createOrFold<arith::CmpIOp>(Is::ult, slice, b.number(mapping.slices));
+    slice = b_.createOrFold<arith::SubIOp>(place.position,
+                                           b_.mul(group_, mapping_.slices));
+    isOwn = b_.createOrFold<arith::CmpIOp>(Is::ult, slice,
+                                           b_.number(mapping_.slices));
   }
-  Value isValid = b.createOrFold<arith::AndIOp>(isThere, place.isInside);
-  return {b.createOrFold<arith::AndIOp>(isValid, isOwn), position, slice};
+  Value isValid = b_.createOrFold<arith::AndIOp>(isThere, place.isInside);
+  return {b_.createOrFold<arith::AndIOp>(isValid, isOwn), position, slice};
 }
 
 SmallVector<ScatterEmitter::Hit> ScatterEmitter::findHits(Value first) {
   SmallVector<Hit> hits;
   for (auto [n, index] : llvm::enumerate(loadIndices(first)))
-    hits.push_back(hitOf(indexedPlace(b, sizes, index),
-                         b.add(first, b.number(int64_t(n)))));
+    hits.push_back(hitOf(indexedPlace(b_, sizes_, index),
+                         b_.add(first, b_.number(int64_t(n)))));
   return hits;
 }
 
 /// A butterfly sum within each warp, in groups of growing size; then over the
 /// warps.
 ScatterEmitter::Sums ScatterEmitter::sumOverThreads(Value own) {
-  Value before = b.number(0), all = own, lane = b.remainder(thread, kWarp),
-        warp = b.quotient(thread, kWarp);
+  Value before = b_.number(0), all = own, lane = b_.remainder(thread_, kWarp),
+        warp = b_.quotient(thread_, kWarp);
   for (unsigned mask = 1; mask < kWarp; mask *= 2) {
     Value others =
-        asPosition(gpu::ShuffleOp::create(b, asWord(all), mask, kWarp,
+        asPosition(gpu::ShuffleOp::create(b_, asWord(all), mask, kWarp,
                                           gpu::ShuffleMode::XOR)
                        .getShuffleResult());
-    Value isUpper = b.createOrFold<arith::CmpIOp>(
-        Is::ne, b.remainder(b.quotient(lane, mask), 2), b.number(0));
-    before = b.add(
-        before, b.createOrFold<arith::SelectOp>(isUpper, others, b.number(0)));
-    all = b.add(all, others);
+    Value isUpper = b_.createOrFold<arith::CmpIOp>(
+        Is::ne, b_.remainder(b_.quotient(lane, mask), 2), b_.number(0));
+    before = b_.add(before, b_.createOrFold<arith::SelectOp>(isUpper, others,
+                                                             b_.number(0)));
+    all = b_.add(all, others);
   }
-  Value isFirst = b.createOrFold<arith::CmpIOp>(Is::eq, lane, b.number(0));
-  b.when(isFirst, [&] { store(warps, warp, all); });
-  gpu::BarrierOp::create(b);
-  Value total = b.number(0);
-  for (int64_t w = 0; w < mapping.threads / kWarp; ++w) {
-    Value part = load(warps, b.number(w));
+  Value isFirst = b_.createOrFold<arith::CmpIOp>(Is::eq, lane, b_.number(0));
+  b_.when(isFirst, [&] { store(warps_, warp, all); });
+  gpu::BarrierOp::create(b_);
+  Value total = b_.number(0);
+  for (int64_t w = 0; w < mapping_.threads / kWarp; ++w) {
+    Value part = load(warps_, b_.number(w));
     before =
-        b.add(before, b.createOrFold<arith::SelectOp>(
-                          b.isBelow(b.number(w), warp), part, b.number(0)));
-    total = b.add(total, part);
+        b_.add(before, b_.createOrFold<arith::SelectOp>(
+                           b_.isBelow(b_.number(w), warp), part, b_.number(0)));
+    total = b_.add(total, part);
   }
   return {before, total};
 }
 
 /// Appends the hits to the list; returns its new length.
 Value ScatterEmitter::collect(Value first, Value held) {
-  SmallVector<Hit> hits = findHits(b.add(first, b.mul(thread, kEach)));
+  SmallVector<Hit> hits = findHits(b_.add(first, b_.mul(thread_, kEach)));
   auto one = [&](const Hit &hit) {
-    return b.createOrFold<arith::SelectOp>(hit.isOwn, b.number(1), b.number(0));
+    return b_.createOrFold<arith::SelectOp>(hit.isOwn, b_.number(1),
+                                            b_.number(0));
   };
-  Value own = b.number(0);
+  Value own = b_.number(0);
   for (const Hit &hit : hits)
-    own = b.add(own, one(hit));
+    own = b_.add(own, one(hit));
   Sums sums = sumOverThreads(own);
-  Value at = b.add(held, sums.before);
+  Value at = b_.add(held, sums.before);
   for (const Hit &hit : hits) {
-    b.when(hit.isOwn, [&] {
-      store(positions, at, hit.position);
-      store(slices, at, hit.slice);
+    b_.when(hit.isOwn, [&] {
+      store(positions_, at, hit.position);
+      store(slices_, at, hit.slice);
     });
-    at = b.add(at, one(hit));
+    at = b_.add(at, one(hit));
   }
-  gpu::BarrierOp::create(b);
-  return b.add(held, sums.all);
+  gpu::BarrierOp::create(b_);
+  return b_.add(held, sums.all);
 }
 
 /// Visits the hits of the thread's part in order, each with the index of its
@@ -345,64 +348,64 @@ Value ScatterEmitter::collect(Value first, Value held) {
 void ScatterEmitter::walk(Value count,
                           function_ref<void(Value hit, Value at)> visit) {
   Value length =
-      b.quotient(b.add(count, b.number(mapping.parts - 1)), mapping.parts);
-  Value first = arith::MulIOp::create(b, thread, length);
-  Value end = b.createOrFold<arith::MinSIOp>(b.add(first, length), count);
-  if (mapping.parts < mapping.threads)
-    end = b.createOrFold<arith::SelectOp>(
-        b.isBelow(thread, b.number(mapping.parts)), end, b.number(0));
-  b.loop(first, end, b.number(1), [&](Value hit) {
-    visit(hit, b.add(b.mul(load(slices, hit), mapping.parts), thread));
+      b_.quotient(b_.add(count, b_.number(mapping_.parts - 1)), mapping_.parts);
+  Value first = arith::MulIOp::create(b_, thread_, length);
+  Value end = b_.createOrFold<arith::MinSIOp>(b_.add(first, length), count);
+  if (mapping_.parts < mapping_.threads)
+    end = b_.createOrFold<arith::SelectOp>(
+        b_.isBelow(thread_, b_.number(mapping_.parts)), end, b_.number(0));
+  b_.loop(first, end, b_.number(1), [&](Value hit) {
+    visit(hit, b_.add(b_.mul(load(slices_, hit), mapping_.parts), thread_));
   });
-  gpu::BarrierOp::create(b);
+  gpu::BarrierOp::create(b_);
 }
 
 /// Replaces each count by the sum of those before it.
 void ScatterEmitter::sumCounts() {
-  int64_t all = mapping.slices * mapping.parts,
-          each = llvm::divideCeil(all, mapping.threads);
-  Value first = b.mul(thread, each);
-  Value end = b.createOrFold<arith::MinSIOp>(b.add(first, b.number(each)),
-                                             b.number(all));
-  Values own = b.loop(first, end, b.number(1), {b.number(0)},
-                      [&](Value at, ValueRange sum) -> Values {
-                        return {b.add(sum[0], load(counts, at))};
-                      });
-  b.loop(first, end, b.number(1), {sumOverThreads(own[0]).before},
-         [&](Value at, ValueRange sum) -> Values {
-           Value next = b.add(sum[0], load(counts, at));
-           store(counts, at, sum[0]);
-           return {next};
-         });
-  gpu::BarrierOp::create(b);
+  int64_t all = mapping_.slices * mapping_.parts,
+          each = llvm::divideCeil(all, mapping_.threads);
+  Value first = b_.mul(thread_, each);
+  Value end = b_.createOrFold<arith::MinSIOp>(b_.add(first, b_.number(each)),
+                                              b_.number(all));
+  Values own = b_.loop(first, end, b_.number(1), {b_.number(0)},
+                       [&](Value at, ValueRange sum) -> Values {
+                         return {b_.add(sum[0], load(counts_, at))};
+                       });
+  b_.loop(first, end, b_.number(1), {sumOverThreads(own[0]).before},
+          [&](Value at, ValueRange sum) -> Values {
+            Value next = b_.add(sum[0], load(counts_, at));
+            store(counts_, at, sum[0]);
+            return {next};
+          });
+  gpu::BarrierOp::create(b_);
 }
 
 /// Sorts the list; each count ends as the start of the next one's hits.
 void ScatterEmitter::sort(Value count) {
-  b.loop(thread, b.number(mapping.slices * mapping.parts),
-         b.number(mapping.threads),
-         [&](Value at) { store(counts, at, b.number(0)); });
-  gpu::BarrierOp::create(b);
+  b_.loop(thread_, b_.number(mapping_.slices * mapping_.parts),
+          b_.number(mapping_.threads),
+          [&](Value at) { store(counts_, at, b_.number(0)); });
+  gpu::BarrierOp::create(b_);
   walk(count, [&](Value, Value at) {
-    store(counts, at, b.add(load(counts, at), b.number(1)));
+    store(counts_, at, b_.add(load(counts_, at), b_.number(1)));
   });
   sumCounts();
   walk(count, [&](Value hit, Value at) {
-    Value to = load(counts, at);
-    store(sorted, to, load(positions, hit));
-    store(counts, at, b.add(to, b.number(1)));
+    Value to = load(counts_, at);
+    store(sorted_, to, load(positions_, hit));
+    store(counts_, at, b_.add(to, b_.number(1)));
   });
 }
 
 /// The range of the hits of a slice.
 std::pair<Value, Value> ScatterEmitter::hitsOf(Value slice) {
-  Value at = b.mul(slice, mapping.parts);
+  Value at = b_.mul(slice, mapping_.parts);
   Value before =
-      b.createOrFold<arith::MaxSIOp>(b.add(at, b.number(-1)), b.number(0));
-  Value isFirst = b.createOrFold<arith::CmpIOp>(Is::eq, slice, b.number(0));
-  Value first = b.createOrFold<arith::SelectOp>(isFirst, b.number(0),
-                                                load(counts, before));
-  return {first, load(counts, b.add(at, b.number(mapping.parts - 1)))};
+      b_.createOrFold<arith::MaxSIOp>(b_.add(at, b_.number(-1)), b_.number(0));
+  Value isFirst = b_.createOrFold<arith::CmpIOp>(Is::eq, slice, b_.number(0));
+  Value first = b_.createOrFold<arith::SelectOp>(isFirst, b_.number(0),
+                                                 load(counts_, before));
+  return {first, load(counts_, b_.add(at, b_.number(mapping_.parts - 1)))};
 }
 
 //===-- sums --------------------------------------------------------------===//
@@ -412,113 +415,117 @@ std::pair<Value, Value> ScatterEmitter::hitsOf(Value slice) {
 Values ScatterEmitter::sumList(Value first, Value end, Value column,
                                Values totals) {
   auto loadAt = [&](Value n) {
-    Value slice = b.add(b.mul(row, sizes.count), load(sorted, n));
-    return loadIndexed(b, buffers.source, buffers.element,
-                       b.add(b.mul(slice, sizes.inner), column),
-                       mapping.vector);
+    Value slice = b_.add(b_.mul(row_, sizes_.count), load(sorted_, n));
+    return loadIndexed(b_, buffers_.source, buffers_.element,
+                       b_.add(b_.mul(slice, sizes_.inner), column),
+                       mapping_.vector);
   };
-  totals = b.loop(first, b.add(end, b.number(1 - kAhead)), b.number(kAhead),
-                  totals, [&](Value n, ValueRange all) -> Values {
-                    SmallVector<Values> ahead;
-                    for (int64_t k = 0; k < kAhead; ++k)
-                      ahead.push_back(loadAt(b.add(n, b.number(k))));
-                    Values sums(all);
-                    for (const Values &values : ahead)
-                      sums = addIndexed(b, sums, values);
-                    return sums;
-                  });
-  Value count = b.createOrFold<arith::SubIOp>(end, first);
+  totals = b_.loop(first, b_.add(end, b_.number(1 - kAhead)), b_.number(kAhead),
+                   totals, [&](Value n, ValueRange all) -> Values {
+                     SmallVector<Values> ahead;
+                     for (int64_t k = 0; k < kAhead; ++k)
+                       ahead.push_back(loadAt(b_.add(n, b_.number(k))));
+                     Values sums(all);
+                     for (const Values &values : ahead)
+                       sums = addIndexed(b_, sums, values);
+                     return sums;
+                   });
+  Value count = b_.createOrFold<arith::SubIOp>(end, first);
   Value rest =
-      b.add(first, b.createOrFold<arith::AndIOp>(count, b.number(-kAhead)));
-  return b.loop(rest, end, b.number(1), totals,
-                [&](Value n, ValueRange all) -> Values {
-                  return addIndexed(b, all, loadAt(n));
-                });
+      b_.add(first, b_.createOrFold<arith::AndIOp>(count, b_.number(-kAhead)));
+  return b_.loop(rest, end, b_.number(1), totals,
+                 [&](Value n, ValueRange all) -> Values {
+                   return addIndexed(b_, all, loadAt(n));
+                 });
 }
 
 /// Computes a vector of a slice; if it was written before, only if there is
 /// something to add.
 void ScatterEmitter::sumSlice(const List &list, Value slice, Value column,
                               Summing sum) {
-  Value at = mapping.isInterleaved ? b.add(b.mul(slice, mapping.groups), group)
-                                   : b.add(b.mul(group, mapping.slices), slice);
-  Value isWanted = b.isBelow(at, b.number(sizes.extent));
+  Value at = mapping_.isInterleaved
+                 ? b_.add(b_.mul(slice, mapping_.groups), group_)
+                 : b_.add(b_.mul(group_, mapping_.slices), slice);
+  Value isWanted = b_.isBelow(at, b_.number(sizes_.extent));
   if (list.isAdded) {
     auto [first, end] = hitsOf(slice);
-    Value isFresh = b.createOrFold<arith::CmpIOp>(
+    Value isFresh = b_.createOrFold<arith::CmpIOp>(
         Is::eq, list.isAdded,
-        arith::ConstantOp::create(b, b.getBoolAttr(false)));
-    Value isAny = b.createOrFold<arith::OrIOp>(isFresh, b.isBelow(first, end));
-    isWanted = b.createOrFold<arith::AndIOp>(isWanted, isAny);
+        arith::ConstantOp::create(b_, b_.getBoolAttr(false)));
+    Value isAny =
+        b_.createOrFold<arith::OrIOp>(isFresh, b_.isBelow(first, end));
+    isWanted = b_.createOrFold<arith::AndIOp>(isWanted, isAny);
   }
-  b.when(isWanted, [&] {
-    Value place = b.add(b.mul(row, sizes.extent), at);
-    place = b.add(b.mul(place, sizes.inner), column);
-    Values totals = indexedZeros(b, buffers.element, mapping.vector);
+  b_.when(isWanted, [&] {
+    Value place = b_.add(b_.mul(row_, sizes_.extent), at);
+    place = b_.add(b_.mul(place, sizes_.inner), column);
+    Values totals = indexedZeros(b_, buffers_.element, mapping_.vector);
     auto written = [&] {
-      return addIndexed(
-          b, totals,
-          loadIndexed(b, buffers.out, buffers.element, place, mapping.vector));
+      return addIndexed(b_, totals,
+                        loadIndexed(b_, buffers_.out, buffers_.element, place,
+                                    mapping_.vector));
     };
     if (list.isAdded)
-      totals = chooseAll(b, list.isAdded, written, totals);
-    storeIndexed(b, buffers.out, buffers.element, place,
-                 narrowIndexed(b, buffers.element, sum(totals)));
+      totals = chooseAll(b_, list.isAdded, written, totals);
+    storeIndexed(b_, buffers_.out, buffers_.element, place,
+                 narrowIndexed(b_, buffers_.element, sum(totals)));
   });
 }
 
 /// The first element, within its slice, of a vector of the block's strip.
 Value ScatterEmitter::columnOf(Value vector) {
-  return b.mul(b.add(b.mul(strip, mapping.columns), vector), mapping.vector);
+  return b_.mul(b_.add(b_.mul(strip_, mapping_.columns), vector),
+                mapping_.vector);
 }
 
 /// Computes each vector in a thread of its own.
 void ScatterEmitter::sumInTurn(const List &list) {
-  b.loop(thread, b.number(mapping.slices * mapping.columns),
-         b.number(mapping.threads), [&](Value point) {
-           Value slice = b.quotient(point, mapping.columns);
-           Value column = columnOf(b.createOrFold<arith::SubIOp>(
-               point, b.mul(slice, mapping.columns)));
-           sumSlice(list, slice, column, [&](Values totals) {
-             auto [first, end] = hitsOf(slice);
-             return sumList(first, end, column, totals);
-           });
-         });
+  b_.loop(thread_, b_.number(mapping_.slices * mapping_.columns),
+          b_.number(mapping_.threads), [&](Value point) {
+            Value slice = b_.quotient(point, mapping_.columns);
+            Value column = columnOf(b_.createOrFold<arith::SubIOp>(
+                point, b_.mul(slice, mapping_.columns)));
+            sumSlice(list, slice, column, [&](Values totals) {
+              auto [first, end] = hitsOf(slice);
+              return sumList(first, end, column, totals);
+            });
+          });
 }
 
 /// Lets the lanes of a vector each sum a part of its list; the first lane adds
 /// these sums in order.
 void ScatterEmitter::sumTogether(const List &list) {
-  int64_t points = mapping.slices * mapping.columns;
-  Value point = b.remainder(thread, points), lane = b.quotient(thread, points);
-  Value slice = b.quotient(point, mapping.columns),
-        column = columnOf(b.remainder(point, mapping.columns));
+  int64_t points = mapping_.slices * mapping_.columns;
+  Value point = b_.remainder(thread_, points),
+        lane = b_.quotient(thread_, points);
+  Value slice = b_.quotient(point, mapping_.columns),
+        column = columnOf(b_.remainder(point, mapping_.columns));
   auto [begin, end] = hitsOf(slice);
-  Value count = b.createOrFold<arith::SubIOp>(end, begin);
+  Value count = b_.createOrFold<arith::SubIOp>(end, begin);
   Value length =
-      b.quotient(b.add(count, b.number(mapping.lanes - 1)), mapping.lanes);
+      b_.quotient(b_.add(count, b_.number(mapping_.lanes - 1)), mapping_.lanes);
   // Threads beyond the last lane have no part.
-  Value first = b.createOrFold<arith::MinSIOp>(
-      b.add(begin, arith::MulIOp::create(b, lane, length)), end);
-  Value last = b.createOrFold<arith::MinSIOp>(b.add(first, length), end);
+  Value first = b_.createOrFold<arith::MinSIOp>(
+      b_.add(begin, arith::MulIOp::create(b_, lane, length)), end);
+  Value last = b_.createOrFold<arith::MinSIOp>(b_.add(first, length), end);
   Values own = sumList(first, last, column,
-                       indexedZeros(b, buffers.element, mapping.vector));
+                       indexedZeros(b_, buffers_.element, mapping_.vector));
   auto placeOf = [&](Value of, int64_t k) {
-    return b.add(of, b.number(k * mapping.threads));
+    return b_.add(of, b_.number(k * mapping_.threads));
   };
   for (auto [k, value] : llvm::enumerate(own))
-    storeGpuElement(b, partials, totalType(), placeOf(thread, int64_t(k)),
+    storeGpuElement(b_, partials_, totalType(), placeOf(thread_, int64_t(k)),
                     value);
-  gpu::BarrierOp::create(b);
-  b.when(b.isBelow(thread, b.number(points)), [&] {
+  gpu::BarrierOp::create(b_);
+  b_.when(b_.isBelow(thread_, b_.number(points)), [&] {
     sumSlice(list, slice, column, [&](Values totals) {
-      for (int64_t n = 0; n < mapping.lanes; ++n) {
+      for (int64_t n = 0; n < mapping_.lanes; ++n) {
         Values part;
-        for (int64_t k = 0; k < mapping.vector; ++k)
-          part.push_back(
-              loadGpuElement(b, partials, totalType(),
-                             placeOf(b.add(thread, b.number(n * points)), k)));
-        totals = addIndexed(b, totals, part);
+        for (int64_t k = 0; k < mapping_.vector; ++k)
+          part.push_back(loadGpuElement(
+              b_, partials_, totalType(),
+              placeOf(b_.add(thread_, b_.number(n * points)), k)));
+        totals = addIndexed(b_, totals, part);
       }
       return totals;
     });
@@ -527,35 +534,35 @@ void ScatterEmitter::sumTogether(const List &list) {
 
 void ScatterEmitter::sumUp(const List &list) {
   sort(list.count);
-  if (mapping.lanes > 1)
+  if (mapping_.lanes > 1)
     sumTogether(list);
   else
     sumInTurn(list);
-  gpu::BarrierOp::create(b); // the next list reuses this memory
+  gpu::BarrierOp::create(b_); // the next list reuses this memory
 }
 
 /// Sums up the list when the next indices might not fit.
 void ScatterEmitter::emit(Value item) {
-  strip = b.remainder(item, mapping.strips);
-  item = b.quotient(item, mapping.strips);
-  row = b.quotient(item, mapping.groups);
-  group = b.remainder(item, mapping.groups);
-  int64_t atOnce = mapping.atOnce();
-  if (sizes.count <= atOnce)
-    return sumUp({collect(b.number(0), b.number(0)), {}});
-  Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
-  b.loop(b.number(0), b.number(sizes.count), b.number(atOnce),
-         {b.number(0), no}, [&](Value first, ValueRange state) -> Values {
-           Value held = collect(first, state[0]);
-           Value isLast = b.createOrFold<arith::CmpIOp>(
-               Is::sge, first, b.number(sizes.count - atOnce));
-           Value isFull =
-               b.isBelow(b.number(mapping.mostListed() - atOnce), held);
-           Value isDue = b.createOrFold<arith::OrIOp>(isLast, isFull);
-           b.when(isDue, [&] { sumUp({held, state[1]}); });
-           return {b.createOrFold<arith::SelectOp>(isDue, b.number(0), held),
-                   b.createOrFold<arith::OrIOp>(isDue, state[1])};
-         });
+  strip_ = b_.remainder(item, mapping_.strips);
+  item = b_.quotient(item, mapping_.strips);
+  row_ = b_.quotient(item, mapping_.groups);
+  group_ = b_.remainder(item, mapping_.groups);
+  int64_t atOnce = mapping_.atOnce();
+  if (sizes_.count <= atOnce)
+    return sumUp({collect(b_.number(0), b_.number(0)), {}});
+  Value no = arith::ConstantOp::create(b_, b_.getBoolAttr(false));
+  b_.loop(b_.number(0), b_.number(sizes_.count), b_.number(atOnce),
+          {b_.number(0), no}, [&](Value first, ValueRange state) -> Values {
+            Value held = collect(first, state[0]);
+            Value isLast = b_.createOrFold<arith::CmpIOp>(
+                Is::sge, first, b_.number(sizes_.count - atOnce));
+            Value isFull =
+                b_.isBelow(b_.number(mapping_.mostListed() - atOnce), held);
+            Value isDue = b_.createOrFold<arith::OrIOp>(isLast, isFull);
+            b_.when(isDue, [&] { sumUp({held, state[1]}); });
+            return {b_.createOrFold<arith::SelectOp>(isDue, b_.number(0), held),
+                    b_.createOrFold<arith::OrIOp>(isDue, state[1])};
+          });
 }
 
 void gradus::emitScatter(GpuBuilder &b, const ScatterMapping &mapping,

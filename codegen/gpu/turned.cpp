@@ -119,68 +119,68 @@ struct NestEmitter::Tile {
 /// Copies a transposed input to shared memory; loads all of it before storing
 /// any.
 void NestEmitter::putDown(const Nest &nest, const Tile &tile, unsigned input) {
-  const TurnedTiles &tiles = mapping.turned;
+  const TurnedTiles &tiles = mapping_.turned;
   const Access &access = nest.inputs[input];
   Elements all;
-  mapping.vectorDim = tiles.read;
+  mapping_.vectorDim = tiles.read;
   for (int64_t k = 0; k < tiles.side() / kRows; ++k) {
-    Values at = tile.positions(b, tiles.read, tiles.written, k);
+    Values at = tile.positions(b_, tiles.read, tiles.written, k);
     for (auto [dim, width] : {std::pair(tiles.read, tiles.vector),
                               std::pair(tiles.written, int64_t(1))})
       if (nest.extents[dim] % tiles.side())
-        at[dim] = stayInside(b, at[dim], nest.extents[dim] - width);
+        at[dim] = stayInside(b_, at[dim], nest.extents[dim] - width);
     all.push_back(read(nest, access, at, tiles.vector));
   }
   for (auto [k, values] : llvm::enumerate(all)) {
-    Value row = b.mul(tile.row(b, k), tiles.side() + 1);
+    Value row = b_.mul(tile.row(b_, k), tiles.side() + 1);
     for (auto [n, value] : llvm::enumerate(values))
-      storeGpuElement(b, tile.memories[input], access.element,
-                      b.add(row, b.add(tile.x, b.number(n))), value);
+      storeGpuElement(b_, tile.memories[input], access.element,
+                      b_.add(row, b_.add(tile.x, b_.number(n))), value);
   }
 }
 
 /// Reads the k-th vector along the written dimension and computes its results.
 void NestEmitter::takeUp(const Nest &nest, const Tile &tile, int64_t k) {
-  const TurnedTiles &tiles = mapping.turned;
+  const TurnedTiles &tiles = mapping_.turned;
   Elements turned(nest.inputs.size());
   for (auto [memory, access, values] :
        llvm::zip(tile.memories, nest.inputs, turned))
     for (int64_t n = 0; memory.memory && n < tiles.vector; ++n) {
-      Value row = b.mul(b.add(tile.x, b.number(n)), tiles.side() + 1);
-      values.push_back(loadGpuElement(b, memory, access.element,
-                                      b.add(row, tile.row(b, k))));
+      Value row = b_.mul(b_.add(tile.x, b_.number(n)), tiles.side() + 1);
+      values.push_back(loadGpuElement(b_, memory, access.element,
+                                      b_.add(row, tile.row(b_, k))));
     }
-  mapping.vectorDim = tiles.written;
-  finish(nest, tile.positions(b, tiles.written, tiles.read, k), {},
+  mapping_.vectorDim = tiles.written;
+  finish(nest, tile.positions(b_, tiles.written, tiles.read, k), {},
          tiles.vector, turned);
 }
 
 void NestEmitter::emitTurned(const Nest &nest, Value number) {
-  const TurnedTiles &tiles = mapping.turned;
-  Tile tile{b.positionsOf(number, tiles.counts(nest)),
-            b.mul(b.remainder(thread.inBlock, kWarp), tiles.vector),
-            b.quotient(thread.inBlock, kWarp),
+  const TurnedTiles &tiles = mapping_.turned;
+  Tile tile{b_.positionsOf(number, tiles.counts(nest)),
+            b_.mul(b_.remainder(thread_.inBlock, kWarp), tiles.vector),
+            b_.quotient(thread_.inBlock, kWarp),
             {}};
   for (int dim : {tiles.written, tiles.read})
-    tile.corner[dim] = b.mul(tile.corner[dim], tiles.side());
+    tile.corner[dim] = b_.mul(tile.corner[dim], tiles.side());
   for (auto [i, access] : llvm::enumerate(nest.inputs)) {
     tile.memories.emplace_back();
     if (!tiles.isTurned(access))
       continue;
     tile.memories.back().memory =
-        addShared(b, function, gpuMemoryType(access.element), tiles.elements());
+        addShared(b_, function_, gpuMemoryType(access.element), tiles.elements());
     putDown(nest, tile, i);
   }
-  gpu::BarrierOp::create(b);
+  gpu::BarrierOp::create(b_);
   for (int64_t k = 0; k < tiles.side() / kRows; ++k) {
-    Values at = tile.positions(b, tiles.written, tiles.read, k);
+    Values at = tile.positions(b_, tiles.written, tiles.read, k);
     Value isInside;
     for (int dim : {tiles.written, tiles.read})
       if (nest.extents[dim] % tiles.side()) {
-        Value is = b.isBelow(at[dim], b.number(nest.extents[dim]));
-        isInside = isInside ? b.createOrFold<arith::AndIOp>(isInside, is) : is;
+        Value is = b_.isBelow(at[dim], b_.number(nest.extents[dim]));
+        isInside = isInside ? b_.createOrFold<arith::AndIOp>(isInside, is) : is;
       }
-    b.when(isInside, [&] { takeUp(nest, tile, k); });
+    b_.when(isInside, [&] { takeUp(nest, tile, k); });
   }
-  gpu::BarrierOp::create(b);
+  gpu::BarrierOp::create(b_);
 }

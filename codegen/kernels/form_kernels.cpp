@@ -25,9 +25,9 @@ using plan::Split;
 
 /// The number of small nests whose work is not worth a second thread, and the
 /// bytes of results below which a graph is tiny.
-constexpr int64_t smallNests = 4, tinyBytes = 256 * 1024;
+constexpr int64_t kSmallNests = 4, kTinyBytes = 256 * 1024;
 /// The work of a row, in adds, above which few rows leave a device idle.
-constexpr int64_t shortRow = 16'000;
+constexpr int64_t kShortRow = 16'000;
 
 /// Whether a nest computes new values of states and nothing else.
 bool isUpdate(NestOp nest) {
@@ -103,7 +103,7 @@ private:
         bytes += bytesOf(result.getType());
     }
     bool hasOthers = !block_.getOps<plan::Command>().empty();
-    return !hasOthers && work < options_.tinyWork && bytes < tinyBytes &&
+    return !hasOthers && work < options_.tinyWork && bytes < kTinyBytes &&
            int64_t(nests.size()) <= options_.mostNests;
   }
 
@@ -125,7 +125,7 @@ private:
     int64_t work = costOf(nest).work;
     if (work <= options_.smallWork || nest.getParallel().empty())
       return join(nest, Split::serial, serial_, [&](const Group &group) {
-        return group.work + work <= smallNests * options_.smallWork;
+        return group.work + work <= kSmallNests * options_.smallWork;
       });
     SmallVector<size_t> makers = groupsReadBy(nest);
     if (flat && !hasRowPartner(nest, makers) && !feedsRows(nest))
@@ -250,7 +250,7 @@ private:
 
   bool areFewAndLong(NestOp nest) {
     int64_t rows = nest.getParallel()[0];
-    return rows < options_.leastRows && costOf(nest).work > rows * shortRow;
+    return rows < options_.leastRows && costOf(nest).work > rows * kShortRow;
   }
 
   static bool isIn(Value value, const Group &group) {

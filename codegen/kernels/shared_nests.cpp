@@ -84,19 +84,19 @@ SharedNests::SharedNests(llvm::ArrayRef<plan::KernelOp> kernels) {
     auto nests = llvm::to_vector(kernel.getBody().getOps<plan::NestOp>());
     for (plan::NestOp op : nests) {
       add(op, kernel.getSplit(), together);
-      ++inKernel[numbers[op]];
+      ++inKernel[numbers_[op]];
     }
-    inProgram.resize(all.size());
+    inProgram.resize(all_.size());
     for (plan::NestOp op : nests)
-      if (++inProgram[numbers[op]];
-          !together && inKernel[numbers[op]] > fewCalls)
-        shared.insert(op);
+      if (++inProgram[numbers_[op]];
+          !together && inKernel[numbers_[op]] > fewCalls)
+        shared_.insert(op);
   }
   // A call for each item would cost too much for a nest that occurs once in a
   // kernel.
-  for (auto [op, number] : numbers)
-    if (!all[number].oneItem && inProgram[number] > 1)
-      shared.insert(op);
+  for (auto [op, number] : numbers_)
+    if (!all_[number].oneItem && inProgram[number] > 1)
+      shared_.insert(op);
 }
 
 void SharedNests::add(plan::NestOp op, plan::Split split, bool together) {
@@ -106,29 +106,29 @@ void SharedNests::add(plan::NestOp op, plan::Split split, bool together) {
   for (auto *accesses : {&form.nest.inputs, &form.nest.outputs})
     for (Access &access : *accesses)
       access.place.offset = alignmentPart(access.place.offset);
-  numbers[op] = numberOf(std::move(form));
+  numbers_[op] = numberOf(std::move(form));
 }
 
 unsigned SharedNests::numberOf(SharedNest form) {
-  auto &candidates = byHash[hashOf(form.nest)];
+  auto &candidates = byHash_[hashOf(form.nest)];
   for (unsigned number : candidates)
-    if (all[number] == form)
+    if (all_[number] == form)
       return number;
-  candidates.push_back(all.size());
-  all.push_back(std::move(form));
+  candidates.push_back(all_.size());
+  all_.push_back(std::move(form));
   return candidates.back();
 }
 
 std::optional<unsigned> SharedNests::find(plan::NestOp op) const {
-  if (!shared.contains(op))
+  if (!shared_.contains(op))
     return std::nullopt;
-  return numbers.lookup(op);
+  return numbers_.lookup(op);
 }
 
 llvm::SmallVector<unsigned> SharedNests::functions() const {
   llvm::SmallVector<unsigned> found;
-  for (Operation *op : shared)
-    found.push_back(numbers.lookup(op));
+  for (Operation *op : shared_)
+    found.push_back(numbers_.lookup(op));
   llvm::sort(found);
   found.erase(llvm::unique(found), found.end());
   return found;

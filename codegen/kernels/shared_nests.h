@@ -31,7 +31,7 @@ public:
   /// emitted inline: for a nest that occurs once, or that runs item by item and
   /// occurs only a few times in its kernel.
   std::optional<unsigned> find(plan::NestOp op) const;
-  const SharedNest &operator[](unsigned number) const { return all[number]; }
+  const SharedNest &operator[](unsigned number) const { return all_[number]; }
   /// The numbers of all functions in order.
   llvm::SmallVector<unsigned> functions() const;
 
@@ -39,10 +39,10 @@ private:
   void add(plan::NestOp op, plan::Split split, bool together);
   unsigned numberOf(SharedNest shared);
 
-  std::vector<SharedNest> all;
-  std::unordered_map<size_t, llvm::SmallVector<unsigned, 1>> byHash;
-  llvm::DenseMap<mlir::Operation *, unsigned> numbers;
-  llvm::DenseSet<mlir::Operation *> shared;
+  std::vector<SharedNest> all_;
+  std::unordered_map<size_t, llvm::SmallVector<unsigned, 1>> byHash_;
+  llvm::DenseMap<mlir::Operation *, unsigned> numbers_;
+  llvm::DenseSet<mlir::Operation *> shared_;
 };
 
 } // namespace gradus

@@ -12,22 +12,22 @@ using namespace mlir;
 namespace {
 
 /// A launch takes as long as our own kernel for this many flops.
-constexpr int64_t leastFlops = 4'000'000;
+constexpr int64_t kMinimumFlops = 4'000'000;
 
 /// Split-K algorithms keep partial sums in scratch; more than this is seldom
 /// needed (NVIDIA recommends 32 MiB for cuBLASLt on Hopper).
-constexpr int64_t mostScratch = int64_t(32) << 20;
+constexpr int64_t kMaximumScratch = int64_t(32) << 20;
 
 /// Tensor cores read 16-bit channels in groups of this size.
-constexpr int64_t channelStep = 8;
+constexpr int64_t kChannelStep = 8;
 
 /// The maximum number of score gradients at a time; larger batches are computed
 /// in parts.
-constexpr int64_t mostScores = int64_t(1) << 30;
+constexpr int64_t kMaximumScores = int64_t(1) << 30;
 
 /// The head sizes that cuDNN's attention supports forward and backward on all
 /// GPUs.
-constexpr int64_t mostHead = 128, headStep = 8;
+constexpr int64_t kMaximumHead = 128, kHeadStep = 8;
 
 bool isConvolution(const LibraryCall &call) { return call.name != "matmul"; }
 
@@ -58,14 +58,15 @@ int64_t bytesOf(const LibraryLayout &layout) {
   return layout.elements * gradus::bytesOf(layout.element);
 }
 
-/// The bytes of a copy with the channels padded to a multiple of `channelStep`,
-/// which tensor core engines make of an image with three channels.
+/// The bytes of a copy with the channels padded to a multiple of
+/// `kChannelStep`, which tensor core engines make of an image with three
+/// channels.
 int64_t paddedBytes(const LibraryLayout &layout) {
   int64_t channels = layout.dims[1];
-  if (layout.element == LibraryElement::f32 || channels % channelStep == 0)
+  if (layout.element == LibraryElement::f32 || channels % kChannelStep == 0)
     return 0;
   return bytesOf(layout) / channels *
-         ((channels + channelStep - 1) / channelStep * channelStep);
+         ((channels + kChannelStep - 1) / kChannelStep * kChannelStep);
 }
 
 int64_t scratchFor(const LibraryCall &call) {
@@ -77,7 +78,7 @@ int64_t scratchFor(const LibraryCall &call) {
     for (const LibraryLayout &operand : call.operands)
       padded += paddedBytes(operand);
   }
-  return (std::min(2 * bytes, mostScratch) + padded) / 64 * 64;
+  return (std::min(2 * bytes, kMaximumScratch) + padded) / 64 * 64;
 }
 
 /// The layout with contiguous channels, which tensor cores read: blocked with
@@ -121,7 +122,7 @@ public:
   }
 
   StringRef reasonAgainst(const ProductSize &size) const override {
-    if (size.flops < leastFlops)
+    if (size.flops < kMinimumFlops)
       return "it is small";
     return size.narrowest < 2 ? "it is narrow" : "";
   }
@@ -172,13 +173,13 @@ public:
   std::optional<int64_t>
   attentionScratch(const AttentionSize &size) const override {
     int64_t head = size.query[3];
-    if (head != size.value[3] || head % headStep != 0 || head > mostHead)
+    if (head != size.value[3] || head % kHeadStep != 0 || head > kMaximumHead)
       return std::nullopt;
     constexpr int64_t little = 4096, some = 2 << 20;
     auto tiles = [](int64_t tokens) { return (tokens + 127) / 128 * 128; };
     int64_t ofHead = 2 * tiles(size.query[2]) * (tiles(size.key[2]) + 2),
-            atOnce =
-                headsAtOnce(size.query[0], size.query[1], mostScores / ofHead);
+            atOnce = headsAtOnce(size.query[0], size.query[1],
+                                 kMaximumScores / ofHead);
     return size.isBackward ? atOnce * ofHead + some : little;
   }
 };

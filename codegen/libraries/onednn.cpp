@@ -238,8 +238,8 @@ namespace {
 /// equal at 34 MFLOP, 1.6 times as fast with 16 channels), and they fuse. A
 /// large stem goes to the library even if it is narrow (ResNet's 7x7 over 8
 /// images of 224: 4.2 ms instead of 8, its gradient 5.1 instead of 14).
-constexpr int64_t leastFlops = 50'000'000, leastWidth = 32,
-                  muchFlops = 500'000'000;
+constexpr int64_t kMinimumFlops = 50'000'000, kMinimumWidth = 32,
+                  kMuchFlops = 500'000'000;
 
 class OneDnn final : public Library {
 public:
@@ -248,10 +248,10 @@ public:
   }
 
   StringRef reasonAgainst(const ProductSize &size) const override {
-    if (size.flops < leastFlops)
+    if (size.flops < kMinimumFlops)
       return "it is small";
-    bool isStem = size.mayBeStem && size.flops >= muchFlops;
-    return size.narrowest < leastWidth && !isStem ? "it is narrow" : "";
+    bool isStem = size.mayBeStem && size.flops >= kMuchFlops;
+    return size.narrowest < kMinimumWidth && !isStem ? "it is narrow" : "";
   }
 
   CallFeatures featuresOf(const LibraryCall &) const override {

@@ -307,6 +307,7 @@ struct Select : impl::SelectBase<Select> {
     hasProducts_ = true;
   }
 
+private:
   const Library *library_ = nullptr;
   Epilogues epilogues_ = Epilogues::all;
   bool hasProducts_ = false; // the library got some calls

@@ -21,16 +21,16 @@ public:
   /// another recipe.
   LogicalResult check(ProgramOp program) const override {
     DictionaryAttr attribute = program.getRecipeAttr();
-    if (attribute && attribute.getAsOpaquePointer() == checked)
+    if (attribute && attribute.getAsOpaquePointer() == checked_)
       return success();
     if (failed(checkProgram(program)))
       return failure();
-    checked = attribute ? attribute.getAsOpaquePointer() : nullptr;
+    checked_ = attribute ? attribute.getAsOpaquePointer() : nullptr;
     return success();
   }
 
 private:
-  mutable std::atomic<const void *> checked = nullptr;
+  mutable std::atomic<const void *> checked_ = nullptr;
 };
 
 } // namespace

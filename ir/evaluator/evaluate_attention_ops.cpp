@@ -37,16 +37,16 @@ void addTimes(double *sum, double factor, const double *row, int64_t width) {
 template <typename Op> struct Scores {
   Scores(Op op, ArrayRef<HostTensor> operands)
       : sizes(op.getQuery(), op.getValue()),
-        scale(op.getScale().convertToDouble()), causal(op.getCausal()),
-        stream(op.getStream()), seed(op.getSeed()), query(operands[0]),
-        key(operands[1]) {
+        scale(op.getScale().convertToDouble()), causal_(op.getCausal()),
+        stream_(op.getStream()), seed_(op.getSeed()), query_(operands[0]),
+        key_(operands[1]) {
     if (op.getStep()) { // The step is the last operand, after the mask.
-      step = &operands.back();
+      step_ = &operands.back();
       operands = operands.drop_back();
-      dropping.ratio = op.getDropout()->convertToDouble();
+      dropping_.ratio = op.getDropout()->convertToDouble();
     }
     if (op.getMask())
-      mask = &operands.back();
+      mask_ = &operands.back();
   }
 
   /// The scores of one query; `row` counts queries through all heads.
@@ -54,22 +54,22 @@ template <typename Op> struct Scores {
     std::vector<double> scores(sizes.keys);
     int64_t head = row / sizes.queries, w = sizes.width;
     for (int64_t j = 0; j < sizes.keys; ++j)
-      scores[j] = masked(scale * dot(rowOf(query, row, w),
-                                     rowOf(key, head * sizes.keys + j, w), w),
+      scores[j] = masked(scale * dot(rowOf(query_, row, w),
+                                     rowOf(key_, head * sizes.keys + j, w), w),
                          row, j);
     return scores;
   }
 
   /// The factor that dropout applies to a query's probability of key j.
   double factor(int64_t row, int64_t j) const {
-    if (!step)
+    if (!step_)
       return 1;
     uint64_t offset = row * sizes.keys + j;
     uint32_t bits =
         Philox::rounds({uint32_t(offset), uint32_t(offset >> 32),
-                        uint32_t(step->integers[0]), uint32_t(stream)},
-                       uint32_t(seed), uint32_t(seed >> 32))[0];
-    return bits < dropping.limit() ? 0 : dropping.factor();
+                        uint32_t(step_->integers[0]), uint32_t(stream_)},
+                       uint32_t(seed_), uint32_t(seed_ >> 32))[0];
+    return bits < dropping_.limit() ? 0 : dropping_.factor();
   }
 
   AttentionSizes sizes;
@@ -78,29 +78,29 @@ template <typename Op> struct Scores {
 private:
   double masked(double score, int64_t row, int64_t j) const {
     int64_t i = row % sizes.queries;
-    if (mask) {
+    if (mask_) {
       int64_t offset = offsetInMask(row, j);
-      if (mask->isFloat)
-        score += mask->floats[offset];
-      else if (!mask->integers[offset])
+      if (mask_->isFloat)
+        score += mask_->floats[offset];
+      else if (!mask_->integers[offset])
         score = -INFINITY;
     }
-    return causal && j > i ? -INFINITY : score;
+    return causal_ && j > i ? -INFINITY : score;
   }
 
   int64_t offsetInMask(int64_t row, int64_t j) const {
     int64_t head = row / sizes.queries, offset = 0;
     int64_t index[] = {head / sizes.heads, head % sizes.heads,
                        row % sizes.queries, j};
-    for (auto [at, size] : llvm::zip(index, mask->shape))
+    for (auto [at, size] : llvm::zip(index, mask_->shape))
       offset = offset * size + (size == 1 ? 0 : at);
     return offset;
   }
 
-  bool causal;
-  uint64_t stream, seed;
-  Dropping dropping{0};
-  const HostTensor &query, &key, *mask = nullptr, *step = nullptr;
+  bool causal_;
+  uint64_t stream_, seed_;
+  Dropping dropping_{0};
+  const HostTensor &query_, &key_, *mask_ = nullptr, *step_ = nullptr;
 };
 
 /// The logarithm of the sum of exponentials, rounded, and the remainder that

@@ -139,7 +139,7 @@ namespace {
 class GraphRun {
 public:
   GraphRun(StateMap &states, StateMap *gradients, Settling &settling)
-      : states(states), gradients(gradients), settling(settling) {}
+      : states_(states), gradients_(gradients), settling_(settling) {}
 
   LogicalResult begin(GraphOp graph, ArrayRef<HostTensor> inputs);
   LogicalResult run(Operation &op);
@@ -151,14 +151,14 @@ private:
   LogicalResult update(UpdateOp op);
   LogicalResult compute(Operation &op);
   void add(Value value, HostTensor tensor) {
-    settling.made(value, tensor);
-    values[value] = std::move(tensor);
+    settling_.made(value, tensor);
+    values_[value] = std::move(tensor);
   }
 
-  StateMap &states, written;
-  StateMap *gradients;
-  Settling &settling;
-  DenseMap<Value, HostTensor> values;
+  StateMap &states_, written_;
+  StateMap *gradients_;
+  Settling &settling_;
+  DenseMap<Value, HostTensor> values_;
 };
 } // namespace
 
@@ -186,32 +186,32 @@ LogicalResult GraphRun::run(Operation &op) {
   if (auto updateOp = dyn_cast<UpdateOp>(op))
     return update(updateOp);
   if (auto write = dyn_cast<WriteOp>(op)) {
-    written[write.getState()] = values.at(write.getValue());
+    written_[write.getState()] = values_.at(write.getValue());
     return success();
   }
   return compute(op);
 }
 
 LogicalResult GraphRun::read(ReadOp op) {
-  auto state = states.find(op.getState());
-  if (state == states.end() || !fits(state->second, op.getType()))
+  auto state = states_.find(op.getState());
+  if (state == states_.end() || !fits(state->second, op.getType()))
     return op.emitOpError("reads state @")
            << op.getState() << ", whose value is missing or does not fit "
            << op.getType();
-  values[op.getResult()] = state->second;
+  values_[op.getResult()] = state->second;
   return success();
 }
 
 LogicalResult GraphRun::update(UpdateOp op) {
-  if (!gradients)
+  if (!gradients_)
     return op.emitOpError("cannot be evaluated before expand-optimizer");
-  (*gradients)[op.getParameter()] = values.at(op.getGradient());
+  (*gradients_)[op.getParameter()] = values_.at(op.getGradient());
   return success();
 }
 
 LogicalResult GraphRun::compute(Operation &op) {
   SmallVector<HostTensor> operands = valuesOf(op.getOperands());
-  settling.operands(op, operands);
+  settling_.operands(op, operands);
   auto results = evaluateOp(&op, operands);
   if (failed(results))
     return failure();
@@ -222,12 +222,12 @@ LogicalResult GraphRun::compute(Operation &op) {
 
 SmallVector<HostTensor> GraphRun::valuesOf(ValueRange range) const {
   return llvm::map_to_vector(range,
-                             [&](Value value) { return values.at(value); });
+                             [&](Value value) { return values_.at(value); });
 }
 
 void GraphRun::showWrites() {
-  for (auto &state : written)
-    states[state.getKey()] = std::move(state.second);
+  for (auto &state : written_)
+    states_[state.getKey()] = std::move(state.second);
 }
 
 FailureOr<SmallVector<HostTensor>>

@@ -29,7 +29,7 @@ bool isFloat(Value value) {
 class Differentiation {
 public:
   Differentiation(GraphOp graph, ArrayRef<StateOp> trained)
-      : graph(graph), builder(graph.getBody().front().getTerminator()) {
+      : graph_(graph), builder_(graph.getBody().front().getTerminator()) {
     for (StateOp state : trained)
       parameters.insert({state.getSymName(), nullptr});
   }
@@ -55,13 +55,13 @@ private:
   LogicalResult reportMissingRules();
   bool hasGradient(Operation *op);
 
-  GraphOp graph;
-  OpBuilder builder;
-  DenseSet<Value> active;
+  GraphOp graph_;
+  OpBuilder builder_;
+  DenseSet<Value> active_;
   /// The gradients that the uses of a value give it.
-  DenseMap<Value, SmallVector<Value, 1>> gradients;
+  DenseMap<Value, SmallVector<Value, 1>> gradients_;
   /// Ops without a rule that gradients reach, the nearest to the loss first.
-  SmallVector<Operation *> withoutRule;
+  SmallVector<Operation *> withoutRule_;
 };
 
 /// The operands to which an op may pass gradients.
@@ -72,27 +72,27 @@ OperandRange followed(Operation &op) {
 }
 
 void Differentiation::markActive() {
-  for (Operation &op : graph.getBody().front()) {
+  for (Operation &op : graph_.getBody().front()) {
     auto read = dyn_cast<ReadOp>(op);
     bool starts = read && parameters.contains(read.getState());
     bool continues = llvm::any_of(
-        followed(op), [&](Value value) { return active.contains(value); });
+        followed(op), [&](Value value) { return active_.contains(value); });
     if (starts || continues)
       for (Value result : llvm::make_filter_range(op.getResults(), isFloat))
-        active.insert(result);
+        active_.insert(result);
   }
 }
 
 LogicalResult Differentiation::run(Value loss, ProgramOp program) {
   SmallVector<Operation *> forward;
-  for (Operation &op : graph.getBody().front().without_terminator())
+  for (Operation &op : graph_.getBody().front().without_terminator())
     forward.push_back(&op);
-  Value seed = seedOfLoss(builder, loss.getLoc(), program,
+  Value seed = seedOfLoss(builder_, loss.getLoc(), program,
                           cast<RankedTensorType>(loss.getType()));
   if (!seed)
     return failure();
-  if (active.contains(loss))
-    gradients[loss].push_back(seed);
+  if (active_.contains(loss))
+    gradients_[loss].push_back(seed);
   for (Operation *op : llvm::reverse(forward))
     if (hasGradient(op))
       passBack(op);
@@ -100,8 +100,9 @@ LogicalResult Differentiation::run(Value loss, ProgramOp program) {
 }
 
 bool Differentiation::hasGradient(Operation *op) {
-  return llvm::any_of(op->getResults(),
-                      [&](Value result) { return gradients.contains(result); });
+  return llvm::any_of(op->getResults(), [&](Value result) {
+    return gradients_.contains(result);
+  });
 }
 
 /// Passes the gradients of an op's results to its operands, or to the parameter
@@ -110,7 +111,7 @@ void Differentiation::passBack(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op)) {
     Value &sum = parameters[read.getState()];
     Value gradient = gradientOf(read.getResult());
-    sum = sum ? arith::AddFOp::create(builder, op->getLoc(), sum, gradient)
+    sum = sum ? arith::AddFOp::create(builder_, op->getLoc(), sum, gradient)
               : gradient;
     return;
   }
@@ -120,27 +121,27 @@ void Differentiation::passBack(Operation *op) {
   SmallVector<Value> ofResults;
   for (Value result : op->getResults())
     ofResults.push_back(gradientOf(result));
-  SmallVector<Value> ofOperands = differentiable.pullback(builder, ofResults);
+  SmallVector<Value> ofOperands = differentiable.pullback(builder_, ofResults);
   for (auto [operand, gradient] :
        llvm::zip_equal(op->getOperands(), ofOperands))
-    if (gradient && active.contains(operand))
-      gradients[operand].push_back(gradient);
+    if (gradient && active_.contains(operand))
+      gradients_[operand].push_back(gradient);
 }
 
 /// Continues past an op without a rule with zeros, to find all such ops.
 void Differentiation::passPast(Operation *op) {
-  withoutRule.push_back(op);
+  withoutRule_.push_back(op);
   for (Value operand : op->getOperands())
-    if (active.contains(operand))
-      gradients[operand].push_back(splatLike(builder, operand, 0));
+    if (active_.contains(operand))
+      gradients_[operand].push_back(splatLike(builder_, operand, 0));
 }
 
 /// The sum of the gradients from all uses of a value; null if there are none.
 Value Differentiation::gradientOf(Value value) {
-  auto found = gradients.find(value);
-  return found == gradients.end()
+  auto found = gradients_.find(value);
+  return found == gradients_.end()
              ? Value()
-             : addUp(builder, value.getLoc(), found->second);
+             : addUp(builder_, value.getLoc(), found->second);
 }
 
 /// `op` and the ops on which it depends, in reverse order.
@@ -188,14 +189,14 @@ DenseSet<Operation *> computedFrom(StringRef state, GraphOp graph) {
 Operation *Differentiation::whereItStops(Value loss, StringRef parameter) {
   if (!loss.getDefiningOp())
     return nullptr;
-  DenseSet<Operation *> dependent = computedFrom(parameter, graph);
+  DenseSet<Operation *> dependent = computedFrom(parameter, graph_);
   for (Operation *op : computationOf(loss.getDefiningOp())) {
     auto behind = llvm::make_filter_range(op->getOperands(), [&](Value value) {
-      return active.contains(value) &&
+      return active_.contains(value) &&
              dependent.contains(value.getDefiningOp());
     });
     if (!behind.empty() && llvm::none_of(behind, [&](Value value) {
-          return gradients.contains(value);
+          return gradients_.contains(value);
         }))
       return op;
   }
@@ -203,18 +204,18 @@ Operation *Differentiation::whereItStops(Value loss, StringRef parameter) {
 }
 
 LogicalResult Differentiation::reportMissingRules() {
-  for (Operation *op : llvm::reverse(withoutRule)) {
+  for (Operation *op : llvm::reverse(withoutRule_)) {
     InFlightDiagnostic error = op->emitError()
                                << "has no gradient rule, which cuts these "
                                   "parameters off from the loss: ";
     llvm::interleaveComma(parametersBehind(op, parameters), error);
-    if (op == withoutRule.front())
+    if (op == withoutRule_.front())
       error.attachNote()
           << "a rule is an implementation of Differentiable (see "
              "docs/add_an_op.md); parameters that need no training go into the "
              "recipe's `fixed`";
   }
-  return success(withoutRule.empty());
+  return success(withoutRule_.empty());
 }
 
 /// Whether the gradients were already computed.

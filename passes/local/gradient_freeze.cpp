@@ -45,8 +45,8 @@ struct GradientFreezePass : impl::GradientFreezeBase<GradientFreezePass> {
     if (!train || !settings || getOperation().getState(kState))
       return;
     auto range = train.getBody().front().getOps<ParameterUpdate>();
-    updates.assign(range.begin(), range.end());
-    if (!updates.empty() && failed(freeze(train, *settings)))
+    updates_.assign(range.begin(), range.end());
+    if (!updates_.empty() && failed(freeze(train, *settings)))
       signalPassFailure();
   }
 
@@ -127,7 +127,7 @@ private:
   std::vector<FrozenParameter> updatedParameters(GraphOp train) {
     Placed placed;
     llvm::StringMap<int64_t> uses = firstUses(train);
-    for (ParameterUpdate update : updates) {
+    for (ParameterUpdate update : updates_) {
       std::string name = update.getParameterName().str();
       bool isWeight = tensorType(update.getGradientUse().get()).getRank() >= 2;
       placed.insert({uses.lookup(name), {name, isWeight}});
@@ -348,7 +348,7 @@ private:
     return chosen;
   }
 
-  SmallVector<ParameterUpdate> updates;
+  SmallVector<ParameterUpdate> updates_;
 };
 
 /// The keys for groups that are drawn or in turn.

@@ -50,7 +50,7 @@ public:
 protected:
   /// Whether a value depends only on parameters and constants, like a bias.
   bool isOfParameters(Value value) const {
-    return ofParameters.contains(value.getDefiningOp());
+    return ofParameters_.contains(value.getDefiningOp());
   }
   ConvolutionOp convolutionAt(Value value) const;
   arith::AddFOp joinAt(Value value) const;
@@ -60,7 +60,7 @@ protected:
   Unit preActivated(Value value) const;
 
 private:
-  DenseSet<Operation *> ofParameters;
+  DenseSet<Operation *> ofParameters_;
 };
 
 Reader::Reader(GraphOp graph) {
@@ -69,7 +69,7 @@ Reader::Reader(GraphOp graph) {
         (op.getNumOperands() > 0 &&
          llvm::all_of(op.getOperands(),
                       [&](Value operand) { return isOfParameters(operand); })))
-      ofParameters.insert(&op);
+      ofParameters_.insert(&op);
 }
 
 /// The convolution that computes a value, before its bias.
@@ -173,7 +173,7 @@ Value beforePools(Value value) {
 
 class Judge : Reader {
 public:
-  explicit Judge(GraphOp graph) : Reader(graph), graph(graph) {}
+  explicit Judge(GraphOp graph) : Reader(graph), graph_(graph) {}
 
   llvm::MapVector<Operation *, NormVerdict> run();
 
@@ -193,17 +193,17 @@ private:
   void takeOut(BatchNormOp norm, BatchNormOp other, StringRef reason);
   void keep(BatchNormOp norm, StringRef reason);
 
-  GraphOp graph;
-  llvm::MapVector<Operation *, NormVerdict> verdicts;
-  DenseSet<Operation *> reliedOn; // by verdicts on others, so they must stay
+  GraphOp graph_;
+  llvm::MapVector<Operation *, NormVerdict> verdicts_;
+  DenseSet<Operation *> reliedOn_; // by verdicts on others, so they must stay
 };
 
 llvm::MapVector<Operation *, NormVerdict> Judge::run() {
-  for (auto norm : graph.getBody().front().getOps<BatchNormOp>())
-    verdicts[norm] = {false, "no block that the patterns know has it"};
-  for (Operation &op : graph.getBody().front())
+  for (auto norm : graph_.getBody().front().getOps<BatchNormOp>())
+    verdicts_[norm] = {false, "no block that the patterns know has it"};
+  for (Operation &op : graph_.getBody().front())
     visit(op);
-  return std::move(verdicts);
+  return std::move(verdicts_);
 }
 
 void Judge::visit(Operation &op) {
@@ -237,20 +237,20 @@ void Judge::takeOut(BatchNormOp norm, BatchNormOp other, StringRef reason) {
     keep(norm, "it is the first of the model's input");
   else if (!servesOneOp(norm))
     keep(norm, "its result is used elsewhere, too");
-  else if (reliedOn.contains(norm))
+  else if (reliedOn_.contains(norm))
     keep(norm, "another one went since this one is there");
-  else if (other && verdicts[other].redundant)
+  else if (other && verdicts_[other].redundant)
     keep(norm, "the other one of its block went");
   else {
-    verdicts[norm] = {true, reason.str()};
+    verdicts_[norm] = {true, reason.str()};
     if (other)
-      reliedOn.insert(other);
+      reliedOn_.insert(other);
   }
 }
 
 void Judge::keep(BatchNormOp norm, StringRef reason) {
-  if (!verdicts[norm].redundant)
-    verdicts[norm].reason = reason.str();
+  if (!verdicts_[norm].redundant)
+    verdicts_[norm].reason = reason.str();
 }
 
 //===-- residual blocks ---------------------------------------------------===//

@@ -27,64 +27,65 @@ struct AdafactorSettings {
 class Adafactor {
 public:
   Adafactor(ParameterStep &step, const AdafactorSettings &settings)
-      : step(step), settings(settings), math(step.math),
-        type(tensorType(step.parameter)),
-        part(math.power(step.stepNumber, step.number(settings.decayPower))) {}
+      : step_(step), settings_(settings), math_(step.math),
+        type_(tensorType(step.parameter)),
+        part_(math_.power(step.stepNumber, step.number(settings.decayPower))) {}
 
   /// v.
   Value estimate() {
-    Value square = math.multiply(step.gradient, step.gradient);
-    int64_t rank = type.getRank();
+    Value square = math_.multiply(step_.gradient, step_.gradient);
+    int64_t rank = type_.getRank();
     if (rank < 2)
       return newAverage("second_moment", square);
     Value rows = newAverage("rows", along(square, rank - 1));
     Value columns = newAverage("columns", along(square, rank - 2));
-    Value middle = mean(math.builder, math.loc, rows, {rank - 2});
-    middle = math.larger(middle, epsilonLike(middle));
-    rows = math.divide(rows,
-                       broadcastAlong(math.builder, math.loc, middle,
-                                      tensorType(rows).getShape(), {rank - 2}));
-    return math.multiply(spreadAlong(rows, rank - 1),
-                         spreadAlong(columns, rank - 2));
+    Value middle = mean(math_.builder, math_.loc, rows, {rank - 2});
+    middle = math_.larger(middle, epsilonLike(middle));
+    rows = math_.divide(rows, broadcastAlong(math_.builder, math_.loc, middle,
+                                             tensorType(rows).getShape(),
+                                             {rank - 2}));
+    return math_.multiply(spreadAlong(rows, rank - 1),
+                          spreadAlong(columns, rank - 2));
   }
 
   /// |value| / sqrt(size), a scalar of f64.
   Value size(Value value) const {
-    Value norm = convert(math.builder, math.loc, math.norm(value),
-                         math.builder.getF64Type());
-    return math.divide(norm,
-                       step.scalar(std::sqrt(double(type.getNumElements()))));
+    Value norm = convert(math_.builder, math_.loc, math_.norm(value),
+                         math_.builder.getF64Type());
+    return math_.divide(
+        norm, step_.scalar(std::sqrt(double(type_.getNumElements()))));
   }
 
   /// epsilon in every element of a tensor like `value`.
   Value epsilonLike(Value value) const {
-    return step.spread(step.plain(settings.epsilon), value);
+    return step_.spread(step_.plain(settings_.epsilon), value);
   }
 
 private:
   Value along(Value value, int64_t axis) const {
-    return mean(math.builder, math.loc, value, {axis});
+    return mean(math_.builder, math_.loc, value, {axis});
   }
   Value spreadAlong(Value value, int64_t axis) const {
-    return broadcastAlong(math.builder, math.loc, value, type.getShape(),
+    return broadcastAlong(math_.builder, math_.loc, value, type_.getShape(),
                           {axis});
   }
   Value newAverage(StringRef slot, Value value) {
-    Value old = step.readSlot(slot, tensorType(value));
-    Value weight = convert(math.builder, math.loc, part, type.getElementType());
-    weight = broadcastScalar(math.builder, math.loc, weight,
+    Value old = step_.readSlot(slot, tensorType(value));
+    Value weight =
+        convert(math_.builder, math_.loc, part_, type_.getElementType());
+    weight = broadcastScalar(math_.builder, math_.loc, weight,
                              tensorType(value).getShape());
     Value average =
-        math.add(old, math.multiply(weight, math.subtract(value, old)));
-    step.writeSlot(slot, average);
+        math_.add(old, math_.multiply(weight, math_.subtract(value, old)));
+    step_.writeSlot(slot, average);
     return average;
   }
 
-  ParameterStep &step;
-  const AdafactorSettings &settings;
-  const Arithmetic &math;
-  RankedTensorType type;
-  Value part; // of the new square in the average
+  ParameterStep &step_;
+  const AdafactorSettings &settings_;
+  const Arithmetic &math_;
+  RankedTensorType type_;
+  Value part_; // of the new square in the average
 };
 
 LogicalResult move(ParameterStep &step, const AdafactorSettings &settings) {

@@ -113,21 +113,21 @@ std::vector<StateOp> gradus::trainedParameters(ProgramOp program) {
 
 //===-- groups ------------------------------------------------------------===//
 
-ParameterGroups::ParameterGroups(ProgramOp program) : program(program) {
+ParameterGroups::ParameterGroups(ProgramOp program) : program_(program) {
   auto moving = recipe::read<Moving>(program, movingKeys());
-  groups = std::move(moving.groups);
-  optimizer = moving.optimizer;
-  common = optimizer.as<OptimizerSettings>();
+  groups_ = std::move(moving.groups);
+  optimizer_ = moving.optimizer;
+  common_ = optimizer_.as<OptimizerSettings>();
   for (auto state : program.getBody().getOps<StateOp>())
     if (state.getRole() == Role::parameter)
-      parameters[state.getSymName()] = state;
-  decaysMatricesAlone = moving.decayFor == DecayFor::matrices;
+      parameters_[state.getSymName()] = state;
+  decaysMatricesAlone_ = moving.decayFor == DecayFor::matrices;
 }
 
 SmallVector<StringRef> ParameterGroups::names(Role role) const {
   SmallVector<StringRef> names;
   for (StateOp state :
-       const_cast<ProgramOp &>(program).getBody().getOps<StateOp>())
+       const_cast<ProgramOp &>(program_).getBody().getOps<StateOp>())
     if (state.getRole() == role)
       names.push_back(state.getSymName());
   return names;
@@ -158,28 +158,28 @@ static std::vector<std::string> matching(std::vector<std::string> &others,
 LogicalResult ParameterGroups::verifyMatches() const {
   SmallVector<StringRef> names = this->names(Role::parameter);
   SmallVector<StringRef> untrained = this->names(Role::buffer);
-  SmallVector<StringRef> gone = takenOut(program);
+  SmallVector<StringRef> gone = takenOut(program_);
   bool isWrong = false;
-  for (const auto &[index, group] : llvm::enumerate(groups)) {
+  for (const auto &[index, group] : llvm::enumerate(groups_)) {
     std::string key = ("groups[" + Twine(index) + "].match").str();
     std::vector<std::string> unused = group.match;
     matching(unused, names);
     if (auto idle = matching(unused, untrained);
         !idle.empty() && !group.isFrozen)
-      recipe::keyWarning(program, key)
+      recipe::keyWarning(program_, key)
           << "has " << quotedList(idle)
           << ", which names only what is not trained";
     if (auto idle = matching(unused, gone); !idle.empty())
-      recipe::keyWarning(program, key) << "has " << quotedList(idle)
-                                       << ", which names only what less_bn or "
-                                          "fc_to_fn took out of the model";
+      recipe::keyWarning(program_, key) << "has " << quotedList(idle)
+                                        << ", which names only what less_bn or "
+                                           "fc_to_fn took out of the model";
     if (unused.empty() && !group.match.empty())
       continue;
     bool isMistake = unused.size() == group.match.size() ||
                      !llvm::all_of(unused, isOpenPattern);
     isWrong |= isMistake;
-    (isMistake ? recipe::keyError(program, key)
-               : recipe::keyWarning(program, key))
+    (isMistake ? recipe::keyError(program_, key)
+               : recipe::keyWarning(program_, key))
         << "has " << quotedList(unused)
         << ", which names no parameter of the model"
         << (unused.empty() || names.empty()
@@ -200,11 +200,11 @@ static recipe::Value moverOf(recipe::Value optimizer, StateOp parameter) {
 }
 
 ParameterSettings ParameterGroups::settingsOf(StringRef parameter) const {
-  StateOp state = parameters.lookup(parameter);
+  StateOp state = parameters_.lookup(parameter);
   ParameterSettings settings;
   std::optional<recipe::Number> learningRate, weightDecay;
-  settings.own = optimizer;
-  for (const ParameterGroup &group : groups)
+  settings.own = optimizer_;
+  for (const ParameterGroup &group : groups_)
     if (NamePatterns(group.match).match(parameter)) {
       settings.own = group.optimizer.value_or(settings.own);
       settings.learningRateFactor *= group.learningRateFactor;
@@ -216,11 +216,11 @@ ParameterSettings ParameterGroups::settingsOf(StringRef parameter) const {
     }
   settings.own = moverOf(settings.own, state);
   OptimizerSettings &own = settings.common;
-  bool isRecipes = settings.own.where() == optimizer.where();
-  own = isRecipes ? common : settings.own.as<OptimizerSettings>();
+  bool isRecipes = settings.own.where() == optimizer_.where();
+  own = isRecipes ? common_ : settings.own.as<OptimizerSettings>();
   bool isMatrix =
       state && cast<RankedTensorType>(state.getType()).getRank() > 1;
-  if (decaysMatricesAlone && !isMatrix)
+  if (decaysMatricesAlone_ && !isMatrix)
     own.weightDecay.initial = 0;
   own.learningRate = learningRate.value_or(own.learningRate);
   own.weightDecay = weightDecay.value_or(own.weightDecay);

@@ -61,12 +61,12 @@ public:
 private:
   llvm::SmallVector<llvm::StringRef> names(Role role) const;
 
-  ProgramOp program;
-  llvm::StringMap<StateOp> parameters; // by their names
-  std::vector<ParameterGroup> groups;
-  OptimizerSettings common; // of the recipe's optimizer
-  recipe::Value optimizer;  // the recipe's
-  bool decaysMatricesAlone = false;
+  ProgramOp program_;
+  llvm::StringMap<StateOp> parameters_; // by their names
+  std::vector<ParameterGroup> groups_;
+  OptimizerSettings common_; // of the recipe's optimizer
+  recipe::Value optimizer_;  // the recipe's
+  bool decaysMatricesAlone_ = false;
 };
 
 } // namespace gradus

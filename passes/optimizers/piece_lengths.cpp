@@ -143,32 +143,32 @@ namespace {
 class Lengths {
 public:
   Lengths(const Arithmetic &math, const RunLength &run, Value like)
-      : math(math), run(run), like(like) {}
+      : math_(math), run_(run), like_(like) {}
 
   Value unitOf(const PieceTiming &timing) const {
     if (timing.interval == Interval::step)
-      return math.number(timing.every, like);
-    return math.scale(timing.every, run.updatesPerEpoch());
+      return math_.number(timing.every, like_);
+    return math_.scale(timing.every, run_.updatesPerEpoch());
   }
 
   /// Null for a piece that goes on, and for the rest.
   Value updatesOf(const PieceTiming &timing) const {
     if (timing.epochs)
-      return wholePart(math, *timing.epochs, run.updatesPerEpoch());
+      return wholePart(math_, *timing.epochs, run_.updatesPerEpoch());
     if (timing.fraction)
-      return wholePart(math, *timing.fraction, run.updates());
+      return wholePart(math_, *timing.fraction, run_.updates());
     if (!timing.steps)
       return {};
     if (timing.interval == Interval::step)
-      return math.scale(*timing.steps, unitOf(timing));
-    return wholePart(math, *timing.steps, unitOf(timing));
+      return math_.scale(*timing.steps, unitOf(timing));
+    return wholePart(math_, *timing.steps, unitOf(timing));
   }
 
   Value sum(ArrayRef<Value> updates) const {
-    Value all = math.number(0, like);
+    Value all = math_.number(0, like_);
     for (Value each : updates)
       if (each)
-        all = math.add(all, each);
+        all = math_.add(all, each);
     return all;
   }
 
@@ -176,16 +176,16 @@ public:
     PieceLength length{
         first, unitOf(timing), {}, timing.interval == Interval::smoothEpoch};
     if (timing.steps)
-      length.steps = math.number(*timing.steps, like);
+      length.steps = math_.number(*timing.steps, like_);
     else if (updates)
-      length.steps = math.divide(updates, length.unit);
+      length.steps = math_.divide(updates, length.unit);
     return length;
   }
 
 private:
-  const Arithmetic &math;
-  const RunLength &run;
-  Value like;
+  const Arithmetic &math_;
+  const RunLength &run_;
+  Value like_;
 };
 
 } // namespace

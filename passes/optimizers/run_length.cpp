@@ -28,17 +28,17 @@ const recipe::Keys<RunLengthSettings> &gradus::runLengthKeys() {
 }
 
 RunLength::RunLength(const Arithmetic &math, ProgramOp program)
-    : math(math), program(program),
-      settings(
+    : math_(math), program_(program),
+      settings_(
           recipe::valueOf(program, scheduleKey()).as<RunLengthSettings>()) {}
 
 Value RunLength::updates() const {
-  return read(runLengthKeys()[0], well_known::kUpdates, settings.updates);
+  return read(runLengthKeys()[0], well_known::kUpdates, settings_.updates);
 }
 
 Value RunLength::updatesPerEpoch() const {
   return read(runLengthKeys()[1], well_known::kUpdatesPerEpoch,
-              settings.updatesPerEpoch);
+              settings_.updatesPerEpoch);
 }
 
 Value RunLength::read(const Field &key, StringRef path,
@@ -46,15 +46,15 @@ Value RunLength::read(const Field &key, StringRef path,
   // 0 is out of the key's range: a session waits for a number.
   Number number = said.value_or(Number{0, path.str(), key.minimum, key.limit});
   Value value;
-  if (said || runSettings(program).isSettable)
-    value = readNumber(math.builder, math.loc, program, number);
+  if (said || runSettings(program_).isSettable)
+    value = readNumber(math_.builder, math_.loc, program_, number);
   else
-    recipe::keyError(program, path)
+    recipe::keyError(program_, path)
         << "is null, expected a number: with \"settable\": false it cannot be "
            "set when training starts";
-  failed |= !value;
-  auto type = RankedTensorType::get({}, math.builder.getF64Type());
-  return value ? value : splat(math.builder, math.loc, type, 1);
+  failed_ |= !value;
+  auto type = RankedTensorType::get({}, math_.builder.getF64Type());
+  return value ? value : splat(math_.builder, math_.loc, type, 1);
 }
 
 /// An object of the recipe with a number in place of null.

@@ -35,16 +35,16 @@ public:
   /// with a rest.
   mlir::Value updatesPerEpoch() const;
   /// Whether a number can be neither set nor read; there was an error then.
-  bool hasFailed() const { return failed; }
+  bool hasFailed() const { return failed_; }
 
 private:
   mlir::Value read(const recipe::Field &key, llvm::StringRef path,
                    const std::optional<recipe::Number> &said) const;
 
-  const Arithmetic &math;
-  ProgramOp program;
-  RunLengthSettings settings;
-  mutable bool failed = false;
+  const Arithmetic &math_;
+  ProgramOp program_;
+  RunLengthSettings settings_;
+  mutable bool failed_ = false;
 };
 
 } // namespace gradus

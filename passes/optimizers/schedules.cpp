@@ -101,7 +101,7 @@ FailureOr<Schedules> Schedules::read(const Arithmetic &math, ProgramOp program,
   RunLength run(math, program);
   for (const Hyperparameter &each : kHyperparameters)
     if (!(settings.*each.pieces).empty())
-      result.factors[each.key] =
+      result.factors_[each.key] =
           factorFor(math, run, settings.*each.pieces, step);
   return run.hasFailed() ? FailureOr<Schedules>(failure()) : result;
 }

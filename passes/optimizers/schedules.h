@@ -39,11 +39,11 @@ public:
 
   /// The factor of a hyperparameter, null where it does not change.
   mlir::Value factorOf(llvm::StringRef hyperparameter) const {
-    return factors.lookup(hyperparameter);
+    return factors_.lookup(hyperparameter);
   }
 
 private:
-  llvm::StringMap<mlir::Value> factors;
+  llvm::StringMap<mlir::Value> factors_;
 };
 
 } // namespace gradus

@@ -33,7 +33,8 @@ struct Call<method, needs, symbol> {
 #define GRADUS_CUDA(needs, name, symbol, parameters)                           \
   constexpr char name##Symbol[] = #symbol;
 #include "runtime/cuda/driver/driver.def"
-constexpr char declareSymbol[] = "declareAccesses", discardSymbol[] = "discard";
+constexpr char kDeclareSymbol[] = "declareAccesses",
+               kDiscardSymbol[] = "discard";
 
 /// Returns words that are valid until this thread's next call.
 const char *reportOfCurrent() {
@@ -49,9 +50,9 @@ Driver makeTable() {
   driver.name = Call<&FakeState::name, Needs::needs, name##Symbol>::run;
 #include "runtime/cuda/driver/driver.def"
   driver.declareAccesses =
-      Call<&FakeState::declareAccesses, Needs::context, declareSymbol>::run;
+      Call<&FakeState::declareAccesses, Needs::context, kDeclareSymbol>::run;
   driver.discard =
-      Call<&FakeState::discard, Needs::context, discardSymbol>::run;
+      Call<&FakeState::discard, Needs::context, kDiscardSymbol>::run;
   driver.report = reportOfCurrent;
   return driver;
 }
