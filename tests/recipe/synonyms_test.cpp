@@ -16,7 +16,7 @@ TEST(Synonyms, AreFoundHoweverTheyAreSpelt) {
   for (const char *word : {"CosineAnnealingLR", "cosine_annealing_lr",
                            "cosine-annealing-lr", "COSINE_ANNEALING_LR"})
     EXPECT_EQ(meaningOf(word), "schedule.learning_rate=[{\"type\": \"cosine\", "
-                               "\"steps\": 500}]")
+                               "\"rest\": true}]")
         << word;
   EXPECT_EQ(meaningOf("--lr"), "optimizer.learning_rate");
   EXPECT_EQ(meaningOf("16-mixed"), "precision=f16");
@@ -38,8 +38,9 @@ TEST(Synonyms, AreKeysValuesOrOptions) {
 }
 
 TEST(Synonyms, AreNoneWhereNothingIsNeeded) {
-  EXPECT_EQ(whyNeedless("--prefetch-factor"),
-            "a thread prepares batches while the step before runs");
+  EXPECT_EQ(
+      whyNeedless("--prefetch-factor"),
+      "batches are prepared while the step before runs, by --data-threads");
   EXPECT_EQ(whyNeedless("lr"), "");
   for (const NeedlessWord &each : kNeedlessWords)
     EXPECT_TRUE(synonymsOf(each.word).empty()) << each.word;

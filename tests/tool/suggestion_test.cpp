@@ -56,8 +56,9 @@ TEST(SuggestedOption, IsOneThatTheCommandHasAmongSeveral) {
 }
 
 TEST(SuggestedOption, IsNoneWhereNoneIsNeeded) {
-  EXPECT_EQ(suggestedOption("--prefetch_factor", "train", kCommands),
-            "; a thread prepares batches while the step before runs");
+  EXPECT_EQ(
+      suggestedOption("--prefetch_factor", "train", kCommands),
+      "; batches are prepared while the step before runs, by --data-threads");
 }
 
 // An unknown flag may be a plug-in's, unless it is nearly one that is known.

@@ -80,7 +80,11 @@ std::string meantBy(const std::string &key,
 /// "the option --epochs of gradus train has it" of `epochs`; empty for words
 /// that mean nothing but numbers.
 std::string otherPlaceOf(const std::string &word) {
-  for (const Synonym &synonym : synonymsOf(word)) {
+  std::vector<Synonym> synonyms = synonymsOf(word);
+  if (std::any_of(synonyms.begin(), synonyms.end(),
+                  [](const Synonym &each) { return each.isSettable(); }))
+    return "";
+  for (const Synonym &synonym : synonyms) {
     if (synonym.isOption())
       return absl::StrCat("the option ", std::string(synonym.option()),
                           " of gradus ", std::string(synonym.command()),

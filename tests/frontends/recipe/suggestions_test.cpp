@@ -84,8 +84,8 @@ TEST(Suggestions, NameTheTypesThatHaveAKey) {
 TEST(Suggestions, SayWhereNothingIsNeeded) {
   EXPECT_EQ(
       said(R"({"prefetch_factor": 4})"),
-      "r: prefetch_factor: unknown key; a thread prepares batches while the "
-      "step before runs");
+      "r: prefetch_factor: unknown key; batches are prepared while the step "
+      "before runs, by --data-threads");
   EXPECT_EQ(said(R"({"metrics": ["f1"]})"),
             "r: metrics.0: unknown value \"f1\"; `gradus evaluate` prints a "
             "confusion matrix, or MAE, RMSE and R2");
