@@ -177,6 +177,13 @@ class Structure(unittest.TestCase):
         bad += [path for path in tracked(".py") if not re.match(r'(#!.*\n)?("""|#)', read(path))]
         self.assertEqual(bad, [])
 
+    def test_passes_read_the_recipe_as_settings(self):
+        # These ask whether it has a key, or write one; values come with their defaults from recipe/settings.h.
+        may = {"passes/distribution/adasum.cpp", "passes/model/check_combinations.cpp", "passes/model/read_losses.cpp",
+               "passes/optimizers/run_length.cpp"}
+        found = {path for path in sources(".cpp", ".h") if re.match("passes/|codegen/", path) and "getRecipeAttr" in read(path)}
+        self.assertEqual(found, may)
+
     def test_json_becomes_text_in_one_place(self):
         bad = [path for path in sources(".cpp", ".h") if re.match("frontends/|messages/|tool/|training/", path) and
                re.search(r"[.>]dump\(", read(path)) and path != "messages/json_text.h"]
