@@ -46,7 +46,7 @@ private:
   std::map<Key, uint32_t> numbers_;
 };
 
-/// What the artifact says of a command beside its table.
+/// The facts on a command that the artifact has beside its table.
 struct CommandFacts {
   std::string name;
   uint64_t flops = 0;

@@ -6,7 +6,7 @@
 
 namespace gradus {
 
-/// What a piece counts.
+/// A piece counts updates, whole epochs, or epochs with their parts.
 enum class Interval { step, epoch, smoothEpoch };
 
 /// The keys of every piece: its length, its clock and its precision.
@@ -29,14 +29,15 @@ struct PieceTiming {
 
 const recipe::Keys<PieceTiming> &timingKeys();
 
-/// Where a piece stands in a run. Values are scalars of f64.
+/// The span of a piece in a run. Values are scalars of f64.
 struct PieceLength {
   mlir::Value first;     // the update at which it begins
   mlir::Value unit;      // updates that count as one
   mlir::Value steps;     // its length in these units; null if it goes on
   bool isSmooth = false; // parts of a unit count, too
 
-  /// What it counts by: 1, or the part of a unit that one update is.
+  /// Returns the step in which it counts: 1, or the part of a unit that one
+  /// update is.
   mlir::Value tick(const Arithmetic &math) const {
     mlir::Value one = math.number(1, unit);
     return isSmooth ? math.divide(one, unit) : one;
@@ -46,7 +47,7 @@ struct PieceLength {
   mlir::Value since(const Arithmetic &math, mlir::Value update) const;
 };
 
-/// What is wrong with a piece, by the path of its key.
+/// A mistake in a piece, by the path of its key.
 struct PieceMistake {
   std::string path, words;
 };

@@ -41,10 +41,10 @@ protected:
       : name_(std::move(name)), driver_(std::move(driver)),
         card_(std::move(card)) {}
 
-  // Where the emulated GPU is another (runtime/emulated/emulated_device.h):
+  // The emulated GPU overrides these (runtime/emulated/emulated_device.h):
   /// Returns the image of a plan that it runs; null if none fits.
   virtual const artifact::CodeImage *imageFor(const artifact::Plan &plan) const;
-  /// What a plan without such an image has no code for: "sm_80".
+  /// Returns the architecture whose image a plan needs: "sm_80".
   virtual std::string architecture() const { return card_->architecture(); }
   /// Returns the bytes that the driver loads for an image; empty: those of the
   /// artifact.

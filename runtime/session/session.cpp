@@ -278,9 +278,10 @@ Status Session::Parts::verifyNumbersAreSet() {
     double number;
     std::memcpy(&number, bytes->data(), sizeof(number));
     if (number < states[state].minimum)
-      return invalid(where(), ": the number ", states[state].name,
-                     " must be set before the first step of training; see "
-                     "docs/schedules.md");
+      return invalid(where(), ": the number ", states[state].name, " is ",
+                     number,
+                     ", expected the length of the run: set it before "
+                     "the first step of training");
   }
   awaited.clear();
   return Status();

@@ -6,6 +6,7 @@
 #include "runtime/well_known.h"
 #include "tool/failure.h"
 #include "tool/session/session_options.h"
+#include "tool/session/set_numbers.h"
 #include "tool/text.h"
 
 #include "absl/strings/str_cat.h"
@@ -17,13 +18,14 @@
 using nlohmann::json;
 
 namespace gradus::cli {
-namespace {
 
 double numberOf(const json &object, const char *key, double otherwise) {
   auto found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<double>()
                                                      : otherwise;
 }
+
+namespace {
 
 bool isTrue(const json &object, const char *key) {
   auto found = object.find(key);
@@ -98,12 +100,11 @@ std::vector<std::string> startRun(runtime::Session &session,
                                   const std::vector<std::string> &set) {
   runtime::RunLength now = take(runtime::runLengthOf(session));
   check(runtime::giveRunLength(session, length));
-  json said = recipeOf(session).value("schedule", json::object());
+  json recipe = recipeOf(session);
   std::vector<std::string> warnings;
   auto compare = [&](const char *name, const char *what, double before,
                      double own) {
-    std::string key = std::string(name).substr(std::string(name).find('.') + 1);
-    bool isSaid = numberOf(said, key.c_str(), 0) != 0 || names(set, name);
+    bool isSaid = valueAt(recipe, name).is_number() || names(set, name);
     if (before != 0 && before != own && !isSaid)
       warnings.push_back(otherLength(name, what, before, own));
   };

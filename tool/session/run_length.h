@@ -33,6 +33,10 @@ std::string resolvedSchedules(const nlohmann::json &recipe);
 std::vector<double> pieceLengths(const nlohmann::json &schedule,
                                  const nlohmann::json &pieces);
 
+/// A number of a recipe's object; `otherwise` if it is null or missing.
+double numberOf(const nlohmann::json &object, const char *key,
+                double otherwise);
+
 /// Returns the updates that count as one in a piece.
 double unitOf(const nlohmann::json &schedule, const nlohmann::json &piece);
 

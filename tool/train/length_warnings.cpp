@@ -25,13 +25,6 @@ constexpr double kLongAfter = 1.1, kBefore = 1.02;
 /// The maximum share of the first weights in averages at a run's end.
 constexpr double kMostOfFirst = 0.1;
 
-/// A number of the recipe; `otherwise` if it is null or missing.
-double numberOf(const json &object, const char *key, double otherwise) {
-  auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>()
-                                                     : otherwise;
-}
-
 bool isType(const json &piece, const char *type) {
   auto found = piece.find("type");
   return found != piece.end() && *found == type;

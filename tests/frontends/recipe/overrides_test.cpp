@@ -56,7 +56,7 @@ TEST(Overrides, SetWithinShortForms) {
   EXPECT_EQ(recipe["inputs"]["augment"]["x"]["resized_crop"]["scale"][0], 0.5);
 }
 
-// Which list that is follows from the type, wherever it is said.
+// The default list follows from the type, wherever that is said.
 TEST(Overrides, SetWithinListsThatAreNotSaid) {
   auto betas = [](const Overrides &overrides) {
     return accepted("{}", overrides)["optimizer"]["betas"];

@@ -11,7 +11,7 @@ using gradus::testing::PassText;
 
 namespace {
 
-/// What is wrong with a piece of the learning rate's schedule.
+/// A piece of the learning rate's schedule, and the mistake in it.
 struct Piece {
   explicit Piece(const std::string &text)
       : source("gradus.program @p attributes {recipe = {schedule = "
