@@ -278,10 +278,9 @@ Status Session::Parts::verifyNumbersAreSet() {
     double number;
     std::memcpy(&number, bytes->data(), sizeof(number));
     if (number < states[state].minimum)
-      return invalid(where(), ": the number ", states[state].name, " is ",
-                     number,
-                     ", expected the length of the run: set it before "
-                     "the first step of training");
+      return invalid(where(), ": ", states[state].name, " is ", number,
+                     ", expected the length of the run: set it before the "
+                     "first step of training");
   }
   awaited.clear();
   return Status();

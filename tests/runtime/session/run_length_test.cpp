@@ -43,7 +43,7 @@ std::unique_ptr<Session> waiting() {
 TEST(RunLength, IsAwaitedByTraining) {
   auto session = waiting();
   EXPECT_EQ(session->step(0).message(),
-            "adder: the number schedule.updates is 0, expected the length of "
+            "adder: schedule.updates is 0, expected the length of "
             "the run: set it before the first step of training");
   EXPECT_TRUE(session->step(1).ok()) << "evaluation asks for none";
   ASSERT_TRUE(giveRunLength(*session, {100, 12.5}).ok());
