@@ -85,9 +85,14 @@ void appendWord(std::string &text, const Word &word) {
   text.append(word.data(), word.size());
 }
 template <typename Number>
-  requires std::is_arithmetic_v<Number>
+  requires std::is_integral_v<Number>
 void appendWord(std::string &text, Number number) {
   text += std::to_string(number);
+}
+/// Six significant digits without zeros at their end: 0, 12.5, 1e-06.
+inline void appendWord(std::string &text, double number) {
+  char digits[32];
+  text.append(digits, std::snprintf(digits, sizeof(digits), "%g", number));
 }
 
 /// Appends strings and numbers to a text.
