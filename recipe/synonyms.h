@@ -47,6 +47,26 @@ inline constexpr NeedlessWord kNeedlessWords[] = {
 #include "recipe/synonyms.def"
 };
 
+/// A word of another tool whose number is another one here.
+struct ConvertedWord {
+  std::string_view word, value;
+};
+
+inline constexpr ConvertedWord kConvertedWords[] = {
+#define CONVERTED(word, value) {word, value},
+#include "recipe/synonyms.def"
+};
+
+/// A key that is no single value, and a setting of something in it.
+struct ObjectKey {
+  std::string_view key, setting;
+};
+
+inline constexpr ObjectKey kObjectKeys[] = {
+#define OBJECT(key, setting) {key, setting},
+#include "recipe/synonyms.def"
+};
+
 /// Keys of synonyms that may be set while training.
 inline constexpr std::string_view kSettableKeys[] = {
 #define SETTABLE(key) key,
@@ -79,6 +99,15 @@ inline std::vector<Synonym> synonymsOf(std::string_view word) {
     if (bareWord(each.word) == bare)
       found.push_back(each);
   return found;
+}
+
+/// Says what a word's number becomes here; nothing where it stays the same.
+inline std::string_view convertedValue(std::string_view word) {
+  std::string bare = bareWord(word);
+  for (const ConvertedWord &each : kConvertedWords)
+    if (bareWord(each.word) == bare)
+      return each.value;
+  return "";
 }
 
 /// Says why there is nothing to say for a word; nothing for other words.

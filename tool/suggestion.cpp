@@ -27,8 +27,14 @@ std::string nameOf(std::string_view option) {
 /// `--set KEY=VALUE` for a key.
 std::string settingOf(const Synonym &synonym) {
   std::string_view value = synonym.value();
-  return "--set " + shellWord(message(synonym.key(), "=",
-                                      value.empty() ? "VALUE" : value));
+  for (const ObjectKey &each : kObjectKeys)
+    if (each.key == synonym.key() && value.empty())
+      return "--set " + shellWord(std::string(each.setting));
+  std::string setting =
+      "--set " +
+      shellWord(message(synonym.key(), "=", value.empty() ? "VALUE" : value));
+  std::string_view converted = convertedValue(synonym.word);
+  return converted.empty() ? setting : message(setting, ", ", converted);
 }
 
 /// Whether a command has what a synonym means. Training sets numbers alone.

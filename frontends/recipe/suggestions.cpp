@@ -36,6 +36,13 @@ std::string asJson(std::string_view value) {
   return nlohmann::json::accept(value) ? std::string(value) : inQuotes(value);
 }
 
+/// Asks whether a key was meant, and says how its number is another one.
+std::string askedFor(std::string_view key, const Synonym &synonym) {
+  std::string_view value = convertedValue(synonym.word);
+  return asked(inQuotes(key)) +
+         (value.empty() ? "" : message(" It is ", value));
+}
+
 /// Says what a word means elsewhere than in the object where it stands.
 std::string elsewhere(const Synonym &synonym) {
   if (synonym.isOption())
@@ -43,7 +50,7 @@ std::string elsewhere(const Synonym &synonym) {
   if (synonym.meaning == synonym.word) // one of our own
     return asked(message("the recipe's ", inQuotes(synonym.key())));
   if (synonym.value().empty())
-    return asked(inQuotes(synonym.key()));
+    return askedFor(synonym.key(), synonym);
   return asked(message(inQuotes(synonym.key()), ": ", asJson(synonym.value())));
 }
 
@@ -90,7 +97,7 @@ std::string suggestionForKey(std::string_view path, std::string_view word,
   for (const Synonym &synonym : synonyms)
     if (synonym.value().empty() &&
         std::ranges::count(known, lastOf(synonym.key())))
-      return asked(inQuotes(lastOf(synonym.key())));
+      return askedFor(lastOf(synonym.key()), synonym);
   // A type that lacks what others have is not led to another object.
   bool isElsewhere = std::ranges::none_of(synonyms, [&](const Synonym &each) {
     return firstOf(each.key()) == firstOf(path);

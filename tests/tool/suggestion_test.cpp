@@ -44,9 +44,25 @@ TEST(SuggestedOption, IsOfCompilingForWhatTrainingCannotSet) {
             "; it is fixed when compiling: gradus compile MODEL --dim batch=N");
   EXPECT_EQ(suggestedOption("--optimizer", "train", kCommands),
             "; it is fixed when compiling: gradus compile MODEL --set "
-            "optimizer=VALUE");
+            "optimizer.type=TYPE");
   EXPECT_EQ(suggestedOption("--momentum", "train", kCommands),
             "; write --set optimizer.momentum=VALUE");
+}
+
+// An object is not one value.
+TEST(SuggestedOption, NamesAKeyWithinAnObject) {
+  EXPECT_EQ(suggestedOption("--optim", "compile", kCommands),
+            "; write --set optimizer.type=TYPE");
+  EXPECT_EQ(suggestedOption("--criterion", "compile", kCommands),
+            "; write --set loss.type=TYPE");
+  EXPECT_EQ(suggestedOption("--lr-policy", "compile", kCommands),
+            "; write --set 'schedule.learning_rate+={\"type\": TYPE}'");
+}
+
+TEST(SuggestedOption, SaysWhatANumberBecomes) {
+  EXPECT_EQ(suggestedOption("--min-lr", "compile", kCommands),
+            "; write --set schedule.learning_rate.0.final=VALUE, a factor of "
+            "the learning rate: min_lr / learning_rate");
 }
 
 TEST(SuggestedOption, IsOneThatTheCommandHasAmongSeveral) {

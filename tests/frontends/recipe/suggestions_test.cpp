@@ -40,6 +40,18 @@ TEST(Suggestions, LeadFromOtherToolsKeysToOurs) {
             "r: clip.max_norm: unknown key of norm; did you mean \"value\"?");
 }
 
+TEST(Suggestions, SayWhatANumberBecomes) {
+  EXPECT_EQ(said(R"({"schedule": {"learning_rate":
+                    [{"type": "cosine", "rest": true, "eta_min": 1e-5}]}})"),
+            "r: schedule.learning_rate.0.eta_min: unknown key of cosine; did "
+            "you mean \"final\"? It is a factor of the learning rate: "
+            "eta_min / learning_rate");
+  EXPECT_EQ(said(R"({"min_lr": 1e-5})"),
+            "r: min_lr: unknown key; did you mean "
+            "\"schedule.learning_rate.0.final\"? It is a factor of the "
+            "learning rate: min_lr / learning_rate");
+}
+
 TEST(Suggestions, ShowTheValueThatAWordStandsFor) {
   EXPECT_EQ(said(R"({"fp16": true})"),
             "r: fp16: unknown key; did you mean \"precision\": \"f16\"?");
@@ -165,6 +177,34 @@ TEST(SynonymTable, SaysWhichKeysMayBeSetWhileTraining) {
     if (const Field *field =
             each.isOption() ? nullptr : fieldAt(recipeField(), each.meaning))
       EXPECT_EQ(each.isSettable(), field->isSettable) << each.meaning;
+}
+
+TEST(SynonymTable, ConvertsWordsThatItHas) {
+  for (const ConvertedWord &each : kConvertedWords)
+    EXPECT_FALSE(synonymsOf(each.word).empty()) << each.word;
+}
+
+/// Whether `--set KEY=VALUE` would put a value where an object or a list goes.
+static bool isObject(const Field &field) {
+  bool isStructured = field.kind == Kind::variant ||
+                      field.kind == Kind::object || field.kind == Kind::list;
+  return isStructured && field.shortKey.empty() && !field.isSwitch &&
+         !(field.kind == Kind::list && field.fields[0].kind != Kind::variant &&
+           field.fields[0].kind != Kind::object);
+}
+
+TEST(SynonymTable, WritesSettingsOfWhatIsNoSingleValue) {
+  auto hasSetting = [](std::string_view key) {
+    return std::ranges::count(kObjectKeys, key, &ObjectKey::key) != 0;
+  };
+  for (const Synonym &each : kSynonyms)
+    if (const Field *field = each.isOption() || !each.value().empty()
+                                 ? nullptr
+                                 : fieldAt(recipeField(), each.key());
+        field && isObject(*field))
+      EXPECT_TRUE(hasSetting(each.key())) << each.meaning;
+  for (const ObjectKey &each : kObjectKeys)
+    EXPECT_TRUE(fieldAt(recipeField(), each.key)) << each.key;
 }
 
 TEST(SynonymTable, HasEachKeyOfTheRecipe) {
