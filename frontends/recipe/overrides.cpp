@@ -108,7 +108,13 @@ bool isIndex(llvm::StringRef key) {
   return !key.empty() && llvm::all_of(key, llvm::isDigit);
 }
 
-/// Whether a setting is within a list that the recipe does not have (yet).
+bool isAppending(const std::string &setting) {
+  size_t equals = setting.find('=');
+  return equals != setting.npos && equals > 0 && setting[equals - 1] == '+';
+}
+
+/// Whether a setting is of a list that the recipe does not have (yet): of an
+/// element, or of one more.
 bool isInDefault(const Json &recipe, const Override &override) {
   Json missing;
   const Json *place = &recipe;
@@ -124,12 +130,7 @@ bool isInDefault(const Json &recipe, const Override &override) {
     else
       place = &missing;
   }
-  return false;
-}
-
-bool isAppending(const std::string &setting) {
-  size_t equals = setting.find('=');
-  return equals != setting.npos && equals > 0 && setting[equals - 1] == '+';
+  return place->is_null() && isAppending(override.setting);
 }
 
 /// Whether one of the later settings replaces what this one is within.
@@ -140,6 +141,21 @@ bool isReplaced(const Override &override, llvm::ArrayRef<Override> later) {
            path.consume_front(keyOf(each.setting)) &&
            (path.empty() || path.starts_with("."));
   });
+}
+
+/// Says why nothing is at a key in a value, and what would be.
+std::string nothingAt(const std::string &path, const Json &value,
+                      llvm::StringRef key) {
+  if (!value.is_array())
+    return message(path, " is ", shown(value), ", which has no ",
+                   inQuotes(key));
+  std::string more = message(path, "+=VALUE");
+  if (value.empty())
+    return message(path, " is an empty list; expected a whole element, ", more);
+  std::string range =
+      value.size() == 1 ? "0" : message("0 to ", value.size() - 1);
+  return message(path, " has no element ", inQuotes(key), "; expected ", range,
+                 ", or one more, ", more);
 }
 
 /// Finds the place of a setting's key, and makes the objects around it.
@@ -155,10 +171,16 @@ absl::StatusOr<Json *> placeOf(Json &recipe, const Override &override) {
     if (field && field != &recipeField())
       lengthen(*field, *place, framework);
     field = field ? fieldIn(*field, *place, key) : nullptr;
-    place = child(*place, key.str());
+    Json *around = place;
+    place = child(*around, key.str());
     if (!place)
-      return invalid(override.origin, ": there is nothing at ", inQuotes(key));
+      return invalid(
+          override.origin, ": ",
+          nothingAt(path.substr(0, key.data() - path.data() - 1).str(), *around,
+                    key));
   }
+  if (isAppending(override.setting) && field && place->is_null())
+    lengthen(*field, *place, frameworkIn(*place, framework));
   return place;
 }
 

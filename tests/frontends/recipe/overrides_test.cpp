@@ -70,10 +70,36 @@ TEST(Overrides, SetWithinListsThatAreNotSaid) {
   EXPECT_EQ(betas({"optimizer.betas=[0.5, 0.6]", "optimizer.betas.0=0.8"}),
             json({0.8, 0.6}));
   EXPECT_EQ(refused("{}", {"optimizer.betas.2=0.8"}),
-            "--set optimizer.betas.2=0.8: there is nothing at \"2\"");
+            "--set optimizer.betas.2=0.8: optimizer.betas has no element "
+            "\"2\"; expected 0 to 1, or one more, optimizer.betas+=VALUE");
   EXPECT_EQ(refused("{}", {"optimizer=sgd", "optimizer.betas.0=0.8"}),
             "--set optimizer.betas.0=0.8: optimizer.betas: unknown key of sgd; "
             "adam, adamw, adamax, nadam, radam, lamb, lion have it");
+}
+
+// Each counts, in the order of the command line.
+TEST(Overrides, SetAnElementAndAddOne) {
+  auto lists = [](const Overrides &overrides) {
+    return accepted("{}", overrides);
+  };
+  Overrides both = {"groups+={\"match\": [\"a\"]}", "groups.0.frozen=true",
+                    "groups+={\"match\": [\"b\"]}"};
+  json groups = lists(both)["groups"];
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0]["frozen"], true);
+  EXPECT_EQ(groups[1]["match"], json({"b"}));
+  EXPECT_EQ(refused("{}", {"optimizer.betas.0=0.8", "optimizer.betas+=0.5"}),
+            "--set optimizer.betas+=0.5: optimizer.betas: expected a list of "
+            "2, found [0.8,0.999,0.5]");
+  EXPECT_EQ(refused("{}", {"metrics.0=accuracy", "metrics+=top5"}),
+            "--set metrics.0=accuracy: metrics is an empty list; expected a "
+            "whole element, metrics+=VALUE");
+  EXPECT_EQ(lists({"metrics+=top5", "metrics=[\"accuracy\"]"})["metrics"],
+            json({"accuracy"}))
+      << "the later counts";
+  EXPECT_EQ(refused(R"({"groups": [{"match": ["a"]}]})", {"groups.0+=x"}),
+            "--set groups.0+=x: += expects a list at \"groups.0\", found "
+            "{\"match\":[\"a\"]}");
 }
 
 TEST(Overrides, WriteAnIndexAsAKey) {
@@ -94,7 +120,7 @@ struct BadOverride {
 class RefusedOverride : public testing::TestWithParam<BadOverride> {};
 
 TEST_P(RefusedOverride, SaysWhy) {
-  EXPECT_EQ(refused("{\"metrics\": []}", {GetParam().override}),
+  EXPECT_EQ(refused("{\"metrics\": [], \"seed\": 7}", {GetParam().override}),
             GetParam().words);
 }
 
@@ -105,11 +131,17 @@ INSTANTIATE_TEST_SUITE_P(
         BadOverride{"optimizer.learning_rate=1e-999",
                     "--set optimizer.learning_rate=1e-999: the number 1e-999 "
                     "would be read as 0; write 0"},
-        BadOverride{"seed+=2",
-                    "--set seed+=2: seed: expected an integer, found "
-                    "[2]"},
+        BadOverride{"seed+=2", "--set seed+=2: += expects a list at "
+                               "\"seed\", found 7"},
         BadOverride{"metrics.0=x",
-                    "--set metrics.0=x: there is nothing at \"0\""},
+                    "--set metrics.0=x: metrics is an empty list; expected a "
+                    "whole element, metrics+=VALUE"},
+        BadOverride{"schedule.learning_rate.0.final=0.1",
+                    "--set schedule.learning_rate.0.final=0.1: "
+                    "schedule.learning_rate is an empty list; expected a whole "
+                    "element, schedule.learning_rate+=VALUE"},
+        BadOverride{"seed.first=1",
+                    "--set seed.first=1: seed is 7, which has no \"first\""},
         BadOverride{"seed=\xff", "--set seed=\xff: not UTF-8"},
         BadOverride{
             "seed=many",
