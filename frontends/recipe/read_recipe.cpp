@@ -29,11 +29,21 @@ std::string join(std::string_view path, std::string_view key) {
   return path.empty() ? std::string(key) : message(path, ".", key);
 }
 
-std::string namesOf(const Field &field) {
+std::vector<std::string_view> namesOf(const Field &field) {
   std::vector<std::string_view> names;
   for (const Choice &choice : field.choices)
     names.push_back(choice.name);
-  return joined(names, ", ");
+  return names;
+}
+
+/// The types of a variant that have a key.
+std::vector<std::string_view> typesWith(const Field &variant,
+                                        std::string_view key) {
+  std::vector<std::string_view> types;
+  for (const Choice &choice : variant.choices)
+    if (std::ranges::count(choice.fields, key, &Field::key))
+      types.push_back(choice.name);
+  return types;
 }
 
 /// The forms that an object may have.
@@ -70,6 +80,8 @@ private:
                    const std::string &path);
   Json checkVariant(const Field &field, const Json &value,
                     const std::string &path);
+  void missingType(const Field &variant, const Json &value,
+                   const std::string &path);
   Json checkList(const Field &field, const Json &value,
                  const std::string &path);
   Json checkNamed(const Field &field, const Json &value,
@@ -190,7 +202,7 @@ Json Checker::checkVariant(const Field &field, const Json &value,
                   ? value.value("type", Json())
                   : Json::parse(field.fallback)["type"];
   if (type.is_null() && !value.contains("type")) {
-    mistake(join(path, "type"), message("is missing; known: ", namesOf(field)));
+    missingType(field, value, path);
     return nullptr;
   }
   const Choice *choice = findChoice(field, type, join(path, "type"));
@@ -201,6 +213,19 @@ Json Checker::checkVariant(const Field &field, const Json &value,
   Json result = {{"type", choice->name}};
   result.update(checkFields(choice->fields, rest, path, &field));
   return result;
+}
+
+/// Says for each key that not all types have which ones do.
+void Checker::missingType(const Field &variant, const Json &value,
+                          const std::string &path) {
+  std::string known;
+  for (const auto &[key, given] : value.items())
+    if (auto types = typesWith(variant, key);
+        types.size() < variant.choices.size())
+      known += message("; ", types.empty() ? "none" : joined(types, ", "),
+                       types.size() > 1 ? " have " : " has ", inQuotes(key));
+  mistake(join(path, "type"), message("is missing; known: ",
+                                      joined(namesOf(variant), ", "), known));
 }
 
 Json Checker::checkList(const Field &field, const Json &value,
@@ -269,9 +294,7 @@ const Choice *typeWith(const std::vector<Field> &fields, const Field *variant) {
 std::string typesThatHave(std::string_view key, const Field *variant) {
   std::vector<std::string_view> types;
   if (variant)
-    for (const Choice &choice : variant->choices)
-      if (std::ranges::count(choice.fields, key, &Field::key))
-        types.push_back(choice.name);
+    types = typesWith(*variant, key);
   return types.empty() ? ""
                        : message("; ", joined(types, ", "),
                                  types.size() == 1 ? " has it" : " have it");

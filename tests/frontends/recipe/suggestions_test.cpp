@@ -93,6 +93,15 @@ TEST(Suggestions, NameTheTypesThatHaveAKey) {
             "r: optimizer.centered: unknown key of adamw; rmsprop has it");
 }
 
+TEST(Suggestions, NameTheTypesThatHaveAKeyWhereTheTypeIsMissing) {
+  EXPECT_EQ(said(R"({"clip": {"value": 1, "norm_epsilon": 0}})"),
+            "r: clip.type: is missing; known: global_norm, norm, value, "
+            "adaptive; global_norm, norm have \"norm_epsilon\"");
+  EXPECT_EQ(said(R"({"clip": {"epsilon": 0.1, "max": 1}})"),
+            "r: clip.type: is missing; known: global_norm, norm, value, "
+            "adaptive; adaptive has \"epsilon\"; none has \"max\"");
+}
+
 TEST(Suggestions, SayWhereNothingIsNeeded) {
   EXPECT_EQ(
       said(R"({"prefetch_factor": 4})"),
