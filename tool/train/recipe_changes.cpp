@@ -63,12 +63,29 @@ void leaveOutBatch(json &before, int64_t batchBefore, json &now,
           dims->erase(name);
 }
 
-/// A value in at most 80 letters.
-static std::string shown(const json &value) {
+/// Moves a position in UTF-8 to the start of its letter.
+static size_t startOfLetter(std::string_view text, size_t at) {
+  while (at > 0 && at < text.size() && (text[at] & 0xc0) == 0x80)
+    --at;
+  return at;
+}
+
+/// At most 80 bytes of a text, from a position on.
+static std::string shown(const std::string &text, size_t from) {
   constexpr size_t kMost = 80;
-  std::string text = jsonText(value);
-  return text.size() > kMost ? absl::StrCat(text.substr(0, kMost), "...")
-                             : text;
+  size_t begin = startOfLetter(text, from);
+  size_t end = startOfLetter(text, std::min(begin + kMost, text.size()));
+  return absl::StrCat(begin > 0 ? "..." : "", text.substr(begin, end - begin),
+                      end < text.size() ? "..." : "");
+}
+
+/// "1, now 2"; of long values the part where they differ.
+static std::string bothShown(const json &before, const json &now) {
+  constexpr size_t kSame = 30; // bytes before the difference
+  std::string one = jsonText(before), other = jsonText(now);
+  size_t differs = std::ranges::mismatch(one, other).in1 - one.begin();
+  size_t from = differs > 2 * kSame ? differs - kSame : 0;
+  return absl::StrCat(shown(one, from), ", now ", shown(other, from));
 }
 
 /// Whether a method's key has the value of a method that is off.
@@ -91,8 +108,7 @@ static void compare(const std::string &path, const json &before,
                     const json &now, std::vector<std::string> &changes) {
   if (!before.is_object() || !now.is_object()) {
     if (before != now && !(isMethod(path) && isOff(before) && isOff(now)))
-      changes.push_back(
-          absl::StrCat(path, " ", shown(before), ", now ", shown(now)));
+      changes.push_back(absl::StrCat(path, " ", bothShown(before, now)));
     return;
   }
   std::set<std::string> keys;

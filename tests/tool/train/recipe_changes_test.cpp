@@ -2,6 +2,8 @@
 
 #include "tool/train/recipe_changes.h"
 
+#include "runtime/names.h"
+
 #include <gtest/gtest.h>
 
 using namespace gradus::cli;
@@ -70,6 +72,30 @@ TEST(RecipeChanges, AreShortOfLongValuesAndOfManyKeys) {
   for (int i = 0; i < 20; ++i)
     now["key" + std::to_string(i)] = i;
   EXPECT_TRUE(recipeChanges(before, now).ends_with("; and 12 more keys"));
+}
+
+TEST(RecipeChanges, ShowWhereLongValuesDiffer) {
+  json before = {{"groups", json::array()}};
+  for (int i = 0; i < 20; ++i)
+    before["groups"].push_back(
+        {{"match", {"layer" + std::to_string(i) + ".*"}}, {"frozen", false}});
+  json now = before;
+  now["groups"][12]["frozen"] = true;
+  std::string text = recipeChanges(before, now);
+  EXPECT_NE(text.find(R"({"frozen":false,"match":["layer12.*"]})"), text.npos)
+      << text;
+  EXPECT_NE(text.find(R"({"frozen":true,"match":["layer12.*"]})"), text.npos)
+      << text;
+  EXPECT_LT(text.size(), 200u);
+}
+
+TEST(RecipeChanges, CutBetweenLetters) {
+  std::string same(200, 'a');
+  for (std::string letters : {"\u00e9\u00e9", "x\u00e9"}) {
+    std::string text = recipeChanges({{"k", same + letters + "1" + same}},
+                                     {{"k", same + letters + "2" + same}});
+    EXPECT_TRUE(gradus::runtime::isUtf8(text)) << text;
+  }
 }
 
 TEST(RecipeOfRun, LeavesOutWhatChangesNoStepOrIsKeptElsewhere) {
