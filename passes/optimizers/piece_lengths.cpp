@@ -5,7 +5,6 @@
 #include "passes/numbers.h"
 #include "passes/optimizers/keys.h"
 #include "passes/optimizers/schedule_pieces.h"
-#include "recipe/whole_part.h"
 
 #include <cmath>
 
@@ -137,73 +136,26 @@ Value PieceLength::since(const Arithmetic &math, Value update) const {
   return steps ? math.smaller(since, steps) : since;
 }
 
-namespace {
-
-/// Lengths of the pieces of a list, in updates.
-class Lengths {
-public:
-  Lengths(const Arithmetic &math, const RunLength &run, Value like)
-      : math_(math), run_(run), like_(like) {}
-
-  Value unitOf(const PieceTiming &timing) const {
-    if (timing.interval == Interval::step)
-      return math_.number(timing.every, like_);
-    return math_.scale(timing.every, run_.updatesPerEpoch());
-  }
-
-  /// Null for a piece that goes on, and for the rest.
-  Value updatesOf(const PieceTiming &timing) const {
-    if (timing.epochs)
-      return wholePart(math_, *timing.epochs, run_.updatesPerEpoch());
-    if (timing.fraction)
-      return wholePart(math_, *timing.fraction, run_.updates());
-    if (!timing.steps)
-      return {};
-    if (timing.interval == Interval::step)
-      return math_.scale(*timing.steps, unitOf(timing));
-    return wholePart(math_, *timing.steps, unitOf(timing));
-  }
-
-  Value sum(ArrayRef<Value> updates) const {
-    Value all = math_.number(0, like_);
-    for (Value each : updates)
-      if (each)
-        all = math_.add(all, each);
-    return all;
-  }
-
-  PieceLength at(Value first, const PieceTiming &timing, Value updates) const {
-    PieceLength length{
-        first, unitOf(timing), {}, timing.interval == Interval::smoothEpoch};
-    if (timing.steps)
-      length.steps = math_.number(*timing.steps, like_);
-    else if (updates)
-      length.steps = math_.divide(updates, length.unit);
-    return length;
-  }
-
-private:
-  const Arithmetic &math_;
-  const RunLength &run_;
-  Value like_;
-};
-
-} // namespace
-
 SmallVector<PieceLength> gradus::pieceLengths(const Arithmetic &math,
                                               const RunLength &run,
                                               ArrayRef<recipe::Value> pieces,
                                               Value like) {
-  Lengths lengths(math, run, like);
-  SmallVector<Value> updates;
+  PieceRule<Arithmetic, RunLength, Value> rule{math, run, like};
+  std::vector<PieceTiming> timings;
   for (const recipe::Value &piece : pieces)
-    updates.push_back(lengths.updatesOf(piece.as<PieceTiming>()));
-  for (auto [piece, own] : llvm::zip(pieces, updates))
-    if (piece.as<PieceTiming>().isRest)
-      own = restOf(math, run.updates(), lengths.sum(updates));
+    timings.push_back(piece.as<PieceTiming>());
+  auto lengths = rule.lengthsOf(timings);
   SmallVector<PieceLength> result;
-  for (size_t i = 0; i < pieces.size(); ++i)
-    result.push_back(lengths.at(lengths.sum(ArrayRef(updates).take_front(i)),
-                                pieces[i].as<PieceTiming>(), updates[i]));
+  for (auto [i, timing] : llvm::enumerate(timings)) {
+    PieceLength length{rule.sum(lengths, i),
+                       rule.unitOf(timing),
+                       {},
+                       timing.interval == Interval::smoothEpoch};
+    if (timing.steps)
+      length.steps = math.number(*timing.steps, like);
+    else if (lengths[i])
+      length.steps = math.divide(*lengths[i], length.unit);
+    result.push_back(length);
+  }
   return result;
 }

@@ -3,29 +3,9 @@
 #pragma once
 
 #include "passes/optimizers/run_length.h"
+#include "recipe/piece_timing.h"
 
 namespace gradus {
-
-/// A piece counts updates, whole epochs, or epochs with their parts.
-enum class Interval { step, epoch, smoothEpoch };
-
-/// The keys of every piece: its length, its clock and its precision.
-struct PieceTiming {
-  std::optional<int64_t> steps;           // in its units
-  std::optional<double> epochs, fraction; // of the run
-  bool isRest = false;                    // what the others leave of the run
-  int64_t every = 1;                      // intervals that count as one
-  Interval interval = {};
-  bool isSingle = false; // its numbers are rounded to f32
-
-  bool countsUpdates() const {
-    return every == 1 && interval == Interval::step;
-  }
-  /// Whether its length or its clock follows from the run's length.
-  bool isOfRun() const {
-    return epochs || fraction || isRest || interval != Interval::step;
-  }
-};
 
 const recipe::Keys<PieceTiming> &timingKeys();
 

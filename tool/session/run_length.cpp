@@ -1,8 +1,9 @@
-// Lengths of pieces by the rule of the graph (recipe/whole_part.h), in numbers.
+// Lengths of pieces by the rule of the graph (recipe/piece_timing.h), in
+// numbers.
 
 #include "tool/session/run_length.h"
 
-#include "recipe/whole_part.h"
+#include "recipe/piece_timing.h"
 #include "runtime/well_known.h"
 #include "tool/failure.h"
 #include "tool/session/session_options.h"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 using nlohmann::json;
 
@@ -32,14 +32,23 @@ bool isTrue(const json &object, const char *key) {
   return found != object.end() && *found == true;
 }
 
-bool countsEpochs(const json &piece) {
-  auto found = piece.find("interval");
-  return found != piece.end() && *found != "step";
-}
-
-bool isList(const json &piece) {
-  auto found = piece.find("type");
-  return found != piece.end() && *found == "list";
+PieceTiming timingOf(const json &piece) {
+  auto counted = [&](const char *key) -> std::optional<double> {
+    double number = numberOf(piece, key, 0);
+    return number > 0 ? std::optional(number) : std::nullopt;
+  };
+  PieceTiming timing;
+  if (auto steps = counted("steps"))
+    timing.steps = static_cast<int64_t>(*steps);
+  timing.epochs = counted("epochs");
+  timing.fraction = counted("fraction");
+  timing.isRest = isTrue(piece, "rest");
+  timing.every = static_cast<int64_t>(numberOf(piece, "every", 1));
+  if (auto interval = piece.find("interval"); interval != piece.end())
+    timing.interval = *interval == "step"    ? Interval::step
+                      : *interval == "epoch" ? Interval::epoch
+                                             : Interval::smoothEpoch;
+  return timing;
 }
 
 /// Whether the run's length says how long a piece, or a factor of it, is.
@@ -47,9 +56,7 @@ bool isOfRun(const json &piece) {
   auto factors = piece.find("factors");
   bool hasSuch = factors != piece.end() &&
                  std::any_of(factors->begin(), factors->end(), isOfRun);
-  return hasSuch || numberOf(piece, "epochs", 0) > 0 ||
-         numberOf(piece, "fraction", 0) > 0 || isTrue(piece, "rest") ||
-         countsEpochs(piece);
+  return hasSuch || timingOf(piece).isOfRun();
 }
 
 /// Arithmetic of numbers, as that of values in passes.
@@ -62,20 +69,17 @@ struct NumberMath {
   double larger(double a, double b) const { return std::max(a, b); }
 };
 
-/// The length of a piece in updates; 0 for one that never ends, and the rest.
-double lengthOf(const json &piece, const runtime::RunLength &run) {
-  if (double epochs = numberOf(piece, "epochs", 0))
-    return wholePart(NumberMath(), epochs, run.updatesPerEpoch);
-  if (double fraction = numberOf(piece, "fraction", 0))
-    return wholePart(NumberMath(), fraction, run.updates);
-  double steps = numberOf(piece, "steps", 0),
-         every = numberOf(piece, "every", 1);
-  if (steps == 0 && isList(piece) && piece.contains("values"))
-    steps = static_cast<double>(piece["values"].size());
-  if (steps == 0 || !countsEpochs(piece))
-    return steps * every;
-  return wholePart(NumberMath(), steps, every * run.updatesPerEpoch);
-}
+/// The length of a run, as its session has it.
+struct NumbersOfRun {
+  explicit NumbersOfRun(const json &schedule) : schedule(schedule) {}
+  double updates() const { return numberOf(schedule, "updates", 0); }
+  double updatesPerEpoch() const {
+    return numberOf(schedule, "updates_per_epoch", 0);
+  }
+  const json &schedule;
+};
+
+using NumberRule = PieceRule<NumberMath, NumbersOfRun, double>;
 
 /// "the checkpoint's schedule is for a run of 100 updates, ..."
 std::string otherLength(const char *name, const char *what, double now,
@@ -129,23 +133,22 @@ bool assumeRunLength(runtime::Session &session) {
 }
 
 std::vector<double> pieceLengths(const json &schedule, const json &pieces) {
-  runtime::RunLength run = {numberOf(schedule, "updates", 0),
-                            numberOf(schedule, "updates_per_epoch", 0)};
-  std::vector<double> lengths;
+  NumberMath math;
+  NumbersOfRun run(schedule);
+  std::vector<PieceTiming> timings;
   for (const json &piece : pieces)
-    lengths.push_back(lengthOf(piece, run));
-  double others = std::accumulate(lengths.begin(), lengths.end(), 0.0);
-  for (size_t i = 0; i < lengths.size(); ++i)
-    if (isTrue(pieces[i], "rest"))
-      lengths[i] = restOf(NumberMath(), run.updates, others);
+    timings.push_back(timingOf(piece));
+  std::vector<double> lengths;
+  for (std::optional<double> length :
+       NumberRule{math, run, 0}.lengthsOf(timings))
+    lengths.push_back(length.value_or(0));
   return lengths;
 }
 
 double unitOf(const json &schedule, const json &piece) {
-  double every = numberOf(piece, "every", 1);
-  return countsEpochs(piece)
-             ? every * numberOf(schedule, "updates_per_epoch", 0)
-             : every;
+  NumberMath math;
+  NumbersOfRun run(schedule);
+  return NumberRule{math, run, 0}.unitOf(timingOf(piece));
 }
 
 std::string resolvedSchedules(const json &recipe) {

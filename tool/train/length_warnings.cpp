@@ -70,9 +70,19 @@ std::string finalOf(const json &piece) {
               : "";
 }
 
+/// The pieces of a schedule, the last of which ends where its list does.
+json endedPieces(const json &schedule, const std::string &name) {
+  json pieces = schedule[name];
+  if (json &last = pieces.back(); isType(last, "list") &&
+                                  last.contains("values") &&
+                                  pieceLengths(schedule, pieces).back() == 0)
+    last["steps"] = last["values"].size();
+  return pieces;
+}
+
 std::string warningOf(const std::string &name, const json &schedule,
                       int64_t perUpdate, int64_t steps) {
-  const json &pieces = schedule[name];
+  const json pieces = endedPieces(schedule, name);
   double end = 0, length = 0;
   for (double updates : pieceLengths(schedule, pieces))
     end += length = updates * static_cast<double>(perUpdate);

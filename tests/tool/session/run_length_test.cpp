@@ -2,11 +2,12 @@
 
 #include "tool/session/run_length.h"
 
-#include <gmock/gmock.h>
+#include "tests/recipe/piece_cases.h"
+
+#include <gtest/gtest.h>
 
 using namespace gradus::cli;
 using nlohmann::json;
-using testing::ElementsAre;
 
 /// A recipe with a run of 1,000 updates, 97.75 an epoch.
 static json recipeOf(const char *pieces) {
@@ -29,17 +30,8 @@ TEST(RunLengthOfCli, CountsUpdates) {
 }
 
 TEST(PieceLengthsOfCli, AreThoseOfTheGraph) {
-  // The same numbers stand in tests/passes/optimizers/piece_lengths_test.cpp.
-  EXPECT_THAT(lengthsOf(R"([{"type": "linear_warmup", "epochs": 2},
-                            {"type": "constant", "rest": true},
-                            {"type": "linear", "fraction": 0.2},
-                            {"type": "constant", "steps": 5, "every": 3}])"),
-              ElementsAre(196, 589, 200, 15));
-  EXPECT_THAT(lengthsOf(R"([{"type": "step", "steps": 4, "interval": "epoch"},
-                            {"type": "constant"}])"),
-              ElementsAre(391, 0));
-  EXPECT_THAT(lengthsOf(R"([{"type": "linear", "fraction": 1e-5}])"),
-              ElementsAre(1));
+  for (const gradus::testing::PieceCase &each : gradus::testing::kPieceCases)
+    EXPECT_EQ(lengthsOf(each.pieces), each.lengths) << each.pieces;
 }
 
 TEST(ResolvedSchedules, SayWherePiecesOfTheRunEnd) {
