@@ -72,6 +72,11 @@ std::string unknownPass(StringRef name) {
                       : "; the plug-ins have " + llvm::join(own, ", "));
 }
 
+// MLIR's parser (parsePassPipeline) says what is wrong as text on a stream, in
+// which an unknown pass looks like a wrong option, and the manager that it
+// fills does not tell in which ops passes are nested. So the names are read
+// here; the options of a pass are read by MLIR.
+
 /// The parts of a pipeline's text between commas that no brackets enclose.
 SmallVector<StringRef> elementsOf(StringRef pipeline) {
   SmallVector<StringRef> elements;
