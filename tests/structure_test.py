@@ -23,10 +23,7 @@ MORE_FIELDS = {
     "frontends/compiler/compiler.h: Request": 25,
     "frontends/onnx/importer/importer.h: Importer": 18,
     "recipe/field.h: Field": 22,
-    "runtime/cuda/cuda_plan.h: CudaPlan": 21,
     "runtime/cuda/driver/driver_abi.h: CopyParams": 25,
-    "runtime/emulated/fake_state.h: FakeState": 22,
-    "runtime/session/session.cpp: Parts": 21,
     "tool/train/train_options.h: TrainOptions": 19,
     "training/data/batches.h: Batches": 17,
     "training/data/feed.h: Feed": 16,
@@ -34,7 +31,6 @@ MORE_FIELDS = {
 MOST_LINES = 600  # of a file
 MORE_LINES = {
     "codegen/kernels/lower_attention.cpp": 626,
-    "runtime/session/session.cpp": 654,
     "tests/frontends/onnx/import_test.cpp": 632,
 }
 LONGEST_MEDIAN, LONGEST_FUNCTION = 12, 60

@@ -48,7 +48,8 @@ CudaPlan::load(const Card &card, const Artifact &artifact,
   GRADUS_TRY(loaded->nodes_.prepare());
   GRADUS_TRY(loaded->allocate(loaded->nodes_.extras()));
   GRADUS_TRY(loaded->nodes_.warmUp(loaded->stream_.get()));
-  GRADUS_TRY(loaded->clear());
+  GRADUS_TRY(
+      loaded->memory_.clear(card, artifact, plan, loaded->stream_.get()));
   GRADUS_TRY(loaded->prepare(order));
   GRADUS_TRY(loaded->sendTables());
   return loaded;
@@ -72,31 +73,12 @@ Status CudaPlan::allocate(const StepExtras &extras) {
     if (!step.hasLateOutputs)
       outputs = std::max(outputs, bytes);
   }
-  size_t constants = artifact_.bytes(artifact_.header().constants()).size();
-  Need needs[] = {{"state", plan_.state_bytes()},
-                  {"arena", plan_.arena_bytes()},
-                  {"constants", constants},
-                  {"scratch", extras.scratchBytes},
-                  {"tables", extras.tableBytes},
-                  {"library scratch", extras.libraryBytes},
-                  {"ones", extras.onesBytes},
-                  {"products", extras.productBytes},
-                  {"inputs", inputs}};
-  GRADUS_TRY(card_.checkFits(needs));
-  Owned<DevicePointer> *blocks[] = {&state_,   &arena_,  &constants_,
-                                    &scratch_, &tables_, &libraryScratch_,
-                                    &ones_,    &product_};
-  for (size_t i = 0; i < std::size(blocks); ++i) {
-    GRADUS_ASSIGN(*blocks[i], card_.allocate(needs[i]));
-  }
+  GRADUS_ASSIGN(memory_,
+                PlanMemory::allocate(card_, artifact_, plan_, extras, inputs));
   GRADUS_ASSIGN(stream_, card_.createStream());
   GRADUS_ASSIGN(staging_, Staging::create(card_, inputs));
   GRADUS_ASSIGN(outputs_, card_.allocatePinned({"outputs", outputs}));
-  nodes_.place({state_.get(), arena_.get(), constants_.get(), scratch_.get(),
-                tables_.get(), libraryScratch_.get(), ones_.get(),
-                product_.get()});
-  extraBytes_ = extras.scratchBytes + extras.tableBytes + extras.libraryBytes +
-                extras.onesBytes + extras.productBytes + inputs;
+  nodes_.place(memory_.addresses());
   return Status();
 }
 
@@ -118,22 +100,6 @@ size_t CudaPlan::layOutPorts() {
     steps_.push_back(std::move(step));
   }
   return most;
-}
-
-Status CudaPlan::clear() {
-  const Driver &driver = card_.driver();
-  std::pair<DevicePointer, size_t> blocks[] = {
-      {state_.get(), plan_.state_bytes()}, {arena_.get(), plan_.arena_bytes()}};
-  for (auto [start, bytes] : blocks)
-    if (bytes)
-      GRADUS_TRY(
-          tell(driver.fill(start, 0, bytes, stream_.get()), "clearing memory"));
-  auto constants = artifact_.bytes(artifact_.header().constants());
-  if (!constants.empty())
-    GRADUS_TRY(tell(driver.copyToDevice(constants_.get(), constants.data(),
-                                        constants.size(), stream_.get()),
-                    "sending constants"));
-  return tell(driver.streamSynchronize(stream_.get()), "sending constants");
 }
 
 Status CudaPlan::prepare(Order order) {
@@ -193,8 +159,9 @@ Status CudaPlan::sendTables() {
   const std::vector<int64_t> &tables = nodes_.tables();
   if (tables.empty())
     return Status();
-  return tell(card_.driver().copyToDevice(tables_.get(), tables.data(),
-                                          tables.size() * 8, stream_.get()),
+  return tell(card_.driver().copyToDevice(memory_.addresses().tables,
+                                          tables.data(), tables.size() * 8,
+                                          stream_.get()),
               "sending tables of kernels");
 }
 
@@ -255,10 +222,10 @@ Status CudaPlan::begin(Step &step) {
   GRADUS_TRY(inputsFailed_);
   GRADUS_TRY(prepareOutputs(step));
   const Driver &driver = card_.driver();
-  if (driver.discard && arena_)
-    GRADUS_TRY(
-        tell(driver.discard(arena_.get(), plan_.arena_bytes(), stream_.get()),
-             "beginning a step"));
+  DevicePointer arena = memory_.startOf(Region::arena);
+  if (driver.discard && arena)
+    GRADUS_TRY(tell(driver.discard(arena, plan_.arena_bytes(), stream_.get()),
+                    "beginning a step"));
   bool hasInputs = std::any_of(step.inputs.begin(), step.inputs.end(),
                                [](const HostPort &port) { return port.bytes; });
   return hasInputs ? staging_->upload(stream_.get()) : Status();
@@ -363,17 +330,12 @@ Status CudaPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
 
 //===-- reading and writing -----------------------------------------------===//
 
-DevicePointer CudaPlan::startOf(Region region) const {
-  return region == Region::state   ? state_.get()
-         : region == Region::arena ? arena_.get()
-                                   : constants_.get();
-}
-
 Status CudaPlan::read(Region region, uint64_t offset, std::span<uint8_t> to) {
   GRADUS_TRY(wait());
   if (to.empty())
     return Status();
-  GRADUS_TRY(tell(card_.driver().copyToHost(to.data(), startOf(region) + offset,
+  GRADUS_TRY(tell(card_.driver().copyToHost(to.data(),
+                                            memory_.startOf(region) + offset,
                                             to.size(), stream_.get()),
                   "reading the memory of " + card_.name()));
   return wait();
@@ -385,8 +347,8 @@ Status CudaPlan::write(Region region, uint64_t offset,
   if (from.empty())
     return Status();
   GRADUS_TRY(
-      tell(card_.driver().copyToDevice(startOf(region) + offset, from.data(),
-                                       from.size(), stream_.get()),
+      tell(card_.driver().copyToDevice(memory_.startOf(region) + offset,
+                                       from.data(), from.size(), stream_.get()),
            "writing to the memory of " + card_.name()));
   return wait();
 }

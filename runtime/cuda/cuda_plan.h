@@ -3,8 +3,8 @@
 // memory.
 #pragma once
 
+#include "runtime/cuda/plan_memory.h"
 #include "runtime/cuda/staging.h"
-#include "runtime/cuda/step_nodes.h"
 #include "runtime/device/device.h"
 
 namespace gradus::runtime::cuda {
@@ -34,7 +34,7 @@ public:
 
   std::string name() const override { return card_.name(); }
   int threads() const override { return 1; }
-  size_t extraBytes() const override { return extraBytes_; }
+  size_t extraBytes() const override { return memory_.extraBytes(); }
   /// Counts the copies of late outputs only after the graph has run.
   size_t launches(size_t graph) const override;
   std::string chosen() const override;
@@ -78,7 +78,6 @@ private:
         nodes_(card, plan, *artifact.kernels(plan), code_.kernels, library) {}
 
   Status allocate(const StepExtras &extras);
-  Status clear();
   size_t layOutPorts();
   Status prepare(Order order);
   StatusOr<std::vector<Node>> inputNodes(const Step &step) const;
@@ -96,16 +95,14 @@ private:
   Status tell(Result result, const std::string &what) const {
     return check(card_.driver(), result, what);
   }
-  DevicePointer startOf(artifact::Region region) const;
 
   const Card &card_;
   const Artifact &artifact_;
   const artifact::Plan &plan_;
   PlanCode code_;
   StepNodes nodes_;
-  size_t extraBytes_ = 0, pinnedAtLoad_ = kPinnedAtLoad;
-  Owned<DevicePointer> state_, arena_, constants_, scratch_, tables_;
-  Owned<DevicePointer> libraryScratch_, ones_, product_;
+  size_t pinnedAtLoad_ = kPinnedAtLoad;
+  PlanMemory memory_;
   Owned<void *> outputs_;
   Owned<Stream> stream_;
   std::optional<Staging> staging_;

@@ -15,7 +15,7 @@ Result FakeState::refuseInCapture(FakeCapture &capture,
 }
 
 Result FakeState::checkIdle() {
-  auto recording = streams_.findIf([](const FakeStream &each) {
+  auto recording = objects_.streams.findIf([](const FakeStream &each) {
     return each.capture && each.capture->thread == std::this_thread::get_id();
   });
   return recording ? refuseInCapture(*recording->capture,
@@ -24,7 +24,7 @@ Result FakeState::checkIdle() {
 }
 
 Result FakeState::checkNotRecording(Stream stream) {
-  auto found = streams_.find(stream);
+  auto found = objects_.streams.find(stream);
   return found && found->capture
              ? refuseInCapture(*found->capture,
                                "is not recorded by the emulated card")
@@ -41,7 +41,7 @@ Result FakeState::record(FakeCapture &capture, FakeOp op) {
 }
 
 Result FakeState::captureBegin(Stream stream, CaptureMode mode) {
-  auto found = streams_.find(stream);
+  auto found = objects_.streams.find(stream);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such stream");
   if (mode != CaptureMode::threadLocal)
@@ -50,14 +50,14 @@ Result FakeState::captureBegin(Stream stream, CaptureMode mode) {
     return refuse(Result::illegalState, "the stream records already");
   FakeCapture capture;
   capture.thread = std::this_thread::get_id();
-  capture.graph = graphs_.add(std::make_shared<FakeGraph>());
+  capture.graph = objects_.graphs.add(std::make_shared<FakeGraph>());
   found->capture = capture;
   return Result::success;
 }
 
 Result FakeState::captureEnd(Stream stream, Graph *graph) {
   *graph = nullptr;
-  auto found = streams_.find(stream);
+  auto found = objects_.streams.find(stream);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such stream");
   if (!found->capture)
@@ -82,7 +82,7 @@ Result FakeState::captureEnd(Stream stream, Graph *graph) {
 Result FakeState::graphAddChild(GraphNode *added, Graph graph,
                                 const GraphNode *after, size_t count,
                                 Graph child) {
-  auto found = graphs_.find(child);
+  auto found = objects_.graphs.find(child);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such graph");
   auto node = std::make_shared<FakeNode>();

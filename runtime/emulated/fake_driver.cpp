@@ -88,11 +88,11 @@ Result FakeState::enter(Needs needs, const char *function) {
   bool givesBack = needs == Needs::release || needs == Needs::freeing;
   if (!givesBack && failAfter_-- == 0)
     return Result::unknown;
-  if (!started_)
+  if (!context_.started)
     return refuse(Result::notInitialized, "comes before cuInit");
   if (needs == Needs::init)
     return Result::success;
-  if (!current_.count(std::this_thread::get_id()))
+  if (!context_.isCurrent())
     return refuse(Result::invalidContext, "this thread has no current context");
   if ((needs == Needs::idle || needs == Needs::freeing) &&
       lost_ == Result::success)
@@ -122,10 +122,14 @@ std::string FakeState::leaks() const {
     if (!allocation.freed)
       ++(allocation.pinned ? pinned : allocations);
   std::pair<const char *, size_t> counts[] = {
-      {"allocations", allocations},   {"pinned allocations", pinned},
-      {"streams", streams_.size()},   {"events", events_.size()},
-      {"modules", modules_.size()},   {"graphs", graphs_.size()},
-      {"executables", execs_.size()}, {"contexts", size_t(contexts_)}};
+      {"allocations", allocations},
+      {"pinned allocations", pinned},
+      {"streams", objects_.streams.size()},
+      {"events", objects_.events.size()},
+      {"modules", objects_.modules.size()},
+      {"graphs", objects_.graphs.size()},
+      {"executables", objects_.execs.size()},
+      {"contexts", size_t(context_.retains)}};
   std::string list;
   for (auto [what, count] : counts)
     if (count)
@@ -138,7 +142,7 @@ std::string FakeState::leaks() const {
 Result FakeState::init(unsigned) {
   if (options_.devices == 0)
     return Result::noDevice;
-  started_ = true;
+  context_.started = true;
   return Result::success;
 }
 
@@ -226,26 +230,26 @@ Result FakeState::deviceMemory(size_t *bytes, DeviceNumber) {
 }
 
 Result FakeState::contextRetain(Context *context, DeviceNumber) {
-  ++contexts_;
+  ++context_.retains;
   *context = reinterpret_cast<Context>(this);
   return Result::success;
 }
 
 Result FakeState::contextRelease(DeviceNumber) {
-  if (contexts_ == 0)
+  if (context_.retains == 0)
     return refuse(Result::invalidContext, "no context is retained");
-  if (--contexts_ == 0)
-    current_.clear();
+  if (--context_.retains == 0)
+    context_.threads.clear();
   return Result::success;
 }
 
 Result FakeState::contextSetCurrent(Context context) {
-  if (context && contexts_ == 0)
+  if (context && context_.retains == 0)
     return refuse(Result::invalidContext, "the context was released");
   if (context)
-    current_.insert(std::this_thread::get_id());
+    context_.threads.insert(std::this_thread::get_id());
   else
-    current_.erase(std::this_thread::get_id());
+    context_.threads.erase(std::this_thread::get_id());
   return Result::success;
 }
 

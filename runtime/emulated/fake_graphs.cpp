@@ -28,26 +28,26 @@ Result FakeState::moduleLoad(Module *module, const void *image, unsigned,
     return refuse(Result::outOfMemory, code.status().message());
   loaded->code = *std::move(code);
   loaded->functions = read->functions;
-  *module = modules_.add(loaded);
+  *module = objects_.modules.add(loaded);
   return Result::success;
 }
 
 Result FakeState::moduleUnload(Module module) {
-  if (!modules_.remove(module))
+  if (!objects_.modules.remove(module))
     return refuse(Result::invalidHandle, "there is no such module");
-  functions_.removeIf(
+  objects_.functions.removeIf(
       [&](const FakeFunction &each) { return each.handle == module; });
   return Result::success;
 }
 
 Result FakeState::moduleFunction(Function *function, Module module,
                                  const char *name) {
-  auto found = modules_.find(module);
+  auto found = objects_.modules.find(module);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such module");
   for (const EmulatedFunction &facts : found->functions)
     if (facts.name == name) {
-      *function = functions_.add(
+      *function = objects_.functions.add(
           std::make_shared<FakeFunction>(FakeFunction{found, module, facts}));
       return Result::success;
     }
@@ -59,7 +59,7 @@ Result FakeState::moduleFunction(Function *function, Module module,
 constexpr int kThreadsOfMultiprocessor = 2048;
 Result FakeState::residentBlocks(int *blocks, Function function, int threads,
                                  size_t) {
-  if (!functions_.find(function))
+  if (!objects_.functions.find(function))
     return refuse(Result::invalidHandle, "there is no such function");
   if (threads < 1)
     return refuse(Result::invalidValue, "blocks of ", threads, " threads");
@@ -70,23 +70,23 @@ Result FakeState::residentBlocks(int *blocks, Function function, int threads,
 //===-- building graphs ---------------------------------------------------===//
 
 Result FakeState::graphCreate(Graph *graph, unsigned) {
-  *graph = graphs_.add(std::make_shared<FakeGraph>());
+  *graph = objects_.graphs.add(std::make_shared<FakeGraph>());
   return Result::success;
 }
 
 Result FakeState::graphDestroy(Graph graph) {
-  auto found = graphs_.find(graph);
+  auto found = objects_.graphs.find(graph);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such graph");
   for (GraphNode node : found->handles)
-    nodes_.remove(node);
-  graphs_.remove(graph);
+    objects_.nodes.remove(node);
+  objects_.graphs.remove(graph);
   return Result::success;
 }
 
 Result FakeState::addNode(GraphNode *added, Graph graph, const GraphNode *after,
                           size_t count, std::shared_ptr<FakeNode> node) {
-  auto found = graphs_.find(graph);
+  auto found = objects_.graphs.find(graph);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such graph");
   const auto &handles = found->handles;
@@ -98,7 +98,7 @@ Result FakeState::addNode(GraphNode *added, Graph graph, const GraphNode *after,
     node->after.push_back(uint32_t(at - handles.begin()));
   }
   node->op.name = inWords("node ", handles.size(), " (", node->op.name, ")");
-  *added = nodes_.add(node);
+  *added = objects_.nodes.add(node);
   found->nodes.push_back(std::move(node));
   found->handles.push_back(*added);
   return Result::success;
@@ -106,7 +106,7 @@ Result FakeState::addNode(GraphNode *added, Graph graph, const GraphNode *after,
 
 /// Returns the number of nodes, but not the nodes.
 Result FakeState::graphNodes(Graph graph, GraphNode *nodes, size_t *count) {
-  auto found = graphs_.find(graph);
+  auto found = objects_.graphs.find(graph);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such graph");
   if (nodes)
@@ -118,7 +118,7 @@ Result FakeState::graphNodes(Graph graph, GraphNode *nodes, size_t *count) {
 Result FakeState::graphAddKernel(GraphNode *added, Graph graph,
                                  const GraphNode *after, size_t count,
                                  const KernelParams *params) {
-  auto function = functions_.find(params->function);
+  auto function = objects_.functions.find(params->function);
   if (!function)
     return refuse(Result::invalidHandle, "the kernel's code was unloaded");
   const EmulatedFunction &facts = function->facts;
@@ -192,7 +192,7 @@ Result FakeState::graphAddRecord(GraphNode *added, Graph graph,
                                  Event event) {
   auto node = std::make_shared<FakeNode>();
   node->op.name = "record of an event";
-  node->recorded = events_.find(event);
+  node->recorded = objects_.events.find(event);
   if (!node->recorded)
     return refuse(Result::invalidHandle, "there is no such event");
   return addNode(added, graph, after, count, std::move(node));
@@ -200,7 +200,7 @@ Result FakeState::graphAddRecord(GraphNode *added, Graph graph,
 
 Result FakeState::declareAccesses(GraphNode node, const char *name,
                                   const Access *accesses, size_t count) {
-  auto found = nodes_.find(node);
+  auto found = objects_.nodes.find(node);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such node");
   if (found->isCopy)
@@ -223,7 +223,7 @@ Result FakeState::declareAccesses(GraphNode node, const char *name,
 //===-- running graphs ----------------------------------------------------===//
 
 Result FakeState::checkNode(const FakeNode &node) {
-  if (node.kernel && !functions_.find(node.function))
+  if (node.kernel && !objects_.functions.find(node.function))
     return refuse(Result::invalidHandle, node.op.name,
                   ": its code was unloaded");
   for (const auto &inner : node.child)
@@ -234,7 +234,7 @@ Result FakeState::checkNode(const FakeNode &node) {
 
 Result FakeState::graphInstantiate(GraphExec *exec, Graph graph,
                                    unsigned long long) {
-  auto found = graphs_.find(graph);
+  auto found = objects_.graphs.find(graph);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such graph");
   std::vector<const FakeOp *> ops;
@@ -249,20 +249,20 @@ Result FakeState::graphInstantiate(GraphExec *exec, Graph graph,
     return refuse(Result::invalidValue, wrong);
   auto made = std::make_shared<FakeExec>();
   made->nodes = found->nodes;
-  *exec = execs_.add(made);
+  *exec = objects_.execs.add(made);
   return Result::success;
 }
 
 Result FakeState::execDestroy(GraphExec exec) {
-  auto found = execs_.find(exec);
+  auto found = objects_.execs.find(exec);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such executable graph");
-  execs_.remove(exec); // work that it started continues
+  objects_.execs.remove(exec); // work that it started continues
   return Result::success;
 }
 
 Result FakeState::graphUpload(GraphExec exec, Stream stream) {
-  if (execs_.find(exec) && streams_.find(stream))
+  if (objects_.execs.find(exec) && objects_.streams.find(stream))
     return Result::success;
   return refuse(Result::invalidHandle, "there is no such executable graph");
 }
@@ -290,8 +290,8 @@ Result FakeState::runKernelNode(const FakeNode &node) {
 /// Launches a graph. Launches of one executable graph do not overlap; its nodes
 /// start after `start`.
 Result FakeState::graphLaunch(GraphExec exec, Stream stream) {
-  auto found = execs_.find(exec);
-  auto on = streams_.find(stream);
+  auto found = objects_.execs.find(exec);
+  auto on = objects_.streams.find(stream);
   if (!found || !on)
     return refuse(Result::invalidHandle, "there is no such ",
                   found ? "stream" : "executable graph");

@@ -105,6 +105,28 @@ private:
   std::map<uintptr_t, std::shared_ptr<Object>> live_;
 };
 
+/// Everything that has a handle.
+struct FakeObjects {
+  FakeHandles<Stream, FakeStream> streams{1};
+  FakeHandles<Event, FakeEvent> events{2};
+  FakeHandles<Module, FakeModule> modules{3};
+  FakeHandles<Function, FakeFunction> functions{4};
+  FakeHandles<Graph, FakeGraph> graphs{5};
+  FakeHandles<GraphNode, FakeNode> nodes{6};
+  FakeHandles<GraphExec, FakeExec> execs{7};
+};
+
+/// The driver's context, and the threads for which it is current.
+struct FakeContext {
+  bool started = false; // by cuInit
+  int retains = 0;
+  std::set<std::thread::id> threads;
+
+  bool isCurrent() const {
+    return threads.contains(std::this_thread::get_id());
+  }
+};
+
 class FakeState {
 public:
   explicit FakeState(const FakeOptions &options)
@@ -195,21 +217,13 @@ private:
   const char *function_ = "";
   std::string fault_, last_;
   Result lost_ = Result::success;
-  bool started_ = false;
-  int contexts_ = 0; // number of retains
-  std::set<std::thread::id> current_;
+  FakeContext context_;
   int64_t allocated_ = 0, launched_ = 0, failAfter_ = -1;
 
   FakeMemory memory_;
   FakeWork work_;
   std::vector<std::string> log_;
-  FakeHandles<Stream, FakeStream> streams_{1};
-  FakeHandles<Event, FakeEvent> events_{2};
-  FakeHandles<Module, FakeModule> modules_{3};
-  FakeHandles<Function, FakeFunction> functions_{4};
-  FakeHandles<Graph, FakeGraph> graphs_{5};
-  FakeHandles<GraphNode, FakeNode> nodes_{6};
-  FakeHandles<GraphExec, FakeExec> execs_{7};
+  FakeObjects objects_;
 };
 
 } // namespace gradus::runtime::cuda

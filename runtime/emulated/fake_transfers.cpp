@@ -86,7 +86,7 @@ FakeOpRef FakeState::behind(const std::shared_ptr<FakeStream> &stream,
 }
 
 Result FakeState::begin(Stream stream, FakeOp op) {
-  auto found = streams_.find(stream);
+  auto found = objects_.streams.find(stream);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such stream");
   if (found->capture)
@@ -202,7 +202,7 @@ Result FakeState::copyToHost(void *to, DevicePointer from, size_t bytes,
   if (result != Result::success)
     return result;
   if (!pinned)
-    return finish(streams_.find(stream)->last);
+    return finish(objects_.streams.find(stream)->last);
   if (memory_.outside(addressOf(to), bytes).empty())
     std::memset(to, 0xFF, bytes);
   return Result::success;
@@ -237,15 +237,15 @@ Result FakeState::discard(DevicePointer start, size_t bytes, Stream stream) {
 //===-- streams and events ------------------------------------------------===//
 
 Result FakeState::streamCreate(Stream *stream, unsigned, int) {
-  *stream = streams_.add(std::make_shared<FakeStream>());
+  *stream = objects_.streams.add(std::make_shared<FakeStream>());
   return Result::success;
 }
 
 Result FakeState::streamDestroy(Stream stream) {
-  auto found = streams_.find(stream);
+  auto found = objects_.streams.find(stream);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such stream");
-  streams_.remove(stream);
+  objects_.streams.remove(stream);
   if (!found->capture)
     return Result::success;
   graphDestroy(found->capture->graph);
@@ -253,7 +253,7 @@ Result FakeState::streamDestroy(Stream stream) {
 }
 
 Result FakeState::streamSynchronize(Stream stream) {
-  auto found = streams_.find(stream);
+  auto found = objects_.streams.find(stream);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such stream");
   if (found->capture)
@@ -274,8 +274,8 @@ Result FakeState::streamCall(Stream stream, HostFunction function, void *data) {
 }
 
 Result FakeState::streamWait(Stream stream, Event event, unsigned) {
-  auto behindStream = streams_.find(stream);
-  auto found = events_.find(event);
+  auto behindStream = objects_.streams.find(stream);
+  auto found = objects_.events.find(event);
   if (!behindStream || !found)
     return refuse(Result::invalidHandle, "there is no such ",
                   found ? "stream" : "event");
@@ -293,19 +293,19 @@ Result FakeState::streamWait(Stream stream, Event event, unsigned) {
 Result FakeState::eventCreate(Event *event, unsigned flags) {
   auto made = std::make_shared<FakeEvent>();
   made->timed = !(flags & kEventWithoutTiming);
-  *event = events_.add(made);
+  *event = objects_.events.add(made);
   return Result::success;
 }
 
 Result FakeState::eventDestroy(Event event) {
-  if (events_.remove(event))
+  if (objects_.events.remove(event))
     return Result::success;
   return refuse(Result::invalidHandle, "there is no such event");
 }
 
 Result FakeState::eventRecord(Event event, Stream stream) {
-  auto found = events_.find(event);
-  auto on = streams_.find(stream);
+  auto found = objects_.events.find(event);
+  auto on = objects_.streams.find(stream);
   if (!found || !on)
     return refuse(Result::invalidHandle, "there is no such ",
                   found ? "stream" : "event");
@@ -318,7 +318,7 @@ Result FakeState::eventRecord(Event event, Stream stream) {
 }
 
 Result FakeState::eventSynchronize(Event event) {
-  auto found = events_.find(event);
+  auto found = objects_.events.find(event);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such event");
   if (!found->recorded)
@@ -328,7 +328,7 @@ Result FakeState::eventSynchronize(Event event) {
 }
 
 Result FakeState::eventElapsed(float *milliseconds, Event start, Event end) {
-  auto from = events_.find(start), to = events_.find(end);
+  auto from = objects_.events.find(start), to = objects_.events.find(end);
   if (!from || !to)
     return refuse(Result::invalidHandle, "there is no such event");
   if (!from->timed || !to->timed)

@@ -1,8 +1,7 @@
-// The session: information in plain values, steps, schedules and state.
+// The session: steps and state.
 
 #include "runtime/session/session.h"
 
-#include "runtime/artifact/command.h"
 #include "runtime/artifact/verify.h"
 #include "runtime/device/profiler.h"
 #include "runtime/flat.h"
@@ -14,137 +13,20 @@
 #include "runtime/session/host_view.h"
 #include "runtime/session/initial_state.h"
 #include "runtime/session/nonfinite.h"
+#include "runtime/session/session_facts.h"
+#include "runtime/session/variants.h"
 #include "runtime/status.h"
 #include "runtime/well_known.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
 namespace gradus::runtime {
 
 namespace {
-
-//===-- facts -------------------------------------------------------------===//
-
-TensorInfo infoOf(const flatbuffers::String *name,
-                  const artifact::TensorType *type, int64_t indices = 0) {
-  TensorInfo info{textOf(name), typeOf(type), 0, indices};
-  info.bytes = *bytesOf(info.type);
-  return info;
-}
-
-std::vector<TensorInfo>
-infosOf(const flatbuffers::Vector<flatbuffers::Offset<artifact::Port>> *ports) {
-  std::vector<TensorInfo> infos;
-  infos.reserve(countOf(ports));
-  for (size_t i = 0; i < countOf(ports); ++i)
-    infos.push_back(infoOf(ports->Get(i)->name(), ports->Get(i)->type(),
-                           ports->Get(i)->indices()));
-  return infos;
-}
-
-CommandInfo infoOf(const artifact::Command &command) {
-  CommandInfo info;
-  info.name = textOf(command.name());
-  info.kind = kindOf(command);
-  for (size_t i = 0; i < countOf(command.nodes()); ++i)
-    info.nodes.push_back(textOf(command.nodes()->Get(i)));
-  info.flops = command.flops();
-  info.bytes = command.bytes();
-  return info;
-}
-
-GraphInfo infoOf(const artifact::Graph &graph,
-                 const artifact::GraphPlan &plan) {
-  GraphInfo info{textOf(graph.name()),
-                 infosOf(graph.inputs()),
-                 infosOf(graph.outputs()),
-                 {},
-                 plan.bound()};
-  for (size_t i = 0; i < countOf(plan.commands()); ++i)
-    info.commands.push_back(infoOf(*plan.commands()->Get(i)));
-  return info;
-}
-
-std::vector<StateInfo> stateInfosOf(const artifact::Header &header) {
-  std::vector<StateInfo> infos;
-  for (size_t i = 0; i < countOf(header.states()); ++i) {
-    const artifact::State *state = header.states()->Get(i);
-    StateInfo info;
-    static_cast<TensorInfo &>(info) = infoOf(state->name(), state->type());
-    info.role = state->role();
-    info.minimum = state->minimum();
-    info.limit = state->limit();
-    infos.push_back(std::move(info));
-  }
-  return infos;
-}
-
-bool isCopy(const StateInfo &state) {
-  return state.role == artifact::Role::copy;
-}
-
-template <typename Infos>
-int findName(const Infos &infos, const std::string &name) {
-  for (size_t i = 0; i < infos.size(); ++i)
-    if (infos[i].name == name)
-      return static_cast<int>(i);
-  return -1;
-}
-
-//===-- schedules ---------------------------------------------------------===//
-
-/// The graphs that may run instead of one: the first variant with k % every ==
-/// at, else the last.
-struct Variants {
-  std::vector<uint32_t> graphs;
-  std::vector<int64_t> every, at;
-  std::string counterName;
-  int counter = -1; // a state; -1: the number of runs of the graph
-
-  size_t graphAt(int64_t step) const {
-    for (size_t i = 0; i < graphs.size(); ++i)
-      if (step % every[i] == at[i])
-        return graphs[i];
-    return graphs.back();
-  }
-};
-
-Variants variantsOf(const artifact::Schedule &schedule) {
-  Variants variants{valuesOf(schedule.variants()), valuesOf(schedule.every()),
-                    valuesOf(schedule.at()), textOf(schedule.counter())};
-  variants.every.resize(variants.graphs.size(), 1);
-  variants.at.resize(variants.graphs.size(), 0);
-  if (variants.counterName.empty())
-    variants.counterName = well_known::kStep;
-  return variants;
-}
-
-/// The variants of each graph; empty if no schedule names it.
-std::vector<Variants> schedulesOf(const artifact::Header &header,
-                                  const std::vector<GraphInfo> &graphs) {
-  std::vector<Variants> all(graphs.size());
-  for (size_t i = 0; i < countOf(header.schedules()); ++i) {
-    const artifact::Schedule *schedule = header.schedules()->Get(i);
-    int graph = findName(graphs, textOf(schedule->graph()));
-    if (graph >= 0)
-      all[graph] = variantsOf(*schedule);
-  }
-  return all;
-}
-
-/// The plans of the graphs in the header's order; plans list them in their own.
-std::vector<const artifact::GraphPlan *>
-graphPlansOf(const artifact::Header &header, const artifact::Plan &plan) {
-  std::vector<const artifact::GraphPlan *> plans(countOf(header.graphs()));
-  for (size_t i = 0; i < countOf(plan.graphs()); ++i)
-    plans[plan.graphs()->Get(i)->graph()] = plan.graphs()->Get(i);
-  return plans;
-}
 
 Status verifyOptions(const SessionOptions &options) {
   if (options.threads < 0 || options.threads > kMostThreads)
@@ -157,26 +39,43 @@ Status verifyOptions(const SessionOptions &options) {
 
 //===-- parts -------------------------------------------------------------===//
 
+/// A graph as a session runs it.
+struct GraphRuns {
+  const artifact::GraphPlan *plan;
+  size_t lastVariant;       // the graph that ran in its place, or it
+  Variants variants;        // none: it runs itself
+  std::span<int64_t> times; // of its commands; empty: nobody asks
+  int64_t count = 0;
+};
+
+/// The states that a graph makes of others.
+struct StateCopies {
+  int graph = -1;       // -1: there are none
+  bool isStale = false; // what they are made of was changed from outside
+
+  void touch() { isStale = graph >= 0; }
+};
+
+/// What looks into steps.
+struct StepObservers {
+  std::unique_ptr<NonfiniteSearch> search; // null: off
+  Probe probe;                             // empty: none
+};
+
 struct Session::Parts {
   std::shared_ptr<const Artifact> artifact;
   std::shared_ptr<Device> device;
   const artifact::Plan &plan;
   std::unique_ptr<DevicePlan> loaded;
-  HostStates values;                              // of states
-  HostView view;                                  // of buffers
-  std::vector<const artifact::GraphPlan *> plans; // one per graph
-  std::vector<GraphInfo> graphs;
+  HostStates values;             // of states
+  HostView view;                 // of buffers
+  std::vector<GraphInfo> graphs; // in the header's order
+  std::vector<GraphRuns> runs;   // one per graph
   std::vector<StateInfo> states;
-  std::vector<Variants> schedules;
-  std::vector<std::span<int64_t>> times; // one per graph
-  std::vector<size_t> lastVariants;      // one per graph: the variant that ran
-  std::vector<int64_t> runs;             // one per graph: the number of runs
-  int counter = -1;                      // the state `step`
+  StateCopies copies;
+  int counter = -1; // the state `step`
   std::atomic<bool> cancelled{false};
-  std::unique_ptr<NonfiniteSearch> search; // null: off
-  Probe probe;                             // empty: none
-  int copiesGraph = -1;     // the graph that makes copies; -1: none
-  bool staleCopies = false; // the sources of copies were changed from outside
+  StepObservers observers;
   std::vector<size_t> awaited; // numbers that may not be set yet
   Origin origin;               // the process that has its threads
 
@@ -184,11 +83,11 @@ struct Session::Parts {
         std::shared_ptr<Device> device, const artifact::Plan &plan,
         std::unique_ptr<DevicePlan> loaded);
   const std::string &where() const { return artifact->path(); }
+  void readSchedules();
   Status verifyOrigin() const;
   int findCounter(const std::string &name) const; // -1: none
   StatusOr<int64_t> countOfSteps(int counter);
   std::vector<StoredState> storedStates() const;
-  void touch() { staleCopies = copiesGraph >= 0; }
   Status refreshCopies();
   Status verifyNumbersAreSet();
   Status runGraph(size_t graph, std::span<int64_t> nanoseconds);
@@ -206,25 +105,34 @@ Session::Parts::Parts(std::shared_ptr<const Artifact> from,
                       std::unique_ptr<DevicePlan> made)
     : artifact(std::move(from)), device(std::move(on)), plan(chosen),
       loaded(std::move(made)), values(*loaded, artifact->header(), plan),
-      view(*loaded), plans(graphPlansOf(artifact->header(), plan)) {
+      view(*loaded), states(stateInfosOf(artifact->header())) {
   const artifact::Header &header = artifact->header();
-  for (size_t i = 0; i < countOf(header.graphs()); ++i) {
-    graphs.push_back(infoOf(*header.graphs()->Get(i), *plans[i]));
-    lastVariants.push_back(i);
+  for (const artifact::GraphPlan *graph : graphPlansOf(header, plan)) {
+    size_t i = graphs.size();
+    graphs.push_back(infoOf(*header.graphs()->Get(i), *graph));
+    runs.push_back({graph, i, {}, {}});
   }
-  states = stateInfosOf(header);
-  schedules = schedulesOf(header, graphs);
-  times.resize(graphs.size());
-  runs.resize(graphs.size());
+  readSchedules();
   counter = findCounter(well_known::kStep);
-  for (Variants &variants : schedules)
-    variants.counter = findCounter(variants.counterName);
   if (std::any_of(states.begin(), states.end(), isCopy))
-    copiesGraph = findName(graphs, well_known::kRoundWeights);
+    copies.graph = findName(graphs, well_known::kRoundWeights);
   for (size_t i = 0; i < states.size(); ++i)
     if (states[i].isNumber() && states[i].minimum > 0)
       awaited.push_back(i);
-  touch();
+  copies.touch();
+}
+
+void Session::Parts::readSchedules() {
+  const artifact::Header &header = artifact->header();
+  for (size_t i = 0; i < countOf(header.schedules()); ++i) {
+    const artifact::Schedule *schedule = header.schedules()->Get(i);
+    int graph = findName(graphs, textOf(schedule->graph()));
+    if (graph < 0)
+      continue;
+    Variants variants = variantsOf(*schedule);
+    variants.counter = findCounter(variants.counterName);
+    runs[graph].variants = std::move(variants);
+  }
 }
 
 /// A child of fork has no threads of its parent, and no GPU.
@@ -262,11 +170,11 @@ std::vector<StoredState> Session::Parts::storedStates() const {
 
 /// Runs only once after states were written from outside.
 Status Session::Parts::refreshCopies() {
-  if (!staleCopies)
+  if (!copies.isStale)
     return Status();
-  Status status = loaded->run(copiesGraph);
+  Status status = loaded->run(copies.graph);
   values.forget();
-  staleCopies = !status.ok();
+  copies.isStale = !status.ok();
   return gradus::runtime::at(status, where());
 }
 
@@ -292,10 +200,10 @@ Status Session::Parts::wait() {
 }
 
 StatusOr<size_t> Session::Parts::variantOf(size_t graph) {
-  const Variants &variants = schedules[graph];
+  const Variants &variants = runs[graph].variants;
   if (variants.graphs.empty())
     return graph;
-  int64_t step = runs[graph];
+  int64_t step = runs[graph].count;
   if (variants.counter >= 0) {
     GRADUS_ASSIGN(step, countOfSteps(variants.counter));
   }
@@ -321,13 +229,13 @@ Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
 }
 
 Status Session::Parts::runGraph(size_t graph, std::span<int64_t> nanoseconds) {
-  if (search)
-    return search->run(*plans[graph]);
-  if (!probe)
+  if (observers.search)
+    return observers.search->run(*runs[graph].plan);
+  if (!observers.probe)
     return nanoseconds.empty() ? loaded->run(graph)
                                : loaded->runTimed(graph, nanoseconds);
   return loaded->runStepwise(graph, [&](size_t command) {
-    probe(graph, command);
+    observers.probe(graph, command);
     return Status();
   });
 }
@@ -352,30 +260,31 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
                                void *const *outputs) {
   if (cancelled.load(std::memory_order_relaxed) && cancelled.exchange(false))
     return Status(StatusCode::cancelled, where() + ": cancelled");
-  if (staleCopies)
+  if (copies.isStale)
     GRADUS_TRY(refreshCopies());
   if (!awaited.empty() && graphs[graph].name == well_known::kTrain)
     GRADUS_TRY(verifyNumbersAreSet());
   size_t variant = graph;
-  if (!schedules[graph].graphs.empty()) {
+  if (!runs[graph].variants.graphs.empty()) {
     GRADUS_ASSIGN(variant, variantOf(graph));
   }
-  ProfilerRange range(
-      [&] { return inWords(graphs[variant].name, " step ", runs[graph]); });
+  ProfilerRange range([&] {
+    return inWords(graphs[variant].name, " step ", runs[graph].count);
+  });
   if (inputs)
     takeInputs(variant, inputs);
   // Another variant has other commands than the timed ones.
   std::span<int64_t> nanoseconds;
   if (variant == graph)
-    nanoseconds = times[graph];
+    nanoseconds = runs[graph].times;
   Status status = runGraph(variant, nanoseconds);
   values.forget();
   if (!status.ok())
     return gradus::runtime::at(status, where());
   if (outputs)
     GRADUS_TRY(giveOutputs(variant, outputs));
-  lastVariants[graph] = variant;
-  ++runs[graph];
+  runs[graph].lastVariant = variant;
+  ++runs[graph].count;
   return Status();
 }
 
@@ -486,7 +395,7 @@ Status Session::steps(int graph, int64_t count,
   Status ended = parts_->wait();
   if (!ended.ok() && outputs.empty()) {
     // No earlier step was waited for: none is known to have ended.
-    parts_->runs[graph] -= ran;
+    parts_->runs[graph].count -= ran;
     ran = 0;
   }
   return status.ok() ? ended : status;
@@ -502,11 +411,11 @@ void *Session::inputBuffer(int graph, int input) {
 }
 
 const void *Session::outputBuffer(int graph, int output) const {
-  return parts_->loaded->outputs(parts_->lastVariants[graph])[output].data;
+  return parts_->loaded->outputs(parts_->runs[graph].lastVariant)[output].data;
 }
 
 void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
-  parts_->times[graph] = nanoseconds;
+  parts_->runs[graph].times = nanoseconds;
 }
 
 size_t Session::launches(int graph) const {
@@ -523,25 +432,28 @@ StatusOr<int64_t> Session::hostTime(int graph) {
   return int64_t(took.count());
 }
 
-void Session::setProbe(Probe probe) { parts_->probe = std::move(probe); }
+void Session::setProbe(Probe probe) {
+  parts_->observers.probe = std::move(probe);
+}
 
 StatusOr<std::span<const uint8_t>> Session::bufferBytes(uint32_t buffer) const {
   return parts_->view.bytes(*plan().buffers()->Get(buffer));
 }
 
 void Session::searchNonfinite(bool on) {
-  parts_->search.reset();
+  parts_->observers.search.reset();
   if (on)
-    parts_->search = std::make_unique<NonfiniteSearch>(
+    parts_->observers.search = std::make_unique<NonfiniteSearch>(
         artifact(), plan(), *parts_->loaded, parts_->values);
 }
 
 std::string Session::firstNonfinite() const {
-  return parts_->search ? parts_->search->found() : "";
+  return parts_->observers.search ? parts_->observers.search->found() : "";
 }
 
 std::string Session::spoiledState() const {
-  return parts_->search ? parts_->search->spoiledState() : "";
+  return parts_->observers.search ? parts_->observers.search->spoiledState()
+                                  : "";
 }
 
 //===-- state -------------------------------------------------------------===//
@@ -580,17 +492,12 @@ Status Session::readState(const std::string &name, void *data,
   return Status();
 }
 
-bool StateInfo::isNumber() const {
-  return std::isfinite(minimum) && type.shape.empty() &&
-         type.dtype == artifact::DType::f64;
-}
-
 Status Session::writeState(int state, std::span<const uint8_t> from) {
   GRADUS_TRY(parts_->verifyOrigin());
   const StateInfo &info = parts_->states[state];
   GRADUS_TRY(verifyState(*this, state, info.name, from.size()));
   GRADUS_TRY(verifyNumber(info, from));
-  parts_->touch();
+  parts_->copies.touch();
   return at(parts_->values.write(state, from), artifact().path());
 }
 
@@ -606,18 +513,19 @@ StatusOr<int64_t> Session::stepCount() const {
   if (parts_->counter >= 0)
     return parts_->countOfSteps(parts_->counter);
   int train = findGraph(well_known::kTrain);
-  return train < 0 ? 0 : parts_->runs[train];
+  return train < 0 ? 0 : parts_->runs[train].count;
 }
 
 Status Session::resetStates() {
   GRADUS_TRY(parts_->verifyOrigin());
   QuietFloats quiet;
-  parts_->touch();
+  parts_->copies.touch();
   parts_->values.forget();
   GRADUS_TRY(
       at(gradus::runtime::resetStates(artifact(), plan(), *parts_->loaded),
          artifact().path()));
-  std::fill(parts_->runs.begin(), parts_->runs.end(), 0);
+  for (GraphRuns &graph : parts_->runs)
+    graph.count = 0;
   return Status();
 }
 
@@ -637,7 +545,7 @@ Status Session::saveCheckpoint(const std::string &path,
 Status Session::loadCheckpoint(const std::string &path, Restore what) {
   GRADUS_TRY(parts_->verifyOrigin());
   QuietFloats quiet;
-  parts_->touch();
+  parts_->copies.touch();
   return readCheckpoint(path, parts_->storedStates(), parts_->values, what);
 }
 
@@ -646,7 +554,7 @@ Status Session::loadWeights(const std::string &path, const Rename &rename,
   GRADUS_TRY(parts_->verifyOrigin());
   QuietFloats quiet;
   TakenWeights ignored;
-  parts_->touch();
+  parts_->copies.touch();
   return readWeights(path, parts_->storedStates(), parts_->values, rename,
                      taken ? *taken : ignored);
 }

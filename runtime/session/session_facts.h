@@ -1,0 +1,32 @@
+// What an artifact says of its graphs and states, as a session tells it: in
+// plain values.
+#pragma once
+
+#include "runtime/session/session.h"
+
+namespace gradus::runtime {
+
+GraphInfo infoOf(const artifact::Graph &graph, const artifact::GraphPlan &plan);
+
+/// The states in the header's order.
+std::vector<StateInfo> stateInfosOf(const artifact::Header &header);
+
+/// The plans of the graphs in the header's order; plans list them in their own.
+std::vector<const artifact::GraphPlan *>
+graphPlansOf(const artifact::Header &header, const artifact::Plan &plan);
+
+/// Whether a state is made of others, so that checkpoints do not hold it.
+inline bool isCopy(const StateInfo &state) {
+  return state.role == artifact::Role::copy;
+}
+
+/// The index of what has a name; -1 if nothing has it.
+template <typename Infos>
+int findName(const Infos &infos, const std::string &name) {
+  for (size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].name == name)
+      return static_cast<int>(i);
+  return -1;
+}
+
+} // namespace gradus::runtime
