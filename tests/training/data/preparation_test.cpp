@@ -106,9 +106,8 @@ TEST(Preparation, SaysWhatCannotBePrepared) {
             "");
   EXPECT_THAT(wordsOf(check({.resizedCrop = ResizedCrop{{0.5, 0.2}, {1, 1}}},
                             image({8, 4, 6}))),
-              HasSubstr("resized_crop has scale 0.500000 to 0.200000 and ratio "
-                        "1.000000 to 1.000000; expected numbers above 0 in "
-                        "order, scale at most 1"));
+              HasSubstr("resized_crop has scale 0.5 to 0.2 and ratio 1 to 1; "
+                        "expected numbers above 0 in order, scale at most 1"));
   for (float number : {HUGE_VALF, -HUGE_VALF}) {
     EXPECT_THAT(wordsOf(check({.mean = {number}}, image({8, 2}))),
                 HasSubstr("inputs.normalize.image: has a number beyond"));
