@@ -25,8 +25,6 @@ MORE_FIELDS = {
     "recipe/field.h: Field": 22,
     "runtime/cuda/driver/driver_abi.h: CopyParams": 25,
     "tool/train/train_options.h: TrainOptions": 19,
-    "training/data/batches.h: Batches": 17,
-    "training/data/feed.h: Feed": 16,
 }
 MOST_LINES = 600  # of a file
 MORE_LINES = {

@@ -5,7 +5,6 @@
 
 #include "messages/caught.h"
 #include "runtime/status.h"
-#include "training/data/shuffle.h"
 
 #include <algorithm>
 #include <system_error>
@@ -29,12 +28,6 @@ static size_t batchBytes(const Feed &feed) {
   return bytes;
 }
 
-int64_t Batches::perEpoch(const Feed &feed, bool shuffle) {
-  bool whole = shuffle && !feed.masksLastBatch();
-  int64_t padded = whole ? 0 : feed.batch() - 1;
-  return (feed.samples() + padded) / feed.batch();
-}
-
 /// The number of samples that a thread takes at once, of `all` in a chunk.
 static int64_t samplesPerShare(const Feed &feed, int64_t all) {
   if (!feed.scales()) // Moving bytes is faster than waking threads.
@@ -46,19 +39,18 @@ static int64_t samplesPerShare(const Feed &feed, int64_t all) {
 }
 
 Batches::Batches(const Feed &feed, const BatchOptions &options)
-    : feed_(feed), options_(options),
-      perEpoch_(perEpoch(feed, options.shuffle)), position_(options.first) {
-  if (perEpoch_ <= 0)
+    : samples_(feed, options.shuffle, options.seed), options_(options),
+      position_(options.first) {
+  if (samples_.perEpoch() <= 0)
     return;
-  int64_t fitting =
-      options_.chunkBytes / std::max<size_t>(1, batchBytes(feed_));
-  perChunk_ = std::clamp<int64_t>(fitting, 1, perEpoch_);
-  int64_t samples = perChunk_ * feed_.batch();
-  perShare_ = samplesPerShare(feed_, samples);
+  int64_t fitting = options_.chunkBytes / std::max<size_t>(1, batchBytes(feed));
+  perChunk_ = std::clamp<int64_t>(fitting, 1, samples_.perEpoch());
+  int64_t samples = perChunk_ * feed.batch();
+  perShare_ = samplesPerShare(feed, samples);
   int64_t shares = (samples + perShare_ - 1) / perShare_;
-  int64_t threads = feed_.scales() ? std::max(1, options_.threads) : 1;
-  slots_.resize(kSlots + (threads - 1) / shares);
-  for (Slot &slot : slots_)
+  int64_t threads = feed.scales() ? std::max(1, options_.threads) : 1;
+  ring_.slots.resize(kSlots + (threads - 1) / shares);
+  for (Slot &slot : ring_.slots)
     layOut(slot);
   startThreads(threads);
 }
@@ -88,25 +80,28 @@ Batches::~Batches() {
 }
 
 void Batches::layOut(Slot &slot) {
-  slot.memory.resize(batchBytes(feed_) * perChunk_ + kAlignment);
+  const Feed &feed = samples_.feed();
+  slot.memory.resize(batchBytes(feed) * perChunk_ + kAlignment);
   uint8_t *at = slot.memory.data();
   at += aligned(reinterpret_cast<uintptr_t>(at)) -
         reinterpret_cast<uintptr_t>(at);
   for (int64_t batch = 0; batch < perChunk_; ++batch)
-    for (size_t i = 0; i < feed_.inputCount(); ++i) {
+    for (size_t i = 0; i < feed.inputCount(); ++i) {
       slot.inputs.push_back(at);
-      at += aligned(feed_.bytesOf(i));
+      at += aligned(feed.bytesOf(i));
     }
 }
 
 const Chunk *Batches::next() {
   std::unique_lock lock(mutex_);
-  ++taken_; // which releases the chunk before
+  ++ring_.taken; // which releases the chunk before
   room_.notify_all();
-  if (slots_.empty() || !status_.ok())
+  if (ring_.slots.empty() || !status_.ok())
     return nullptr;
-  const Slot &slot = slots_[(taken_ - 1) % slots_.size()];
-  auto isReady = [&] { return taken_ <= begun_ && slot.done == slot.samples; };
+  const Slot &slot = ring_.lastTaken();
+  auto isReady = [&] {
+    return ring_.taken <= ring_.begun && slot.done == slot.samples;
+  };
   ready_.wait(lock, [&] { return isReady() || isEnd(); });
   if (isReady())
     return &slot.chunk;
@@ -118,7 +113,7 @@ const Chunk *Batches::next() {
 /// Whether no chunk becomes ready any more.
 bool Batches::isEnd() const {
   return copying_ == 0 &&
-         (failure_ || (taken_ > begun_ && position_ >= options_.end));
+         (failure_ || (ring_.taken > ring_.begun && position_ >= options_.end));
 }
 
 void Batches::work() {
@@ -138,33 +133,34 @@ void Batches::work() {
 /// Whether there are samples to copy and a place for them; begins a chunk if
 /// there is a slot for it.
 bool Batches::hasShare() {
-  if (begun_ > 0) {
-    const Slot &last = slots_[(begun_ - 1) % slots_.size()];
+  if (ring_.begun > 0) {
+    const Slot &last = ring_.lastBegun();
     if (last.given < last.samples)
       return true;
   }
-  int64_t ahead = begun_ - std::max<int64_t>(taken_, 1) + 1;
-  if (position_ >= options_.end || ahead >= std::ssize(slots_))
+  if (position_ >= options_.end || !ring_.hasRoom())
     return false;
-  begin(slots_[begun_++ % slots_.size()]);
+  begin(ring_.at(ring_.begun++));
   return true;
 }
 
 void Batches::begin(Slot &slot) {
-  int64_t epochEnd = (position_ / perEpoch_ + 1) * perEpoch_;
+  const Feed &feed = samples_.feed();
+  int64_t perEpoch = samples_.perEpoch();
+  int64_t epochEnd = (position_ / perEpoch + 1) * perEpoch;
   int64_t count =
       std::min({perChunk_, epochEnd - position_, options_.end - position_});
   slot.chunk.first = position_;
   slot.chunk.count = count;
-  slot.chunk.inputs = {slot.inputs.data(), feed_.inputCount() * count};
-  slot.chunk.lastCount = realSamples(position_ + count - 1);
-  slot.samples = count * feed_.batch();
+  slot.chunk.inputs = {slot.inputs.data(), feed.inputCount() * count};
+  slot.chunk.lastCount = samples_.real(position_ + count - 1);
+  slot.samples = count * feed.batch();
   slot.given = slot.done = 0;
   position_ += count;
 }
 
 Batches::Share Batches::takeShare() {
-  Slot &slot = slots_[(begun_ - 1) % slots_.size()];
+  Slot &slot = ring_.lastBegun();
   int64_t begin = slot.given;
   slot.given = std::min(slot.samples, begin + perShare_);
   ++copying_;
@@ -177,7 +173,7 @@ void Batches::settle(const Share &share, const runtime::Status &status) {
   if (status.ok()) {
     slot.done += share.end - share.begin;
   } else {
-    int64_t sample = slot.chunk.first * feed_.batch() + share.begin;
+    int64_t sample = slot.chunk.first * samples_.feed().batch() + share.begin;
     if (!failure_ || sample < failure_->sample)
       failure_ = {sample, status};
     room_.notify_all(); // They end.
@@ -200,49 +196,21 @@ runtime::Status Batches::copyOrSay(const Share &share) const {
 
 runtime::Status Batches::copy(const Share &share) const {
   const Chunk &chunk = share.slot->chunk;
-  size_t inputs = feed_.inputCount();
+  const Feed &feed = samples_.feed();
+  size_t inputs = feed.inputCount();
   for (int64_t i = share.begin; i < share.end; ++i) {
-    int64_t batch = i / feed_.batch(), place = i % feed_.batch();
-    GRADUS_TRY(copySample(chunk.first + batch, place,
-                          &share.slot->inputs[batch * inputs]));
+    int64_t batch = i / feed.batch(), place = i % feed.batch();
+    GRADUS_TRY(samples_.copy(chunk.first + batch, place,
+                             &share.slot->inputs[batch * inputs]));
   }
   return runtime::Status();
 }
 
-/// The number of samples in a batch that fill no place of others.
-int64_t Batches::realSamples(int64_t batch) const {
-  int64_t start = batch % perEpoch_ * feed_.batch();
-  return std::min(feed_.batch(), feed_.samples() - start);
-}
-
-/// Copies a sample of the epoch's order to index `place` of a batch. Where no
-/// real sample is left, training takes others, so that batch norms see
-/// realistic data.
-runtime::Status Batches::copySample(int64_t batch, int64_t place,
-                                    void *const *inputs) const {
-  int64_t epoch = batch / perEpoch_, real = realSamples(batch);
-  if (place >= real && !options_.shuffle)
-    return runtime::Status();
-  int64_t from = place < real ? batch % perEpoch_ * feed_.batch() + place
-                              : (place - real) % feed_.samples();
-  int64_t sample = from;
-  if (options_.shuffle)
-    sample = Shuffle(options_.seed, epoch, feed_.samples())(from);
-  return feed_.copySample(sample, place, inputs,
-                          drawOf(options_.seed, epoch, sample));
-}
-
 /// Ends the batches of a chunk whose samples are copied.
 void Batches::finish(const Slot &slot) const {
-  size_t inputs = feed_.inputCount();
-  for (int64_t i = 0; i < slot.chunk.count; ++i) {
-    int64_t real = realSamples(slot.chunk.first + i);
-    void *const *of = &slot.inputs[i * inputs];
-    if (!options_.shuffle || real == feed_.batch())
-      feed_.finish(real, of);
-    else
-      feed_.ignoreLabels(real, of);
-  }
+  size_t inputs = samples_.feed().inputCount();
+  for (int64_t i = 0; i < slot.chunk.count; ++i)
+    samples_.finish(slot.chunk.first + i, &slot.inputs[i * inputs]);
 }
 
 } // namespace gradus::data

@@ -1,16 +1,12 @@
 // Batches of a data set, made ahead of time by threads of their own.
 //
-// Training shuffles and drops the samples of an epoch that do not fill a batch
-// (different samples in each epoch), or fills that batch up with samples whose
-// labels are ignored (Feed::maskLastBatch); evaluation uses every sample in
-// order, and the last batch is padded with zeros.
-//
 // Order, bits and errors do not depend on the number of threads.
 
 #pragma once
 
-#include "training/data/feed.h"
+#include "training/data/batch_samples.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <span>
@@ -19,7 +15,7 @@
 namespace gradus::data {
 
 struct BatchOptions {
-  bool shuffle = false; // also drops or masks an incomplete last batch
+  bool shuffle = false; // for training: see BatchSamples
   uint64_t seed = 0;
   int64_t first = 0; // number of the first batch, counted from epoch 0
   int64_t end = 0;   // number after that of the last batch
@@ -38,7 +34,9 @@ struct Chunk {
 class Batches {
 public:
   /// The number of batches in an epoch.
-  static int64_t perEpoch(const Feed &feed, bool shuffle);
+  static int64_t perEpoch(const Feed &feed, bool shuffle) {
+    return BatchSamples::perEpoch(feed, shuffle);
+  }
 
   /// The feed and its data set must outlive this. Holds three chunks, and as
   /// many more as it takes for each thread to have a sample.
@@ -65,6 +63,21 @@ private:
     int64_t done = 0;
   };
 
+  /// The slots one after the other, again and again: the caller has one, and
+  /// threads fill those after it.
+  struct Ring {
+    std::vector<Slot> slots;
+    int64_t begun = 0; // chunks
+    int64_t taken = 0; // calls of next()
+
+    Slot &at(int64_t chunk) { return slots[chunk % slots.size()]; }
+    Slot &lastBegun() { return at(begun - 1); }
+    Slot &lastTaken() { return at(taken - 1); }
+    bool hasRoom() const {
+      return begun - std::max<int64_t>(taken, 1) + 1 < std::ssize(slots);
+    }
+  };
+
   /// Successive samples that one thread copies.
   struct Share {
     Slot *slot;
@@ -87,25 +100,19 @@ private:
   void begin(Slot &slot);
   runtime::Status copyOrSay(const Share &share) const;
   runtime::Status copy(const Share &share) const;
-  runtime::Status copySample(int64_t batch, int64_t place,
-                             void *const *inputs) const;
-  int64_t realSamples(int64_t batch) const;
   void finish(const Slot &slot) const;
 
-  const Feed &feed_;
+  const BatchSamples samples_;
   const BatchOptions options_;
-  const int64_t perEpoch_;
   int64_t perChunk_ = 1; // batches, at most
   int64_t perShare_ = 1; // samples
-  std::vector<Slot> slots_;
   std::vector<std::thread> threads_;
   runtime::Status status_; // written by next() alone
 
-  std::mutex mutex_; // of all that follows, and of the slots' numbers
+  std::mutex mutex_; // of all that follows, but what is in the slots' memory
   std::condition_variable ready_, room_;
+  Ring ring_;
   int64_t position_;               // next batch to begin
-  int64_t begun_ = 0;              // chunks
-  int64_t taken_ = 0;              // calls of next()
   int64_t copying_ = 0;            // shares
   std::optional<Failure> failure_; // of the first sample that has one
   bool stop_ = false;

@@ -372,80 +372,39 @@ runtime::Status Feed::addPreparation(const TensorInfo &input,
 
 runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
   DType type = ports_.back().input.type.dtype;
-  if ((!rule.ignore && rule.weights.empty()) ||
-      (type != DType::i64 && type != DType::i32))
+  if (!CountedLabels::areCounted(rule, type))
     return runtime::Status();
-  labels_ = &column;
-  labelPort_ = ports_.size() - 1;
-  labelsPerSample_ = ports_.back().elements;
-  rule_ = rule;
-  int64_t counted = 0;
-  GRADUS_TRY(eachLabel(0, samples_, [&](int64_t) { ++counted; }));
+  labels_.emplace(column, rule,
+                  CountedLabels::Input{ports_.size() - 1, type,
+                                       int64_t(ports_.back().elements)});
+  GRADUS_ASSIGN(int64_t counted, labels_->count(order_, 0, samples_));
   if (counted == 0)
     return invalid("tensor '", column.name, "' has none that counts: all are ",
                    rule.ignore.value_or(0), ", the loss's ignore_index");
   return runtime::Status();
 }
 
-/// Calls `visit` with each label that is not ignored.
-template <typename Visit>
-runtime::Status Feed::eachLabel(int64_t first, int64_t count,
-                                Visit visit) const {
-  volatile int64_t reached = first; // siglongjmp may leave the loop
-  bool whole = readsWhole([&] {
-    for (int64_t sample = first; sample < first + count; ++sample) {
-      reached = sample;
-      int64_t begin = inWhole(sample) * labelsPerSample_;
-      for (int64_t i = begin; i < begin + labelsPerSample_; ++i)
-        if (int64_t label = integerAt(*labels_, i); label != rule_.ignore)
-          visit(label);
-    }
-  });
-  return whole ? runtime::Status() : cutShort(labels_->name, inWhole(reached));
-}
-
 runtime::StatusOr<int64_t> Feed::countedLabels(int64_t first,
                                                int64_t count) const {
   if (!labels_)
     return count;
-  int64_t counted = 0;
-  GRADUS_TRY(at(eachLabel(first, count, [&](int64_t) { ++counted; }), source_));
+  auto counted = labels_->count(order_, first, count);
+  GRADUS_TRY(at(counted.status(), source_));
   return counted;
 }
 
 runtime::StatusOr<double> Feed::labelWeight(int64_t first,
                                             int64_t count) const {
-  if (!labels_ || rule_.weights.empty()) {
-    GRADUS_ASSIGN(int64_t counted, countedLabels(first, count));
-    return static_cast<double>(counted);
-  }
-  double sum = 0;
-  auto add = [&](int64_t label) { sum += weightOf(label); };
-  GRADUS_TRY(at(eachLabel(first, count, add), source_));
-  return sum;
-}
-
-/// The weight of a label that is not ignored.
-double Feed::weightOf(int64_t label) const {
-  if (rule_.weights.empty())
-    return 1;
-  bool known = label >= 0 && label < std::ssize(rule_.weights);
-  return known ? rule_.weights[label] : 0;
+  if (!labels_)
+    return static_cast<double>(count);
+  auto weight = labels_->weight(order_, first, count);
+  GRADUS_TRY(at(weight.status(), source_));
+  return weight;
 }
 
 double Feed::batchWeight(std::span<const void *const> inputs) const {
-  if (!labels_)
-    return batch_;
-  const Port &port = ports_[labelPort_];
-  bool wide = port.input.type.dtype == DType::i64;
-  double sum = 0;
-  for (size_t i = 0; i < batch_ * port.elements; ++i) {
-    int64_t label = wide ? static_cast<const int64_t *>(inputs[labelPort_])[i]
-                         : static_cast<const int32_t *>(inputs[labelPort_])[i];
-    if (label != rule_.ignore)
-      sum += weightOf(label);
-  }
-  return sum;
+  return labels_ ? labels_->batchWeight(inputs[labels_->input()], batch_)
+                 : static_cast<double>(batch_);
 }
 
 bool Feed::tellsCount() const {
@@ -471,15 +430,13 @@ runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,
 Feed Feed::part(uint64_t seed, int64_t first, int64_t count) const {
   Feed part = *this;
   constexpr int64_t kNoEpoch = -1; // an order that no epoch has
-  part.order_ = Shuffle(seed, kNoEpoch, samples_);
-  part.first_ = first;
+  part.order_ = {Shuffle(seed, kNoEpoch, samples_), first};
   part.samples_ = count;
   return part;
 }
 
 runtime::Status Feed::maskLastBatch() {
-  DType dtype = labels_ ? ports_[labelPort_].input.type.dtype : DType::f32;
-  if (!rule_.ignore || (dtype != DType::i64 && dtype != DType::i32))
+  if (!labels_ || !labels_->canBeIgnored())
     return invalid("inputs.last_batch: \"mask\" needs labels that the loss can "
                    "ignore (loss.ignore_index); take \"drop\"");
   masksLast_ = true;
@@ -559,12 +516,12 @@ runtime::Status Feed::copySample(int64_t sample, int64_t place,
       continue;
     uint8_t *to = static_cast<uint8_t *>(inputs[i]) + place * port.targetBytes;
     if (!port.preparation) {
-      GRADUS_TRY(port.read(inWhole(sample), to, source_, draw));
+      GRADUS_TRY(port.read(order_.inWhole(sample), to, source_, draw));
       continue;
     }
     raw.resize(port.elements);
     auto *place = reinterpret_cast<uint8_t *>(raw.data());
-    GRADUS_TRY(port.read(inWhole(sample), place, source_, draw));
+    GRADUS_TRY(port.read(order_.inWhole(sample), place, source_, draw));
     prepare(*port.preparation, port.input, draw, raw.data(),
             reinterpret_cast<float *>(to));
   }
@@ -572,15 +529,7 @@ runtime::Status Feed::copySample(int64_t sample, int64_t place,
 }
 
 void Feed::ignoreLabels(int64_t place, void *const *inputs) const {
-  const Port &port = ports_[labelPort_];
-  size_t first = place * port.elements, end = batch_ * port.elements;
-  if (port.input.type.dtype == DType::i64)
-    std::fill(static_cast<int64_t *>(inputs[labelPort_]) + first,
-              static_cast<int64_t *>(inputs[labelPort_]) + end, *rule_.ignore);
-  else
-    std::fill(static_cast<int32_t *>(inputs[labelPort_]) + first,
-              static_cast<int32_t *>(inputs[labelPort_]) + end,
-              static_cast<int32_t>(*rule_.ignore));
+  labels_->ignore(inputs[labels_->input()], place, batch_);
 }
 
 void Feed::finish(int64_t count, void *const *inputs) const {

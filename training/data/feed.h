@@ -4,10 +4,9 @@
 #pragma once
 
 #include "runtime/session/session.h"
+#include "training/data/counted_labels.h"
 #include "training/data/dataset.h"
-#include "training/data/integers.h"
 #include "training/data/preparation.h"
-#include "training/data/shuffle.h"
 
 namespace gradus::data {
 
@@ -117,27 +116,16 @@ private:
   runtime::Status addLabels(const Column &column, const LabelRule &rule);
   runtime::Status addPreparation(const runtime::TensorInfo &input,
                                  const Preparations &preparations);
-  /// Maps a sample of the part to a sample of the data set.
-  int64_t inWhole(int64_t sample) const {
-    return order_ ? (*order_)(first_ + sample) : sample;
-  }
-  double weightOf(int64_t label) const;
-  template <typename Visit>
-  runtime::Status eachLabel(int64_t first, int64_t count, Visit visit) const;
 
   std::vector<Port> ports_;
   std::vector<std::shared_ptr<const Column>> made_; // converted columns
-  const Column *labels_ = nullptr; // null: all samples count alike
-  size_t labelPort_ = 0;           // of the labels
-  int64_t labelsPerSample_ = 1;
-  LabelRule rule_; // their rule
+  std::optional<CountedLabels> labels_; // none: all samples count alike
   ClassCount classes_;
   std::string source_; // origin of the data
   std::vector<std::string> notes_;
   int64_t samples_ = -1;
   int64_t batch_ = -1;
-  std::optional<Shuffle> order_; // the order of a part; none: the whole
-  int64_t first_ = 0;
+  SampleOrder order_;
   bool masksLast_ = false, readsFiles_ = false, scales_ = false;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace gradus::data {
 
@@ -22,6 +23,16 @@ private:
   uint64_t keys_[kRounds];
   uint64_t count_;
   int halfBits_;
+};
+
+/// The samples of a data set, or of a part of it in an order of its own.
+struct SampleOrder {
+  std::optional<Shuffle> order; // none: the whole as it is
+  int64_t first = 0;            // where the part begins in the order
+
+  int64_t inWhole(int64_t sample) const {
+    return order ? (*order)(first + sample) : sample;
+  }
 };
 
 /// A pseudo-random number for a sample in an epoch, which seeds its

@@ -1,0 +1,43 @@
+// The samples of batches, a batch at a time; see batch_samples.h.
+
+#include "training/data/batch_samples.h"
+
+#include <algorithm>
+
+namespace gradus::data {
+
+int64_t BatchSamples::perEpoch(const Feed &feed, bool shuffle) {
+  bool whole = shuffle && !feed.masksLastBatch();
+  int64_t padded = whole ? 0 : feed.batch() - 1;
+  return (feed.samples() + padded) / feed.batch();
+}
+
+int64_t BatchSamples::real(int64_t batch) const {
+  int64_t start = batch % perEpoch_ * feed_.batch();
+  return std::min(feed_.batch(), feed_.samples() - start);
+}
+
+/// Where no real sample is left, training takes others, so that batch norms see
+/// realistic data.
+runtime::Status BatchSamples::copy(int64_t batch, int64_t place,
+                                   void *const *inputs) const {
+  int64_t epoch = batch / perEpoch_, filled = real(batch);
+  if (place >= filled && !shuffles_)
+    return runtime::Status();
+  int64_t from = place < filled ? batch % perEpoch_ * feed_.batch() + place
+                                : (place - filled) % feed_.samples();
+  int64_t sample = from;
+  if (shuffles_)
+    sample = Shuffle(seed_, epoch, feed_.samples())(from);
+  return feed_.copySample(sample, place, inputs, drawOf(seed_, epoch, sample));
+}
+
+void BatchSamples::finish(int64_t batch, void *const *inputs) const {
+  int64_t filled = real(batch);
+  if (!shuffles_ || filled == feed_.batch())
+    feed_.finish(filled, inputs);
+  else
+    feed_.ignoreLabels(filled, inputs);
+}
+
+} // namespace gradus::data
