@@ -2,6 +2,7 @@
 #   runtime      libgradus.so, oneDNN, and the licences
 #   development  the C header, what find_package(Gradus) and pkg-config need
 #   static       libgradus.a
+#   training     libgradus_training.a, libgradus_data.a and their headers
 #   cuda         libgradus_cuda.so
 #   emulated     libgradus_emulated.so
 #   tools        gradus
@@ -35,6 +36,23 @@ set_target_properties(gradus_runtime PROPERTIES EXPORT_NAME gradus_static)
 install(TARGETS gradus_runtime EXPORT gradus_static_targets ARCHIVE DESTINATION lib)
 install(EXPORT gradus_static_targets FILE GradusStaticTargets.cmake
   NAMESPACE Gradus:: DESTINATION ${package})
+
+#===-- the loop of training -------------------------------------------------===#
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME training)
+# Programs include as ours do: "training/trainer.h". The headers stand on these
+# of the runtime, FlatBuffers and nlohmann-json.
+set(headers include/gradus/training)
+target_include_directories(gradus_data INTERFACE $<INSTALL_INTERFACE:${headers}>)
+target_compile_features(gradus_data INTERFACE cxx_std_20)
+set_target_properties(gradus_training PROPERTIES EXPORT_NAME training)
+set_target_properties(gradus_data PROPERTIES EXPORT_NAME data)
+install(TARGETS gradus_training gradus_data EXPORT gradus_training_targets ARCHIVE DESTINATION lib)
+install(EXPORT gradus_training_targets FILE GradusTrainingTargets.cmake
+  NAMESPACE Gradus:: DESTINATION ${package})
+install(DIRECTORY training runtime ${PROJECT_BINARY_DIR}/runtime DESTINATION ${headers}
+  FILES_MATCHING PATTERN "*.h" PATTERN "CMakeFiles" EXCLUDE PATTERN "cuda" EXCLUDE
+  PATTERN "emulated" EXCLUDE PATTERN "cpu" EXCLUDE PATTERN "commands" EXCLUDE PATTERN "device" EXCLUDE)
 
 #===-- what compiles --------------------------------------------------------===#
 

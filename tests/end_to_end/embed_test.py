@@ -30,7 +30,7 @@ class Embed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         os.makedirs(WORK, exist_ok=True)
-        for old in ("parts", "first", "moved", "example", "static"):
+        for old in ("parts", "first", "moved", "example", "static", "training"):
             shutil.rmtree(os.path.join(WORK, old), ignore_errors=True)
         run("cmake", "-S", ROOT, "-B", RUNTIME, *COMPILERS, "-DGRADUS_COMPILER=OFF", "-DGRADUS_TESTS=OFF",
             "-DGRADUS_WERROR=" + told("GRADUS_WERROR"),
@@ -80,6 +80,20 @@ class Embed(unittest.TestCase):
         program = os.path.join(WORK, "static", "build", "embed")
         self.assertNotIn("libgradus", run("readelf", "--dynamic", program))
         self.train(program)
+
+    def test_find_package_gives_the_loop_of_training(self):
+        example = os.path.join(ROOT, "docs", "examples", "training_library")
+        run("cmake", "-S", example, "-B", "training", *COMPILERS, f"-DCMAKE_PREFIX_PATH={self.tree}")
+        run("cmake", "--build", "training")
+        artifact, folder = os.path.join(WORK, "digits.gradus"), os.path.join(WORK, "run")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        run(os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(DIGITS, "lenet.onnx"), "--recipe",
+            os.path.join(DIGITS, "recipe.json"), "-o", artifact)
+        printed = run(os.path.join(WORK, "training", "train_digits"), artifact, os.path.join(DIGITS, "train.safetensors"),
+                      os.path.join(DIGITS, "test.safetensors"), "3", folder)
+        self.assertIn("epoch 3: loss", printed)
+        self.assertTrue(os.path.exists(os.path.join(folder, "digits.safetensors")))
 
     @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not installed")
     def test_pkg_config_gives_a_static_program_that_trains(self):
