@@ -447,7 +447,7 @@ absl::Status build(ModelFile &file, const ExportMarks &marks,
   GRADUS_RETURN_IF_ERROR(importer.problems.status());
   GRADUS_RETURN_IF_ERROR(addOutputs(file, graph, importer));
   takeCoins(graph);
-  importer.explainInferenceForm();
+  importer.trainingNotes.tell(options.recipe);
   if (options.recipe && options.recipe.contains("loss"))
     warnOfTrainedStatistics(program, graph, options);
   return importer.checkPatterns();

@@ -461,52 +461,6 @@ bool Importer::makeBuffer(Value value) {
   return true;
 }
 
-/// Whether the recipe asks for training of batch normalization.
-static bool trainsBatchNorm(DictionaryAttr recipe) {
-  if (!recipe || !recipe.getAs<DictionaryAttr>("loss"))
-    return false;
-  auto frozen = recipe.getAs<BoolAttr>("freeze_batch_norm");
-  return !frozen || !frozen.getValue();
-}
-
-void Importer::explainInferenceForm() const {
-  if (inferenceForms_ && trainsBatchNorm(options_.recipe))
-    emitWarning(UnknownLoc::get(&context()))
-        << inferenceForms_
-        << (inferenceForms_ == 1 ? " batch normalization is"
-                                 : " batch normalizations are")
-        << " in inference form; training uses the "
-           "statistics of the batch (\"freeze_batch_norm\": true keeps the "
-           "running ones)";
-  explainDropouts();
-  explainRoundings();
-}
-
-/// Warns of dropouts in inference form, unless the recipe says what they drop.
-void Importer::explainDropouts() const {
-  if (!options_.recipe || !options_.recipe.contains("loss") ||
-      recipeNumber("dropout"))
-    return;
-  Location location = UnknownLoc::get(&context());
-  if (int count = inferenceDropouts_)
-    emitWarning(location)
-        << count << (count == 1 ? " dropout is" : " dropouts are")
-        << " in inference form; training drops by the stated ratio "
-           "(\"dropout\": 0 in the recipe drops nothing)";
-  if (int count = idleDropouts_)
-    emitWarning(location)
-        << count << (count == 1 ? " dropout is" : " dropouts are")
-        << " in inference form without a ratio; training drops nothing there "
-           "(\"dropout\": 0.1 in the recipe lets every dropout drop so much)";
-}
-
-std::optional<double> Importer::recipeNumber(llvm::StringRef key) const {
-  Attribute value = options_.recipe ? options_.recipe.get(key) : Attribute();
-  if (auto number = dyn_cast_or_null<FloatAttr>(value))
-    return number.getValueAsDouble();
-  return {};
-}
-
 static bool matchesAny(const std::vector<std::string> &patterns,
                        llvm::StringRef name) {
   return llvm::any_of(patterns, [&](const std::string &pattern) {

@@ -9,6 +9,7 @@
 #include "frontends/onnx/importer/constant.h"
 #include "frontends/onnx/importer/folding_budget.h"
 #include "frontends/onnx/importer/import_options.h"
+#include "frontends/onnx/importer/training_notes.h"
 #include "frontends/onnx/pytorch/export_marks.h"
 
 #include "ir/gradus.h"
@@ -41,6 +42,8 @@ public:
   FoldingBudget budget;
   /// The number of random draws by nodes so far.
   int64_t draws = 0;
+  /// Notes on how training treats the nodes so far.
+  TrainingNotes trainingNotes;
   mlir::MLIRContext &context() const { return *builder.getContext(); }
 
   /// The location of a node's ops.
@@ -65,8 +68,6 @@ public:
   /// none were set.
   mlir::Value asFloats(const Node &node, int input) const;
   void setFloats(const Node &node, int output, mlir::Value floats);
-  /// Remembers a value that is rounded to integers and passes no gradient.
-  void countRounding() { ++roundings_; }
   /// Whether the file or the recipe states that an initializer is a parameter.
   bool isSaidParameter(llvm::StringRef name) const;
 
@@ -126,22 +127,13 @@ public:
   /// Makes the state of a value a buffer, which is never trained. Returns false
   /// if the value is not a state.
   bool makeBuffer(mlir::Value value);
-  /// Counts a normalization that the file has in inference form.
-  void countInferenceForm() { ++inferenceForms_; }
-  /// Counts a dropout that the file has in inference form, with its stated
-  /// ratio.
-  void countInferenceDropout(std::optional<double> ratio) {
-    idleDropouts_ += !ratio;
-    inferenceDropouts_ += ratio.value_or(0) > 0;
-  }
-  /// Reports in a line each how training treats such nodes.
-  void explainInferenceForm() const;
-
   /// Whether the user has chosen sizes that the file leaves open.
   bool hasChosenSizes() const { return !options_.dims.empty(); }
 
   /// A number of the recipe; nothing if the key is not set.
-  std::optional<double> recipeNumber(llvm::StringRef key) const;
+  std::optional<double> recipeNumber(llvm::StringRef key) const {
+    return numberOf(options_.recipe, key);
+  }
 
   /// Refuses patterns of the options that match no parameter.
   absl::Status checkPatterns() const;
@@ -176,8 +168,6 @@ private:
                                           mlir::Location location);
   absl::StatusOr<mlir::Value> readState(const ::onnx::TensorProto &tensor);
   Role roleOf(llvm::StringRef name) const;
-  void explainDropouts() const;
-  void explainRoundings() const;
 
   ModelFile &file_;
   const ExportMarks &marks_;
@@ -187,8 +177,6 @@ private:
   InitialWeights initialWeights_;
   llvm::StringMap<Entry> entries_;
   std::set<std::string> states_, exportConstants_;
-  int inferenceForms_ = 0, inferenceDropouts_ = 0, idleDropouts_ = 0;
-  int roundings_ = 0;
 };
 
 } // namespace gradus::onnx

@@ -82,7 +82,7 @@ absl::Status keptStatistics(Importer &importer, const Node &node,
   for (int output = 1; output < node.outputCount(); ++output)
     importer.defineUnsupported(node, output, "statistics");
   if (!isTrainingForm(node))
-    importer.countInferenceForm();
+    importer.trainingNotes.addBatchNorm();
   return importer.define(
       node, 0,
       BatchNormOp::create(importer.builder, importer.location(node), norm.input,

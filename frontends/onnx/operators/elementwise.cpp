@@ -188,7 +188,7 @@ absl::StatusOr<double> ratioOf(Importer &importer, const Node &node) {
   if (!(ratio >= 0 && ratio <= 1))
     return node.error("its ratio is ", ratio, ", expected 0 to 1");
   if (isInference)
-    importer.countInferenceDropout(stated);
+    importer.trainingNotes.addDropout(stated);
   return ratio;
 }
 

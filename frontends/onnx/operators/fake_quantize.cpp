@@ -44,14 +44,4 @@ bool Importer::isSaidParameter(llvm::StringRef name) const {
          isNamed(options_.trainable, name);
 }
 
-void Importer::explainRoundings() const {
-  if (roundings_ && options_.recipe && options_.recipe.contains("loss"))
-    emitWarning(UnknownLoc::get(&context()))
-        << roundings_ << (roundings_ == 1 ? " value is" : " values are")
-        << " rounded to integers (QuantizeLinear), which stops the gradient; "
-           "\"straight_through\": true in the recipe passes it on to where "
-           "DequantizeLinear takes them, 1 inside the range and 0 outside, as "
-           "PyTorch's FakeQuantize does";
-}
-
 } // namespace gradus::onnx

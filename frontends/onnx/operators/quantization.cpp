@@ -150,7 +150,7 @@ absl::Status quantize(Importer &importer, const Node &node) {
   }
   bool passes = importer.isStraightThrough();
   if (!passes && !importer.constant(node, 0))
-    importer.countRounding();
+    importer.trainingNotes.addRounding();
   return defineQuantized(b, 0, scaled, type, passes ? steps : Value());
 }
 
