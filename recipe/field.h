@@ -61,33 +61,51 @@ struct FallbackUnder {
   std::string_view fallback;  // JSON
 };
 
-struct Field {
+/// The numbers that a key may have: minimum <= number < limit.
+struct NumberRange {
   static constexpr double kNone = std::numeric_limits<double>::infinity();
   /// The smallest number above 0 that a recipe may have.
   static constexpr double kSmallest = std::numeric_limits<float>::min();
 
+  double minimum = -kNone, limit = kNone;
+
+  bool isPositive() const { return minimum == kSmallest; }
+};
+
+/// The forms that may stand in place of a whole value.
+struct ShortForms {
+  std::string_view key = ""; // text instead of an object is its value
+  bool element = false;      // of a list: one may stand alone
+  bool isSwitch = false;     // true is short for {}; false: off, whatever else
+                             // would switch it on
+};
+
+/// The member of a settings struct that a value goes into.
+struct Binding {
+  Store store = {};               // null: no struct has it
+  const void *settings = nullptr; // the struct
+
+  bool isIn(const void *type) const { return store && settings == type; }
+};
+
+struct Field {
   std::string_view key;
   Kind kind;
   std::string_view fallback; // JSON; "null" means that the key may be null
   std::string_view help;
   std::vector<Choice> choices = {};
   std::vector<Field> fields = {};
-  double minimum = -kNone, limit = kNone; // minimum <= number < limit
-  size_t length = 0;                      // of a list; 0: any
+  NumberRange range = {};
+  size_t length = 0;                // of a list; 0: any
   std::string_view definition = ""; // what the schema calls its values, to
                                     // describe them once
-  std::string_view shortKey = "";   // text instead of an object is its value
-  bool single = false;              // of a list: one element may stand alone
-  bool isSwitch = false;            // true is short for {}; false: off,
-                                    // whatever else would switch it on
-  bool hasFlag = false;             // command lines have it as --KEY
-  bool isSettable = false;          // a number, or a list of numbers, that may
-                                    // be set while training
+  ShortForms shortForms = {};
+  bool hasFlag = false;    // command lines have it as --KEY
+  bool isSettable = false; // a number, or a list of numbers, that may
+                           // be set while training
   std::vector<FallbackUnder> elsewhere = {}; // in place of `fallback`
-  Store store = {};                          // null: no settings struct has it
-  const void *settingsType = nullptr;        // the struct that `store` fills
-  Store typeStore = {};                      // of a variant: for its type
-  const void *typeOwner = nullptr;           // the struct that it fills
+  Binding binding = {};
+  Binding typeBinding = {}; // of a variant: for its type
 
   bool nullable() const { return fallback == "null"; }
   /// The default, as JSON, where the rules of `framework` apply.
@@ -102,18 +120,22 @@ struct Field {
   template <typename Settings> Field of(const Keys<Settings> &keys) const {
     return of(std::vector<Field>(keys.begin(), keys.end()));
   }
-  Field from(double bound) const { return with(&Field::minimum, bound); }
-  Field positive() const { return from(kSmallest); }
-  Field below(double end) const { return with(&Field::limit, end); }
+  Field from(double bound) const { return within({bound, range.limit}); }
+  Field positive() const { return from(NumberRange::kSmallest); }
+  Field below(double end) const { return within({range.minimum, end}); }
   Field times(size_t count) const { return with(&Field::length, count); }
   Field definedAs(std::string_view name) const {
     return with(&Field::definition, name);
   }
   Field shortFor(std::string_view key) const {
-    return with(&Field::shortKey, key);
+    return inShort({key, shortForms.element, shortForms.isSwitch});
   }
-  Field orOne() const { return with(&Field::single, true); }
-  Field switched() const { return with(&Field::isSwitch, true); }
+  Field orOne() const {
+    return inShort({shortForms.key, true, shortForms.isSwitch});
+  }
+  Field switched() const {
+    return inShort({shortForms.key, shortForms.element, true});
+  }
   Field flagged() const { return with(&Field::hasFlag, true); }
   /// Another default where the rules of one of these frameworks apply.
   Field under(std::initializer_list<std::string_view> frameworks,
@@ -129,6 +151,10 @@ struct Field {
   Field typeInto(Type Settings::*member) const;
 
 private:
+  Field within(NumberRange bounds) const { return with(&Field::range, bounds); }
+  Field inShort(ShortForms forms) const {
+    return with(&Field::shortForms, forms);
+  }
   template <typename Member>
   Field with(Member Field::*member, Member value) const {
     Field changed = *this;

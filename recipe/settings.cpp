@@ -59,7 +59,8 @@ Value::Value(const Field &field, Attribute given, std::string framework,
              std::string path, MLIRContext *context)
     : field_(&field), value_(given), framework_(std::move(framework)),
       path_(std::move(path)), context_(context) {
-  if (auto flag = dyn_cast_or_null<BoolAttr>(value_); flag && field.isSwitch)
+  if (auto flag = dyn_cast_or_null<BoolAttr>(value_);
+      flag && field.shortForms.isSwitch)
     value_ = flag.getValue() ? Attribute(Builder(context).getDictionaryAttr({}))
                              : Attribute(UnitAttr::get(context));
   // A null that means nothing by itself is the default.
@@ -93,8 +94,8 @@ void Value::to(double &number) const {
 void Value::to(Number &number) const {
   to(number.initial);
   number.path = path_;
-  number.minimum = field_->minimum;
-  number.limit = field_->limit;
+  number.minimum = field_->range.minimum;
+  number.limit = field_->range.limit;
 }
 
 void Value::to(std::string &text) const {
@@ -149,11 +150,11 @@ Value Value::inside(const Field &field) const {
 /// Keys that are bound to members of other settings are left out: an object
 /// may fill several.
 void Value::fill(void *settings, const void *type) const {
-  if (field_->typeStore && field_->typeOwner == type)
-    field_->typeStore(*this, settings);
+  if (field_->typeBinding.isIn(type))
+    field_->typeBinding.store(*this, settings);
   for (const Field &each : fields())
-    if (each.store && each.settingsType == type)
-      each.store(inside(each), settings);
+    if (each.binding.isIn(type))
+      each.binding.store(inside(each), settings);
 }
 
 std::vector<Value> Value::elements() const {

@@ -29,7 +29,7 @@ mlir::Attribute attributeOf(std::string_view json, mlir::MLIRContext *context);
 struct Number {
   double initial = 0;
   std::string path = {};
-  double minimum = -Field::kNone, limit = Field::kNone;
+  double minimum = -NumberRange::kNone, limit = NumberRange::kNone;
 };
 
 /// Whether members of a type are numbers that may be set while training.
@@ -131,9 +131,9 @@ template <typename T> void Value::to(T &value) const {
 template <typename Settings, typename Member>
 Key<Settings> Field::into(Member Settings::*member) const {
   Field bound = *this;
-  bound.settingsType = &settingsId<Settings>;
+  bound.binding.settings = &settingsId<Settings>;
   bound.isSettable = holdsNumbers<Member>;
-  bound.store = [member](const Value &value, void *settings) {
+  bound.binding.store = [member](const Value &value, void *settings) {
     value.to(static_cast<Settings *>(settings)->*member);
   };
   return Key<Settings>(std::move(bound));
@@ -142,8 +142,8 @@ Key<Settings> Field::into(Member Settings::*member) const {
 template <typename Settings, typename Type>
 Field Field::typeInto(Type Settings::*member) const {
   Field bound = *this;
-  bound.typeOwner = &settingsId<Settings>;
-  bound.typeStore = [member](const Value &value, void *settings) {
+  bound.typeBinding.settings = &settingsId<Settings>;
+  bound.typeBinding.store = [member](const Value &value, void *settings) {
     value.to(static_cast<Settings *>(settings)->*member);
   };
   return bound;
@@ -177,8 +177,8 @@ template <typename Settings, typename Fields>
 Settings read(ProgramOp program, const Fields &keys) {
   Settings settings;
   for (const Field &field : keys)
-    if (field.store && field.settingsType == &settingsId<Settings>)
-      field.store(valueOf(program, field), &settings);
+    if (field.binding.isIn(&settingsId<Settings>))
+      field.binding.store(valueOf(program, field), &settings);
   return settings;
 }
 

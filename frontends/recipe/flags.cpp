@@ -32,11 +32,11 @@ std::string choicesOf(const Field &field) {
 
 /// The key that a value without a name is of; empty where there is none.
 std::string_view unnamedKey(const Field &field) {
-  return field.kind == Kind::variant ? "type" : field.shortKey;
+  return field.kind == Kind::variant ? "type" : field.shortForms.key;
 }
 
 bool standsAlone(const Field &field) {
-  return field.isSwitch && field.kind == Kind::object;
+  return field.shortForms.isSwitch && field.kind == Kind::object;
 }
 
 std::string formOf(const Field &field) {
@@ -45,7 +45,7 @@ std::string formOf(const Field &field) {
   if (field.kind == Kind::variant)
     return choicesOf(field) + "[,KEY=VALUE,...]";
   for (const Field &part : field.fields)
-    if (part.key == field.shortKey)
+    if (part.key == field.shortForms.key)
       return choicesOf(part) + "[,KEY=VALUE,...]";
   return field.kind == Kind::choice ? choicesOf(field) : "VALUE";
 }

@@ -17,13 +17,13 @@ namespace gradus::recipe {
 using Json = nlohmann::ordered_json;
 
 Json written(const Field &field, const Json &value) {
-  if (field.isSwitch && value == true)
+  if (field.shortForms.isSwitch && value == true)
     return Json::object();
-  if (!field.shortKey.empty() && value.is_string())
-    return {{field.shortKey, value}};
+  if (!field.shortForms.key.empty() && value.is_string())
+    return {{field.shortForms.key, value}};
   if (field.kind == Kind::variant && value.is_string())
     return {{"type", value}}; // "sgd" is short for {"type": "sgd"}
-  if (field.single && value.is_number())
+  if (field.shortForms.element && value.is_number())
     return Json::array({value});
   return value;
 }
@@ -78,7 +78,7 @@ const Field *fieldIn(const Field &field, const Json &value,
 /// Writes a value in its long form, and a list that is not said as its default,
 /// so that there is something to set within.
 void lengthen(const Field &field, Json &value, std::string_view framework) {
-  bool isOff = field.isSwitch && value == false;
+  bool isOff = field.shortForms.isSwitch && value == false;
   value = isOff ? Json::object() : written(field, value);
   if (value.is_null() && field.kind == Kind::list && !field.nullable())
     value = Json::parse(field.fallbackUnder(framework));

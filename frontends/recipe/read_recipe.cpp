@@ -48,9 +48,9 @@ std::vector<std::string_view> typesWith(const Field &variant,
 
 /// The forms that an object may have.
 std::string formsOf(const Field &field) {
-  if (!field.shortKey.empty())
-    return message("an object, or its `", field.shortKey, "` alone");
-  return field.isSwitch ? "an object, true or false" : "an object";
+  if (!field.shortForms.key.empty())
+    return message("an object, or its `", field.shortForms.key, "` alone");
+  return field.shortForms.isSwitch ? "an object, true or false" : "an object";
 }
 
 std::string unknownPluginKey(std::string_view word,
@@ -111,7 +111,7 @@ Json Checker::check(const Field &field, const Json &value,
     return nullptr;
   if (whole.is_null() && !field.elsewhere.empty())
     whole = Json::parse(field.fallbackUnder(framework_));
-  if (field.isSwitch && whole == false)
+  if (field.shortForms.isSwitch && whole == false)
     return false;
   return checkKind(field, whole, path);
 }
@@ -149,16 +149,16 @@ Json Checker::checkNumber(const Field &field, const Json &value,
     return expected(field.kind == Kind::integer ? "an integer" : "a number",
                     value, path);
   double number = value.get<double>();
-  bool isPositive = field.minimum == Field::kSmallest;
+  bool isPositive = field.range.isPositive();
   if (isPositive && number <= 0)
     return expected("more than 0", value, path);
-  if (!isPositive && number < field.minimum)
-    return expected(message("at least ", field.minimum), value, path);
-  if (number >= field.limit && field.limit != Field::kNone)
-    return expected(message("less than ", field.limit), value, path);
+  if (!isPositive && number < field.range.minimum)
+    return expected(message("at least ", field.range.minimum), value, path);
+  if (number >= field.range.limit && field.range.limit != NumberRange::kNone)
+    return expected(message("less than ", field.range.limit), value, path);
   if (std::abs(number) > std::numeric_limits<float>::max())
     return expected("a number in the range of f32", value, path);
-  if (number != 0 && std::abs(number) < Field::kSmallest)
+  if (number != 0 && std::abs(number) < NumberRange::kSmallest)
     return expected("0, or a number that f32 does not take for it", value,
                     path);
   if (field.kind == Kind::number)

@@ -70,12 +70,12 @@ Json Describer::variant(const std::vector<Choice> &choices) {
 
 Json number(const Field &field, const char *type) {
   Json result = {{"type", type}};
-  if (field.minimum == Field::kSmallest)
+  if (field.range.isPositive())
     result["exclusiveMinimum"] = 0;
-  else if (field.minimum != -Field::kNone)
-    result["minimum"] = field.minimum;
-  if (field.limit != Field::kNone)
-    result["exclusiveMaximum"] = field.limit;
+  else if (field.range.minimum != -NumberRange::kNone)
+    result["minimum"] = field.range.minimum;
+  if (field.range.limit != NumberRange::kNone)
+    result["exclusiveMaximum"] = field.range.limit;
   return result;
 }
 
@@ -132,11 +132,11 @@ Json Describer::shared(const Field &field) {
 Json Describer::withShort(const Field &field, const Json &whole) {
   Json forms = Json::array({whole});
   for (const Field &part : field.fields)
-    if (!field.shortKey.empty() && part.key == field.shortKey)
+    if (!field.shortForms.key.empty() && part.key == field.shortForms.key)
       forms.push_back(shape(part));
-  if (field.single)
+  if (field.shortForms.element)
     forms.push_back(shape(field.fields[0]));
-  if (field.isSwitch)
+  if (field.shortForms.isSwitch)
     forms.push_back(field.kind == Kind::object ? Json{{"type", "boolean"}}
                                                : Json{{"const", false}});
   return forms.size() == 1 ? whole : Json{{"anyOf", forms}};

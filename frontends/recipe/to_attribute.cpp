@@ -82,7 +82,8 @@ Json toJson(Attribute value) {
 std::string toJson(DictionaryAttr attribute) {
   Json recipe = objectOf(attribute);
   for (const Field &field : recipeField().fields)
-    if (field.isSwitch && isa_and_present<UnitAttr>(attribute.get(field.key)))
+    if (field.shortForms.isSwitch &&
+        isa_and_present<UnitAttr>(attribute.get(field.key)))
       recipe[field.key] = false;
   return jsonText(recipe, 2);
 }
@@ -92,7 +93,8 @@ DictionaryAttr toAttribute(const Recipe &recipe, MLIRContext &context) {
   Json keys = Json::parse(recipe.json);
   NamedAttrList members(cast<DictionaryAttr>(convertObject(keys, builder)));
   for (const Field &field : recipeField().fields)
-    if (field.isSwitch && keys.value(std::string(field.key), Json()) == false)
+    if (field.shortForms.isSwitch &&
+        keys.value(std::string(field.key), Json()) == false)
       members.set(field.key, builder.getUnitAttr()); // passes read it as null
   return members.getDictionary(&context);
 }

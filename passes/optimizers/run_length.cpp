@@ -44,7 +44,8 @@ Value RunLength::updatesPerEpoch() const {
 Value RunLength::read(const Field &key, StringRef path,
                       const std::optional<Number> &said) const {
   // 0 is out of the key's range: a session waits for a number.
-  Number number = said.value_or(Number{0, path.str(), key.minimum, key.limit});
+  Number number =
+      said.value_or(Number{0, path.str(), key.range.minimum, key.range.limit});
   Value value;
   if (said || runSettings(program_).isSettable)
     value = readNumber(math_.builder, math_.loc, program_, number);

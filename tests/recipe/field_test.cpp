@@ -18,9 +18,9 @@ TEST(Field, HasOneDefaultUnlessAFrameworkHasAnother) {
 TEST(Field, IsChangedInACopy) {
   const Field plain = {"p", number, "0.5", "a part"};
   const Field bounded = plain.from(0).below(1);
-  EXPECT_EQ(plain.limit, Field::kNone);
-  EXPECT_EQ(bounded.minimum, 0);
-  EXPECT_EQ(bounded.limit, 1);
+  EXPECT_EQ(plain.range.limit, NumberRange::kNone);
+  EXPECT_EQ(bounded.range.minimum, 0);
+  EXPECT_EQ(bounded.range.limit, 1);
   EXPECT_EQ(bounded.key, "p");
 }
 

@@ -197,7 +197,8 @@ TEST(SynonymTable, ConvertsWordsThatItHas) {
 static bool isObject(const Field &field) {
   bool isStructured = field.kind == Kind::variant ||
                       field.kind == Kind::object || field.kind == Kind::list;
-  return isStructured && field.shortKey.empty() && !field.isSwitch &&
+  return isStructured && field.shortForms.key.empty() &&
+         !field.shortForms.isSwitch &&
          !(field.kind == Kind::list && field.fields[0].kind != Kind::variant &&
            field.fields[0].kind != Kind::object);
 }
