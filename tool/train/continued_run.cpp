@@ -13,8 +13,9 @@ namespace gradus::cli {
 double partForTests(const TrainOptions &options,
                     const std::optional<TrainingRecord> &record,
                     uint64_t seed) {
-  double part = options.validation, before = record ? record->validation : 0;
-  if (part == 0 && options.eval.empty())
+  double part = options.test.validation,
+         before = record ? record->validation : 0;
+  if (part == 0 && options.test.data.empty())
     part = before;
   const std::string &checkpoint = options.session.resume;
   if (before > 0 && part > 0 && before != part)

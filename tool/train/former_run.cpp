@@ -91,7 +91,7 @@ void checkFormerRun(const TrainOptions &options, int64_t start) {
   int64_t from = isBeside ? start : -1;
   checkFile(roleOf(options.checkpoint), checkpoint, from,
             options.checkpoint.isUnasked ? kWaysOutUnasked : kWaysOut);
-  if (!options.best.empty())
+  if (!options.test.best.empty())
     checkFile("--best", best, from);
   if (options.checkpoint.keep > 0 && !isBeside)
     for (const auto &[step, path] : training::keptFiles(checkpoint))

@@ -176,7 +176,7 @@ private:
 
 TrainCommand::TrainCommand(const TrainOptions &options) : options_(options) {
   checkTrainOptions(options);
-  held_ = holdCheckpoints(options.checkpoint, !options.best.empty());
+  held_ = holdCheckpoints(options.checkpoint, !options.test.best.empty());
   openInputs();
   readRecord();
   matchInputs();
@@ -188,7 +188,7 @@ TrainCommand::TrainCommand(const TrainOptions &options) : options_(options) {
 
 void TrainCommand::openInputs() {
   sources_.training = openData(options_.data);
-  sources_.test = openData(options_.eval);
+  sources_.test = openData(options_.test.data);
   countClassesOf(options_.session.resume, sources_.training);
   if (const auto *classes = sources_.training.classes())
     check(sources_.test.countClassesAs(*classes, sources_.training.source()));
@@ -230,18 +230,19 @@ void TrainCommand::matchInputs() {
 
 /// Chooses the metric of --best, which the tests must have.
 void TrainCommand::chooseBest() {
-  int evaluate =
-      sources_.feeds.test ? findEvaluation(*session_, options_.averaged) : -1;
-  if (options_.best.empty())
+  int evaluate = sources_.feeds.test
+                     ? findEvaluation(*session_, options_.test.averaged)
+                     : -1;
+  if (options_.test.best.empty())
     return;
-  auto best = training::BestMetric::parse(options_.best);
+  auto best = training::BestMetric::parse(options_.test.best);
   checkOf("--best", best.status());
   checkOf(
       "--best",
       best->verifyIsAmong(
           training::ScalarOutputs(session_->graphs()[evaluate], 1).names()));
   policyOptions_.best.emplace(*best);
-  policyOptions_.patience = options_.patience;
+  policyOptions_.patience = options_.test.patience;
 }
 
 void TrainCommand::watchValues() {
@@ -290,7 +291,7 @@ void TrainCommand::planSteps() {
   else if (__builtin_mul_overflow(epochs, perEpoch, &length_.total))
     throw badInput("--epochs ", epochs, ": of ", perEpoch,
                    " steps each are more steps than can be counted");
-  auto every = training::Interval::parse(options_.evalEvery);
+  auto every = training::Interval::parse(options_.test.every);
   if (sources_.feeds.test)
     length_.testEvery = every ? every->steps(perEpoch) : perEpoch;
   length_.start = take(session_->stepCount());
@@ -364,7 +365,7 @@ void TrainCommand::makeTrainer(training::Decider &decider) {
                                                   std::move(options))));
   if (const auto &test = sources_.feeds.test)
     trainer_->testBy(training::testerOf(
-        *session_, findEvaluation(*session_, options_.averaged), *test,
+        *session_, findEvaluation(*session_, options_.test.averaged), *test,
         dataThreads(options_.session)));
   if (former_.record)
     trainer_->resume(*former_.record);

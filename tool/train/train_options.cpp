@@ -75,11 +75,11 @@ static void addCheckpointOptions(CLI::App &command, TrainOptions &options) {
       ->check(positive())
       ->excludes(none)
       ->type_name("K");
-  command.add_option("--best", options.best,
+  command.add_option("--best", options.test.best,
                      "Keep the best by METRIC[:max|:min] of --eval, as "
                      "FILE.best beside it");
   command
-      .add_option("--patience", options.patience,
+      .add_option("--patience", options.test.patience,
                   "Stop after N evaluations that --best finds no better")
       ->check(positive())
       ->type_name("N");
@@ -103,17 +103,17 @@ static void addDataOptions(CLI::App &command, TrainOptions &options) {
       ->required()
       ->allow_extra_args(false);
   auto *eval = command
-                   .add_option("--eval", options.eval,
+                   .add_option("--eval", options.test.data,
                                "Test data, evaluated after each epoch; repeats")
                    ->allow_extra_args(false);
   command
-      .add_option("--eval-every", options.evalEvery,
+      .add_option("--eval-every", options.test.every,
                   "Evaluate after so much instead, and at the end: 500steps, "
                   "2epochs")
       ->check(testInterval());
-  addValidationOption(command, options.validation, eval);
+  addValidationOption(command, options.test.validation, eval);
   addDataThreads(command, options.session);
-  command.add_flag("--ema", options.averaged,
+  command.add_flag("--ema", options.test.averaged,
                    "Test, and judge by --best, the averages of the weights");
   auto *epochs =
       command.add_option("--epochs", options.epochs,
@@ -175,12 +175,12 @@ static void checkFiles(const TrainOptions &options) {
   std::vector<UsedFile> inputs = initialFiles(options.session);
   for (UsedFile &file : dataFiles("--data", options.data))
     inputs.push_back(std::move(file));
-  for (UsedFile &file : dataFiles("--eval", options.eval))
+  for (UsedFile &file : dataFiles("--eval", options.test.data))
     inputs.push_back(std::move(file));
   const std::string &checkpoint = options.checkpoint.path;
   std::vector<UsedFile> outputs = {{roleOf(options.checkpoint), checkpoint},
                                    {"--log", options.log}};
-  if (!options.best.empty() && !checkpoint.empty())
+  if (!options.test.best.empty() && !checkpoint.empty())
     outputs.push_back({"--best", training::siblingPath(checkpoint, "best")});
   // The checkpoint may be the file of --resume, which has already been read.
   checkOutputFiles(outputs, inputs);
@@ -227,26 +227,25 @@ void chooseCheckpoint(TrainOptions &options) {
 }
 
 void checkTrainOptions(const TrainOptions &options) {
-  if (!options.best.empty()) {
-    checkOf("--best", training::BestMetric::parse(options.best).status());
-    if (options.eval.empty() && options.validation == 0)
-      throw badInput("--best ", options.best,
+  if (!options.test.best.empty()) {
+    checkOf("--best", training::BestMetric::parse(options.test.best).status());
+    if (!options.test.hasData())
+      throw badInput("--best ", options.test.best,
                      ": needs the test data of --eval or --validation to "
                      "judge by");
-    if (options.checkpoint.path.empty() && options.patience == 0)
-      throw badInput("--best ", options.best,
+    if (options.checkpoint.path.empty() && options.test.patience == 0)
+      throw badInput("--best ", options.test.best,
                      ": needs a checkpoint, beside which the best is written, "
                      "or --patience; leave out --no-checkpoint");
   }
-  if (!options.evalEvery.empty() && options.eval.empty() &&
-      options.validation == 0)
-    throw badInput("--eval-every ", options.evalEvery,
+  if (!options.test.every.empty() && !options.test.hasData())
+    throw badInput("--eval-every ", options.test.every,
                    ": needs the test data of --eval or --validation");
-  if (options.averaged && options.eval.empty() && options.validation == 0)
+  if (options.test.averaged && !options.test.hasData())
     throw badInput("--ema: needs the test data of --eval or --validation, for "
                    "which it takes the averages of the weights");
-  if (options.patience && options.best.empty())
-    throw badInput("--patience ", options.patience,
+  if (options.test.patience && options.test.best.empty())
+    throw badInput("--patience ", options.test.patience,
                    ": needs --best METRIC, which it waits for");
   if (!options.watch.empty() && options.log.empty() &&
       options.tensorboard.empty())

@@ -23,20 +23,28 @@ std::string roleOf(const CheckpointOptions &options);
 training::HeldCheckpoints holdCheckpoints(const CheckpointOptions &options,
                                           bool best);
 
+/// Options of tests, and of what is decided by them.
+struct TestOptions {
+  std::vector<std::string> data;
+  double validation = 0; // the part of the training data kept for tests
+  std::string every;     // "500steps"; empty: each epoch
+  bool averaged = false; // test the averages of the weights
+  std::string best;      // METRIC[:max|:min], empty: none
+  int64_t patience = 0;
+
+  bool hasData() const { return !data.empty() || validation > 0; }
+};
+
 struct TrainOptions {
   SessionOptions session;
-  std::vector<std::string> data, eval;
+  std::vector<std::string> data;
   int64_t epochs = 0, steps = 0; // 0: not given
-  std::string evalEvery;         // "500steps"; empty: each epoch
+  TestOptions test;
   CheckpointOptions checkpoint;
-  std::string best; // METRIC[:max|:min], empty: none
-  int64_t patience = 0;
   std::string log, tensorboard;   // a file, a folder
   std::vector<std::string> watch; // states and nodes of the model
   std::vector<std::string> set;   // numbers of the recipe, KEY=NUMBER
   std::optional<uint64_t> seed;
-  double validation = 0;  // part of the data kept for tests
-  bool averaged = false;  // test the averages of the weights
   bool keepsNone = false; // --no-checkpoint
   bool overwrite = false; // replace files of another run
   bool debugNonfinite = false;

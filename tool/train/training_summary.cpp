@@ -91,7 +91,7 @@ void TrainingSummary::print(const TrainOptions &options,
     std::printf("stopped early after step %lld of %lld: %lld evaluations found "
                 "nothing better than %s\n",
                 static_cast<long long>(done), static_cast<long long>(total),
-                static_cast<long long>(options.patience), best.c_str());
+                static_cast<long long>(options.test.patience), best.c_str());
   else if (done == start)
     std::printf("the state is at step %lld of %lld already: nothing to train\n",
                 static_cast<long long>(done), static_cast<long long>(total));
@@ -99,7 +99,7 @@ void TrainingSummary::print(const TrainOptions &options,
     if (metric.name != well_known::kLoss)
       std::printf("test %s: %s\n", printable(metric.name).c_str(),
                   number("%.3f", metric.value).c_str());
-  std::fputs(summaryTable(figures, *this, session, options.validation > 0)
+  std::fputs(summaryTable(figures, *this, session, options.test.validation > 0)
                  .text()
                  .c_str(),
              stdout);

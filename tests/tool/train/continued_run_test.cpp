@@ -22,7 +22,7 @@ std::optional<TrainingRecord> trained(double validation) {
 TrainOptions with(double validation) {
   TrainOptions options;
   options.session.resume = "c.safetensors";
-  options.validation = validation;
+  options.test.validation = validation;
   return options;
 }
 
@@ -50,7 +50,7 @@ TEST(ContinuedRun, TestsOnNothingThatWasTrainedOn) {
 
 TEST(ContinuedRun, WarnsWhereSamplesForTestsAreTrainedOn) {
   TrainOptions options = with(0);
-  options.eval = {"test.npz"};
+  options.test.data = {"test.npz"};
   testing::internal::CaptureStderr();
   EXPECT_EQ(partForTests(options, trained(0.25), 7), 0);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),

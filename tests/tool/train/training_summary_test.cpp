@@ -13,7 +13,7 @@ static std::string printed(const TrainingSummary &summary, bool json) {
   TrainOptions options;
   options.session.json = json;
   options.session.artifact = "adder.gradus";
-  options.patience = 3;
+  options.test.patience = 3;
   testing::internal::CaptureStdout();
   summary.print(options, *adder.open());
   return testing::internal::GetCapturedStdout();
