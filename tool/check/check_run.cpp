@@ -75,15 +75,15 @@ private:
   void train(Trainer &trainer) {
     auto initial = statistics(trainer);
     std::vector<double> times;
+    auto look = [&](double seconds) {
+      comparison_.loss(times.size(), trainer.output(well_known::kLoss).at(0));
+      times.push_back(seconds * 1e3);
+    };
     std::vector<int> order = comparison_.batches();
-    for (size_t i = 0; i < order.size(); ++i) {
-      if (i == comparison_.stepCount())
-        compareFinal(trainer, initial);
-      auto began = Clock::now();
-      trainer.step(order[i]);
-      times.push_back(secondsSince(began) * 1e3);
-      comparison_.loss(i, trainer.output(well_known::kLoss).at(0));
-    }
+    auto end = order.begin() + comparison_.stepCount();
+    trainer.train({order.begin(), end}, look);
+    compareFinal(trainer, initial);
+    trainer.train({end, order.end()}, look);
     std::sort(times.begin(), times.end());
     outcome_.millisecondsPerStep = times[times.size() / 2];
   }

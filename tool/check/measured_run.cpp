@@ -26,16 +26,16 @@ double normOf(const std::vector<double> &values) {
 static MeasuredRun measureRun(Trainer &trainer, const std::vector<int> &batches,
                               const std::vector<std::string> &names) {
   MeasuredRun run;
-  for (int batch : batches) {
-    if (run.losses.size() + 1 == batches.size())
-      for (const std::string &name : names)
-        run.final[name] = trainer.state(name);
-    trainer.step(batch);
+  auto look = [&](double) {
     run.losses.push_back(trainer.output(well_known::kLoss).at(0));
     if (!std::isfinite(run.losses.back()))
       throw Refusal(absl::StrCat("the loss of step ", run.losses.size() - 1,
                                  " is ", run.losses.back()));
-  }
+  };
+  trainer.train({batches.begin(), batches.end() - 1}, look);
+  for (const std::string &name : names)
+    run.final[name] = trainer.state(name);
+  trainer.train({batches.back()}, look);
   return run;
 }
 

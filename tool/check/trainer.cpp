@@ -2,12 +2,13 @@
 
 #include "tool/check/trainer.h"
 
+#include "runtime/status.h"
 #include "runtime/well_known.h"
-
-#include "absl/strings/str_cat.h"
+#include "training/trainer.h"
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 namespace gradus::check {
 
@@ -29,17 +30,64 @@ Trainer::Trainer(std::vector<char> bytes, const RecordedCase &recorded,
     throw Refusal("the artifact has no graph train");
 }
 
-void Trainer::step(int batch) {
-  std::vector<const void *> inputs;
-  for (const runtime::TensorInfo &input : graph().inputs) {
+//===-- steps -------------------------------------------------------------===//
+
+namespace {
+
+/// Ends each call of the runtime after one step; nothing is tested or saved.
+struct EachStep : training::Decider {
+  training::Decision atBorder(const training::Border &) override { return {}; }
+  int64_t stepsUntilBorder(int64_t) const override { return 1; }
+};
+
+struct Looks : training::Observer {
+  explicit Looks(const Trainer::Look &look) : look(look) {}
+
+  runtime::Status onStep(training::StepReport &) override {
+    double before = std::exchange(seconds, trainer->secondsInSteps());
+    if (look)
+      look(seconds - before);
+    return {};
+  }
+
+  const Trainer::Look &look;
+  const training::Trainer *trainer = nullptr;
+  double seconds = 0;
+};
+
+} // namespace
+
+runtime::StatusOr<bool>
+Trainer::inputsOf(int batch, std::vector<const void *> &inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const runtime::TensorInfo &input = graph().inputs[i];
     const runtime::NamedTensor &data = recorded_.input(input.name, batch);
     if (data.type != input.type)
-      throw Refusal(absl::StrCat("data.safetensors: \"", data.name, "\" is ",
-                                 toString(data.type), ", expected ",
-                                 toString(input.type)));
-    inputs.push_back(data.data.data());
+      return runtime::invalid("data.safetensors: \"", data.name, "\" is ",
+                              toString(data.type), ", expected ",
+                              toString(input.type));
+    inputs[i] = data.data.data();
   }
-  checkOrThrow(session_->step(graph_, inputs));
+  return true;
+}
+
+void Trainer::train(const std::vector<int> &order, const Look &look) {
+  if (order.empty())
+    return;
+  int64_t start = takeOrThrow(session_->stepCount());
+  auto count = static_cast<int64_t>(order.size());
+  training::CallerBatches batches(
+      count, graph().inputs.size(),
+      [&](int64_t number, std::vector<const void *> &inputs) {
+        return inputsOf(order[number - start], inputs);
+      });
+  EachStep decider;
+  Looks looks(look);
+  auto trainer = takeOrThrow(training::Trainer::create(
+      *session_, batches, decider, {.steps = start + count}));
+  looks.trainer = &trainer;
+  trainer.add(looks);
+  checkOrThrow(takeOrThrow(trainer.run()).why);
 }
 
 void Trainer::timedStep(int batch) {

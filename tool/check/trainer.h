@@ -1,4 +1,5 @@
-// A compiled model that steps through the batches of a recorded case.
+// A compiled model that trains on the batches of a recorded case, by the loop
+// of training/trainer.h.
 
 #pragma once
 
@@ -6,6 +7,7 @@
 #include "runtime/session/session.h"
 #include "tool/check/recorded_case.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,8 +33,13 @@ public:
     return session_->states();
   }
 
-  /// Runs one step; its outputs are valid until the next.
-  void step(int batch);
+  /// Called after each step, whose outputs are valid until the next, with the
+  /// seconds that it took.
+  using Look = std::function<void(double seconds)>;
+
+  /// Trains on these batches, from the step on that the state is at.
+  void train(const std::vector<int> &order, const Look &look = {});
+  void step(int batch) { train({batch}); }
   /// Runs one step and sets times() to the time of each command as the device
   /// measured it, or to zeros if another variant of the graph ran.
   void timedStep(int batch);
@@ -47,6 +54,9 @@ public:
   void restart(uint32_t seed);
 
 private:
+  runtime::StatusOr<bool> inputsOf(int batch,
+                                   std::vector<const void *> &inputs) const;
+
   const RecordedCase &recorded_;
   std::unique_ptr<runtime::Session> session_;
   int graph_ = -1;

@@ -61,10 +61,8 @@ bool trainsByRoundings(const RecordedCase &recorded, const std::string &file,
   return hangsOnRoundings(run, order.size(), [&](uint32_t seed) {
     trainer.restart(seed);
     std::vector<double> losses;
-    for (int batch : order) {
-      trainer.step(batch);
-      losses.push_back(trainer.output("loss").at(0));
-    }
+    trainer.train(
+        order, [&](double) { losses.push_back(trainer.output("loss").at(0)); });
     return losses;
   });
 }
@@ -110,8 +108,7 @@ TEST(CheckRun, DividesRunningVariancesAsTheRecipeSays) {
   request.threads = 2;
   compiler::Result result = takeOrThrow(gradus_compiler()->compile(request));
   Trainer trainer(std::move(result.artifact), recorded, {.threads = 2});
-  for (int batch : run.at("batch_order"))
-    trainer.step(batch);
+  trainer.train(run.at("batch_order"));
   std::vector<std::string> wrong;
   // Where the rules differ most: whether the one is nearer than the other.
   double furthest = 0;

@@ -55,6 +55,20 @@ TEST(Trainer, StepsThroughTheBatchesOfACase) {
   EXPECT_THROW(trainer.step(1), std::runtime_error);
 }
 
+TEST(Trainer, LooksAtEachStep) {
+  Ones ones;
+  Trainer trainer = ones.trainer();
+  std::vector<double> firsts;
+  trainer.train({0, 0, 0}, [&](double seconds) {
+    EXPECT_GE(seconds, 0);
+    firsts.push_back(trainer.state("total")[0]);
+  });
+  EXPECT_THAT(firsts, ElementsAre(1, 2, 3));
+  trainer.train({}, [](double) { FAIL() << "there is no step"; });
+  EXPECT_THROW(trainer.train({0}, [](double) { throw Refusal("no"); }),
+               Refusal);
+}
+
 TEST(Trainer, TimesEachCommandOfAStep) {
   Ones ones;
   Trainer trainer = ones.trainer();
