@@ -10,8 +10,8 @@
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
 #include "passes/model/losses.h"
-#include "passes/model/mixed_precision.h"
 #include "passes/passes.h"
+#include "passes/recognition/mixed_precision.h"
 #include "recipe/run_settings.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -55,10 +55,10 @@ runPasses(ModuleOp module, PassWatcher *watcher, StringRef of,
 
 static LogicalResult runTraining(ModuleOp module, StringRef lastStage,
                                  PassWatcher *watcher) {
-  return runPasses(module, watcher, "",
-                   [&](PassManager &manager, const StageAdded &added) {
-                     buildTrainingPipeline(manager, {lastStage.str()}, added);
-                   });
+  return runPasses(
+      module, watcher, "", [&](PassManager &manager, const StageAdded &added) {
+        buildTrainingPipeline(manager, {lastStage.str(), ""}, added);
+      });
 }
 
 static LogicalResult runCodegen(ModuleOp module, StringRef lastStage,

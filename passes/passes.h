@@ -17,7 +17,13 @@ namespace gradus {
 struct TrainingOptions {
   /// The last stage to run, one of `trainingStages()`; all of them if empty.
   std::string stopAfter;
+  /// The stage that has run already, with those before it; none if empty.
+  std::string startAfter;
 };
+
+/// The stage after which an artifact takes the program along: what changes the
+/// model has run, and what derives more from it has not.
+inline constexpr llvm::StringLiteral kModelStage = "model";
 
 /// The stages of the pipeline in order: "model", "gradients", ...
 llvm::ArrayRef<llvm::StringRef> trainingStages();
@@ -48,9 +54,9 @@ llvm::ArrayRef<Exclusion> exclusions();
 using StageAdded =
     std::function<void(llvm::StringRef stage, mlir::OpPassManager &program)>;
 
-/// Adds the stages of a training step up to `options.stopAfter` to `manager`,
-/// which runs on modules. passes/pipeline.cpp gives the reason for each pass.
-/// `added` may be empty.
+/// Adds the stages of a training step after `options.startAfter` up to
+/// `options.stopAfter` to `manager`, which runs on modules. passes/pipeline.cpp
+/// gives the reason for each pass. `added` may be empty.
 void buildTrainingPipeline(mlir::OpPassManager &manager,
                            const TrainingOptions &options = {},
                            const StageAdded &added = {});

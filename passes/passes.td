@@ -3,6 +3,7 @@
 // from these files.
 
 include "passes/stage_model.td"
+include "passes/stage_recognition.td"
 include "passes/stage_gradients.td"
 include "passes/stage_local.td"
 include "passes/stage_distribution.td"

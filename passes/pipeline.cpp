@@ -36,6 +36,11 @@ const Stage stages[] = {
        // Change whole layers of the model before other graphs are derived.
        program.addPass(createLessBn());
        program.addPass(createFcToFn());
+     }},
+    // Find what is computed as one op, or in 16 bits. The artifact has the
+    // program as it was before.
+    {"recognition",
+     [](OpPassManager &program) {
        // Before autodiff: the gradient then needs no stored probabilities.
        program.addPass(createRecognizeAttention());
        // One op stores only its input, which may be narrow.
@@ -144,7 +149,13 @@ void gradus::buildTrainingPipeline(OpPassManager &manager,
                                    const TrainingOptions &options,
                                    const StageAdded &added) {
   OpPassManager &program = manager.nest<ProgramOp>();
-  for (const Stage &stage : stages) {
+  const Stage *begin = llvm::find_if(stages, [&](const Stage &stage) {
+    return stage.name == options.startAfter;
+  });
+  begin = begin == std::end(stages) ? stages : begin + 1;
+  if (!options.stopAfter.empty() && options.stopAfter == options.startAfter)
+    return;
+  for (const Stage &stage : llvm::make_range(begin, std::end(stages))) {
     stage.addPasses(program);
     // Passes that the recipe adds see all changes of the stage.
     program.addPass(createAddedPasses({stage.name.str()}));
@@ -194,6 +205,6 @@ void gradus::registerPasses() {
   registerStages("training",
                  "Turns a model and its recipe into one training step",
                  trainingStages(), [](OpPassManager &manager, StringRef last) {
-                   buildTrainingPipeline(manager, {last.str()});
+                   buildTrainingPipeline(manager, {last.str(), ""});
                  });
 }

@@ -37,6 +37,7 @@ INSIDE = {
     "ir/ops": "ir ir/evaluator",
 
     "passes/model": "passes",
+    "passes/recognition": "passes",
     "passes/optimizers": "passes",
     "passes/gradients": "passes passes/optimizers passes/model",
     "passes/local": "passes passes/optimizers",

@@ -5,7 +5,7 @@
 
 #include "codegen/plan/nest.h"
 #include "ir/build.h"
-#include "passes/model/mixed_precision.h"
+#include "passes/recognition/mixed_precision.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -6,7 +6,7 @@ gradus.program @no_stage attributes {recipe = {passes = ["canonicalize"]}} {
 
 // -----
 
-// expected-error @below {{recipe: passes has "metods:canonicalize": unknown stage "metods"; did you mean "methods"?; there are model, gradients, local, distribution, methods, update, optimize}}
+// expected-error @below {{recipe: passes has "metods:canonicalize": unknown stage "metods"; did you mean "methods"?; there are model, recognition, gradients, local, distribution, methods, update, optimize}}
 gradus.program @other_stage attributes {recipe = {passes = ["metods:canonicalize"]}} {
 }
 

@@ -5,8 +5,8 @@
 
 #include "ir/build.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/model/factors.h"
 #include "passes/passes.h"
+#include "passes/recognition/factors.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_RECOGNIZEATTENTION

@@ -7,7 +7,7 @@
 // but arithmetic between them is in f32: it happens in registers, and only
 // stored values are rounded.
 
-#include "passes/model/mixed_precision.h"
+#include "passes/recognition/mixed_precision.h"
 
 #include "ir/build.h"
 #include "ir/gradient_ops.h"

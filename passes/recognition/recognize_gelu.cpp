@@ -4,8 +4,8 @@
 // only its input, in 16 bits if that is narrow, and can be fused into a
 // library's matmul.
 
-#include "passes/model/factors.h"
 #include "passes/passes.h"
+#include "passes/recognition/factors.h"
 
 #include "mlir/IR/Remarks.h"
 
