@@ -5,6 +5,7 @@
 #include "codegen/compile.h"
 
 #include "codegen/artifact/artifact_writer.h"
+#include "codegen/artifact/program_section.h"
 #include "codegen/memory/memory_limit.h"
 #include "codegen/names.h"
 #include "codegen/pipeline.h"
@@ -53,12 +54,13 @@ runPasses(ModuleOp module, PassWatcher *watcher, StringRef of,
   return manager.run(module);
 }
 
-static LogicalResult runTraining(ModuleOp module, StringRef lastStage,
-                                 PassWatcher *watcher) {
-  return runPasses(
-      module, watcher, "", [&](PassManager &manager, const StageAdded &added) {
-        buildTrainingPipeline(manager, {lastStage.str(), ""}, added);
-      });
+static LogicalResult runTraining(ModuleOp module, StringRef startAfter,
+                                 StringRef lastStage, PassWatcher *watcher) {
+  return runPasses(module, watcher, "",
+                   [&](PassManager &manager, const StageAdded &added) {
+                     buildTrainingPipeline(
+                         manager, {lastStage.str(), startAfter.str()}, added);
+                   });
 }
 
 static LogicalResult runCodegen(ModuleOp module, StringRef lastStage,
@@ -71,10 +73,11 @@ static LogicalResult runCodegen(ModuleOp module, StringRef lastStage,
 }
 
 LogicalResult gradus::runStages(ModuleOp module, StringRef lastStage,
-                                const DeviceModel &model) {
+                                const DeviceModel &model,
+                                StringRef startAfter) {
   if (llvm::is_contained(trainingStages(), lastStage))
-    return runTraining(module, lastStage, nullptr);
-  if (failed(runTraining(module, "", nullptr)))
+    return runTraining(module, startAfter, lastStage, nullptr);
+  if (failed(runTraining(module, startAfter, "", nullptr)))
     return failure();
   return runCodegen(module, lastStage, model, nullptr);
 }
@@ -359,6 +362,39 @@ static llvm::Error stopped() {
       "the program does not compile; see the errors above");
 }
 
+namespace {
+
+/// The parts that the stage `model` leaves for the artifact.
+struct ModelParts {
+  IndexLimits indexLimits;
+  std::optional<ProgramSection> program; // none: it is left out
+};
+
+} // namespace
+
+/// Runs the stages of passes/pipeline.cpp.
+static FailureOr<ModelParts> runTraining(ModuleOp module,
+                                         const CompileOptions &options) {
+  if (!options.afterModel &&
+      failed(runTraining(module, "", kModelStage, options.watcher)))
+    return failure();
+  ModelParts parts{indexLimits(programOf(module)), std::nullopt};
+  if (options.withProgram)
+    parts.program = writeProgram(programOf(module));
+  if ((options.change && failed(options.change(module))) ||
+      failed(runTraining(module, kModelStage, "", options.watcher)) ||
+      failed(verifyNames(module))) // Passes of plug-ins may add names.
+    return failure();
+  if (parts.program && !hasValues(programOf(module), *parts.program)) {
+    mlir::emitWarning(module.getLoc())
+        << "the artifact cannot be compiled for other targets, since a pass "
+           "after the stage "
+        << kModelStage << " changes initial values";
+    parts.program.reset();
+  }
+  return parts;
+}
+
 /// Compiles everything but the file, which `write` writes.
 static llvm::Error
 compile(ModuleOp module, const CompileOptions &options,
@@ -373,19 +409,21 @@ compile(ModuleOp module, const CompileOptions &options,
         static_cast<int>(llvm::range_size(programs)));
   ProgramOp program = *programs.begin();
   int64_t limit = runSettings(program).memoryLimit.value_or(0);
-  IndexLimits indices = indexLimits(program);
   auto targets = findTargets(options.targets, options.libraries);
   if (!targets)
     return targets.takeError();
   for (const Target &target : *targets)
     if (llvm::Error error = checkPrecision(program, target))
       return error;
-  if (failed(verifySizes(module)) ||
-      failed(runTraining(module, "", options.watcher)) ||
-      failed(verifyNames(module))) // Passes of plug-ins may add names.
+  if (failed(verifySizes(module)))
+    return stopped();
+  FailureOr<ModelParts> model = runTraining(module, options);
+  if (failed(model))
     return stopped();
   ArtifactParts parts = partsOf(program, options);
-  parts.indexLimits = std::move(indices);
+  parts.indexLimits = std::move(model->indexLimits);
+  if (model->program)
+    parts.carried = std::move(model->program->bytes);
   std::vector<TargetGroup> groups = groupTargets(module, *targets);
   if (failed(runCodegen(module, groups, *targets, options.watcher,
                         parts.constants)))

@@ -9,6 +9,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,13 @@ struct CompileOptions {
   /// The fastest algorithms of GPUs for library calls.
   Tuning tuning;
   PassWatcher *watcher = nullptr;
+  /// Whether the stage `model` has run on the program.
+  bool afterModel = false;
+  /// Whether the artifact takes the program along (program_section.h).
+  bool withProgram = true;
+  /// Changes the program after the stage `model`, and after the artifact took
+  /// it along; may be empty.
+  std::function<mlir::LogicalResult(mlir::ModuleOp)> change;
 };
 
 /// The figures of a plan that are known before it runs, in bytes.
@@ -64,12 +72,14 @@ struct CompileReport {
 /// of codegen/pipeline.cpp.
 std::vector<std::string> compileStages();
 
-/// Runs the stages on the module's program up to and including `lastStage` (all
-/// if empty); the stages of codegen compile for the given device model. Errors
-/// are diagnostics of the context.
+/// Runs the stages on the module's program after `startAfter` (from the first
+/// if empty) up to and including `lastStage` (all if empty); the stages of
+/// codegen compile for the given device model. `startAfter` is a stage of
+/// passes/pipeline.cpp. Errors are diagnostics of the context.
 mlir::LogicalResult runStages(mlir::ModuleOp module,
                               llvm::StringRef lastStage = "",
-                              const DeviceModel &model = {});
+                              const DeviceModel &model = {},
+                              llvm::StringRef startAfter = "");
 
 /// Runs all stages, plans memory, emits code for each target, and writes the
 /// artifact. If a pass fails it emits diagnostics, and the returned error only

@@ -149,6 +149,10 @@ std::string adviceOn(const std::string &path, Wanted wanted,
 
 } // namespace
 
+bool isArtifact(const std::string &path) {
+  return kindOf(path) == Kind::artifact;
+}
+
 void refuseForeign(const std::string &path, Wanted wanted,
                    const std::string &option) {
   std::string advice = adviceOn(path, wanted, option);

@@ -6,6 +6,7 @@
 
 #include "codegen/artifact/command_writer.h"
 #include "codegen/artifact/initial_values.h"
+#include "codegen/artifact/program_section.h"
 #include "ir/evaluator/values_in_place.h"
 #include "passes/numbers.h"
 #include "runtime/artifact_hash.h"
@@ -150,6 +151,7 @@ private:
     initial_.resize(llvm::range_size(states));
     constants_ = sections_.add();
     weights_ = sections_.add();
+    carried_ = sections_.add();
     for (const TargetPlan &plan : parts_.plans) {
       std::vector<unsigned> &sections = code_.emplace_back();
       for (size_t code = 0; code < codesOf(plan).size(); ++code)
@@ -162,6 +164,8 @@ private:
     sections_.write(constants_, file,
                     [&](Output &out) { appendConstants(out); });
     sections_.write(weights_, file, [&](Output &out) { appendWeights(out); });
+    sections_.write(carried_, file,
+                    [&](Output &out) { out.append(parts_.carried); });
     for (auto [index, plan] : llvm::enumerate(parts_.plans)) {
       for (auto [section, code] : llvm::zip_equal(code_[index], codesOf(plan)))
         sections_.write(section, file, [&](Output &out) { out.append(code); });
@@ -255,15 +259,25 @@ private:
     auto plans = writePlans(builder);
     auto constants = sections_.describe(builder, constants_);
     auto weights = sections_.describe(builder, weights_);
-    auto header = fb::CreateHeader(builder, fb::kVersion, /*header_hash=*/1,
-                                   producer, name, recipe, states, graphs,
-                                   schedules, plans, constants, weights,
-                                   parts_.classes, parts_.deterministic);
+    auto carried = writeCarried(builder);
+    auto header = fb::CreateHeader(
+        builder, fb::kVersion, /*header_hash=*/1, producer, name, recipe,
+        states, graphs, schedules, plans, constants, weights, parts_.classes,
+        parts_.deterministic, carried);
     builder.FinishSizePrefixed(header, fb::HeaderIdentifier());
     fb::sealHeader(builder.GetBufferPointer(), builder.GetSize());
     const char *data =
         reinterpret_cast<const char *>(builder.GetBufferPointer());
     return Bytes(data, data + builder.GetSize());
+  }
+
+  flatbuffers::Offset<fb::Program>
+  writeCarried(flatbuffers::FlatBufferBuilder &builder) const {
+    if (parts_.carried.empty())
+      return {};
+    auto compiler = builder.CreateString(compilerName());
+    return fb::CreateProgram(builder, compiler,
+                             sections_.describe(builder, carried_));
   }
 
   template <typename Table>
@@ -435,7 +449,7 @@ private:
   const ArtifactParts &parts_;
   Sections sections_;
   std::vector<uint64_t> initial_; // of each state's initial value
-  unsigned constants_ = 0, weights_ = 0;
+  unsigned constants_ = 0, weights_ = 0, carried_ = 0;
   std::vector<std::vector<unsigned>> code_; // of each plan
   std::vector<unsigned> signatures_;        // one a plan
 };

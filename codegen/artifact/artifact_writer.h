@@ -27,6 +27,7 @@ struct ArtifactParts {
   IndexLimits indexLimits;
   bool deterministic = false;
   Tuning tuning; // of plans for GPUs
+  std::vector<char> carried; // program_section.h; empty: none
 };
 
 /// Writes the file. The same parts give the same bytes. Fails if the sink does,

@@ -20,6 +20,7 @@
 #include "frontends/recipe/plugins.h"
 #include "messages/error_kind.h"
 #include "messages/message.h"
+#include "passes/passes.h"
 #include "runtime/well_known.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -66,8 +67,10 @@ public:
 
 private:
   absl::Status checkStage() const;
-  absl::Status addOutputs();
+  bool asksOutputs() const;
+  LogicalResult addOutputs(ModuleOp module, llvm::StringRef startAfter) const;
   absl::StatusOr<DeviceModel> firstModel() const;
+  llvm::StringRef startAfter() const;
   absl::StatusOr<Result> stop();
   absl::StatusOr<std::string> report();
   std::vector<std::string> targets();
@@ -119,7 +122,8 @@ absl::StatusOr<Result> Compilation::stop() {
   absl::StatusOr<DeviceModel> model = firstModel();
   if (!model.ok())
     return model.status();
-  if (failed(runStages(module(), request_.stopAfter, *model)))
+  if ((asksOutputs() && failed(addOutputs(module(), startAfter()))) ||
+      failed(runStages(module(), request_.stopAfter, *model, startAfter())))
     return diagnostics_.error("does not compile");
   Result result;
   llvm::raw_string_ostream stream(result.ir);
@@ -136,10 +140,13 @@ absl::StatusOr<std::string> Compilation::report() {
   absl::StatusOr<DeviceModel> model = firstModel();
   if (!model.ok())
     return model.status();
-  std::string text = reportHeader() + reportLines("read", module());
+  OwningOpRef<ModuleOp> whole(module().clone());
+  if (asksOutputs() && failed(addOutputs(*whole, startAfter())))
+    return diagnostics_.error("does not compile");
+  std::string text = reportHeader() + reportLines("read", *whole);
   for (const std::string &stage : compileStages()) {
-    OwningOpRef<ModuleOp> copy(module().clone());
-    if (failed(runStages(*copy, stage, *model)))
+    OwningOpRef<ModuleOp> copy(whole->clone());
+    if (failed(runStages(*copy, stage, *model, startAfter())))
       return diagnostics_.error("does not compile");
     text += reportLines(stage, *copy);
     if (stage == request_.stopAfter)
@@ -188,6 +195,12 @@ CompileOptions Compilation::options() {
   if (request_.kernelCache != "off")
     options.kernelCache = request_.kernelCache.empty() ? kernelCacheFolder()
                                                        : request_.kernelCache;
+  options.afterModel = program_.afterModel;
+  options.withProgram = request_.withProgram;
+  if (asksOutputs())
+    options.change = [this](ModuleOp module) {
+      return addOutputs(module, kModelStage);
+    };
   for (const TunedChoice &choice : request_.tuning)
     options.tuning[choice.call].push_back(
         {choice.card, choice.library, choice.algorithm});
@@ -198,24 +211,34 @@ absl::Status Compilation::failure(llvm::Error error) const {
   return diagnostics_.error(llvm::toString(std::move(error)));
 }
 
+/// The stage that has run on the program; none if empty.
+llvm::StringRef Compilation::startAfter() const {
+  return program_.afterModel ? llvm::StringRef(kModelStage) : "";
+}
+
+bool Compilation::asksOutputs() const {
+  return request_.gradientOutputs || request_.nodeOutputs;
+}
+
 /// Adds gradients as outputs before clipping or weight decay changes them.
-absl::Status Compilation::addOutputs() {
-  if (failed(runStages(module(), "gradients")))
-    return diagnostics_.error("does not compile");
-  for (ProgramOp program : module().getOps<ProgramOp>())
+LogicalResult Compilation::addOutputs(ModuleOp module,
+                                      llvm::StringRef startAfter) const {
+  if (failed(runStages(module, "gradients", {}, startAfter)))
+    return mlir::failure();
+  for (ProgramOp program : module.getOps<ProgramOp>())
     if (GraphOp train = program.getGraph(well_known::kTrain)) {
       if (request_.nodeOutputs)
         addNodeOutputs(train);
       addGradientOutputs(train);
     }
-  return absl::OkStatus();
+  return success();
 }
 
 absl::StatusOr<std::vector<Comparison>>
 Compilation::compare(const std::vector<Weight> &inputs,
                      const std::vector<OutputValues> &compiled, bool explains) {
-  if (absl::Status status = addOutputs(); !status.ok())
-    return status;
+  if (failed(addOutputs(module(), startAfter())))
+    return diagnostics_.error("does not compile");
   for (ProgramOp program : module().getOps<ProgramOp>())
     if (GraphOp train = program.getGraph(well_known::kTrain)) {
       auto comparisons =
@@ -269,9 +292,6 @@ absl::Status Compilation::makeArtifact(Result &result) {
 absl::StatusOr<Result> Compilation::compile() {
   if (absl::Status status = checkStage(); !status.ok())
     return status;
-  if (request_.gradientOutputs || request_.nodeOutputs)
-    if (absl::Status status = addOutputs(); !status.ok())
-      return status;
   absl::StatusOr<std::string> text = request_.report ? report() : std::string();
   if (!text.ok())
     return text.status();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,9 +34,19 @@ struct TunedChoice {
   std::string card, library, algorithm;
 };
 
+/// A compiled program in an artifact, which is compiled again.
+struct CarriedProgram {
+  std::string compiler; // which wrote it, "gradus 0.1.0 (MLIR ...)"
+  std::span<const uint8_t> bytecode; // empty: compiled with --no-program
+  std::string recipe;                // JSON
+  std::vector<Weight> values;        // of states
+};
+
 /// The model and the options with which it becomes a training step.
 struct Request {
-  std::string model;                  // .onnx or .mlir
+  std::string model; // .onnx or .mlir
+  /// Stands in place of the file `model`, the artifact that carries it.
+  std::optional<CarriedProgram> carried;
   std::string recipe;                 // a JSON file; empty: the defaults
   std::string recipeText;             // JSON itself, instead of a file
   std::vector<std::string> overrides; // `key=value` over the recipe's
@@ -55,6 +66,7 @@ struct Request {
   std::string epilogues = "all";  // of matmuls on GPUs: all, bias, none
   std::vector<std::string> plugins; // shared libraries with passes
   std::string stopAfter;            // a stage; empty: all, to an artifact
+  bool withProgram = true;          // the artifact carries its program
   bool printWeights = false;        // Result::ir also has those of large states
   int threads = 0; // logical threads of the plan; 0: one per core
   /// The cache of compiled GPU kernels: a folder, or "off"; empty: the user's

@@ -2,6 +2,7 @@
 
 #include "frontends/compiler/program.h"
 
+#include "frontends/compiler/carried_program.h"
 #include "frontends/compiler/input_preparation.h"
 #include "frontends/compiler/name_proposal.h"
 #include "frontends/compiler/parameter_patterns.h"
@@ -416,6 +417,8 @@ absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
 
 absl::StatusOr<Program> readProgram(const Request &request,
                                     MLIRContext &context) {
+  if (request.carried)
+    return readCarriedProgram(request, context);
   absl::StatusOr<recipe::Recipe> recipe = readRecipe(request);
   if (!recipe.ok())
     return recipe.status();

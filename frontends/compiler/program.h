@@ -11,7 +11,8 @@ namespace gradus::compiler {
 
 struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::string recipe; // as JSON, with all defaults
+  std::string recipe;      // as JSON, with all defaults
+  bool afterModel = false; // whether the stage `model` has run
 };
 
 /// Reads the recipe of the request with all that it sets over the file.

@@ -20,7 +20,7 @@ struct NamedSection {
   uint64_t offset = 0;
   uint64_t size = 0;
   uint64_t hash = 0;
-  enum Kind { code, constants, weights } kind = code;
+  enum Kind { code, constants, weights, program } kind = code;
 
   uint64_t end() const { return offset + size; }
 };
@@ -46,6 +46,9 @@ std::vector<NamedSection> sectionsOf(const artifact::Header &header) {
   std::vector<NamedSection> list;
   add(list, "constants", header.constants(), NamedSection::constants);
   add(list, "weights", header.weights(), NamedSection::weights);
+  if (header.program())
+    add(list, "the program", header.program()->bytecode(),
+        NamedSection::program);
   for (size_t i = 0; i < countOf(header.plans()); ++i) {
     const artifact::Plan *plan = header.plans()->Get(i);
     std::string ofPlan = " of plan " + textOf(plan->target());

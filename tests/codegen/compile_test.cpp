@@ -219,7 +219,7 @@ TEST(Compile, GivesEachTargetItsOwnCommands) {
   Several both(product("bf16"), {"cpu:amx", "cpu:x86-64-v3"});
   EXPECT_EQ(both.calls(0), 1);
   EXPECT_EQ(both.calls(1), 0);
-  EXPECT_EQ(both.watcher.managers, 3); // training, codegen, codegen
+  EXPECT_EQ(both.watcher.managers, 4); // model, rest, codegen, codegen
   EXPECT_EQ(both.watcher.stages.back(), "schedule of cpu:x86-64-v3");
   ASSERT_EQ(both.reports.size(), 2u);
   EXPECT_EQ(both.reports[1].target, "cpu:x86-64-v3");
@@ -231,7 +231,7 @@ TEST(Compile, RunsCodegenOnceForTargetsThatItDoesNotTellApart) {
     Several both(product("f32"), {"cpu:x86-64-v3", other});
     EXPECT_EQ(both.calls(0), 1);
     EXPECT_EQ(both.calls(1), 1);
-    EXPECT_EQ(both.watcher.managers, 2);
+    EXPECT_EQ(both.watcher.managers, 3);
     EXPECT_EQ(both.watcher.stages.back(), "schedule");
   }
 }

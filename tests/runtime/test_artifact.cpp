@@ -342,6 +342,8 @@ void reseal(std::vector<uint8_t> &file) {
       flatbuffers::GetMutableRoot<Header>(file.data() + sizeof(uint32_t));
   addField(file, header->mutable_constants(), fields);
   addField(file, header->mutable_weights(), fields);
+  if (header->program())
+    addField(file, header->mutable_program()->mutable_bytecode(), fields);
   for (size_t i = 0; header->plans() && i < header->plans()->size(); ++i) {
     Plan *plan = header->mutable_plans()->GetMutableObject(i);
     addField(file, plan->mutable_code(), fields);

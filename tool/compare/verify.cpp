@@ -6,9 +6,11 @@
 #include "runtime/session/devices.h"
 #include "runtime/session/session.h"
 #include "runtime/well_known.h"
+#include "tool/carried_program.h"
 #include "tool/commands.h"
 #include "tool/compiler_library.h"
 #include "tool/failure.h"
+#include "tool/foreign_file.h"
 #include "tool/key_flags.h"
 #include "tool/session/run_length.h"
 #include "tool/session/session_options.h"
@@ -24,6 +26,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 using namespace gradus::runtime;
 using nlohmann::ordered_json;
@@ -43,6 +46,7 @@ constexpr const char *kFooter = R"(Examples:
   gradus verify lenet.onnx --recipe recipe.json
   gradus verify model.onnx --dim batch=4 --tolerance 1e-5
   gradus verify changed.onnx --reference model.onnx
+  gradus verify lenet.gradus
   gradus verify lenet.onnx --recipe recipe.json --dim batch=2 --device emulated
 
 Runs one training step compiled, on made-up inputs. Then the reference evaluator
@@ -156,8 +160,14 @@ std::vector<Comparison> compare(const VerifyOptions &options,
                                 const CompiledStep &step,
                                 const Limits &limits) {
   compiler::Request request = options.request;
-  if (!options.reference.empty())
+  std::optional<OpenedProgram> reference;
+  if (!options.reference.empty()) {
     request.model = options.reference;
+    if (std::optional<compiler::CarriedProgram> own =
+            std::exchange(request.carried, std::nullopt))
+      request.recipeText = own->recipe;
+    reference = openProgram(request);
+  }
   std::vector<Comparison> all = take(compilerLibrary().compare(
       request, step.inputs(), step.outputs(), /*explains=*/!limits.tolerance));
   std::stable_partition(all.begin(), all.end(), [](auto &each) {
@@ -204,6 +214,9 @@ void printAgreement(const std::vector<Comparison> &all, const Limits &limits) {
 }
 
 void run(VerifyOptions &options) {
+  std::optional<OpenedProgram> carried = openProgram(options.request);
+  if (!carried)
+    refuseForeign(options.request.model, Wanted::model);
   options.request.nodeOutputs = options.request.gradientOutputs = true;
   CompiledStep step(options.request, options.device);
   Limits limits{options.tolerance};
@@ -240,7 +253,9 @@ void addVerify(CLI::App &app) {
   CLI::App *command = app.add_subcommand(
       "verify", "Compares a compiled step with the reference evaluator");
   command->footer(kFooter);
-  command->add_option("model", request.model, "A model: .onnx or .mlir")
+  command
+      ->add_option("model", request.model,
+                   "A model: .onnx or .mlir; or an artifact")
       ->required();
   command->add_option("--recipe", request.recipe, "How to train it (JSON)");
   command

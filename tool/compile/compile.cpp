@@ -5,6 +5,7 @@
 #include "runtime/artifact/artifact.h"
 #include "runtime/safetensors.h"
 #include "runtime/session/session.h"
+#include "tool/carried_program.h"
 #include "tool/commands.h"
 #include "tool/compile/artifact_file.h"
 #include "tool/compiler_library.h"
@@ -59,11 +60,16 @@ constexpr const char *kFooter = R"(Examples:
       --gradient-centralization=placement=after_weight_decay
   gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus \
       --plugin libgradient_noise.so --gradient-noise=scale=0.1
+  gradus compile lenet.gradus --target cuda -o lenet_cuda.gradus
   gradus compile lenet.onnx --recipe recipe.json --stop-after update
   gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus --report lenet.html
 
---stop-after prints the IR after a stage: model, gradients, local, distribution,
-methods, update, optimize, and those of codegen. Of several targets it is that of
+An artifact carries the program that it was compiled from, so that it can be
+compiled again without the model; --no-program leaves it out, as the way to
+keep the graph of a network to yourself.
+
+--stop-after prints the IR after a stage: model, recognition, gradients, local,
+distribution, methods, update, optimize, and those of codegen. Of several targets it is that of
 the first, and so is what --report says of stages without a page.)";
 
 /// Compiles, and says what to do with a checkpoint: its optimizer states fit no
@@ -132,6 +138,21 @@ size_t addTunedCalls(ordered_json &figures, const compiler::Request &request,
   for (const std::string &words : unused)
     warn("--tuning: " + words);
   return unused.size();
+}
+
+/// Names the GPUs whose measurements the compiled artifact has and the new one
+/// lacks; returns the number of warnings.
+size_t warnOfTuning(const Artifact &compiled, const Artifact &artifact) {
+  std::vector<std::string> cards;
+  if (countTuned(artifact).calls > 0)
+    for (const auto &[card, count] : countTuned(compiled).ofCard)
+      cards.push_back(card);
+  if (cards.empty())
+    return 0;
+  warn(absl::StrCat(compiled.path(), " was compiled with measurements of ",
+                    absl::StrJoin(cards, ", "),
+                    ", which it does not carry: give those files to --tuning"));
+  return 1;
 }
 
 /// Makes warnings that were told an error, with --strict.
@@ -239,7 +260,9 @@ void run(CompileOptions &options) {
     throw badInput(options.output.empty()
                        ? "compile needs -o FILE, or --stop-after STAGE"
                        : "-o and --stop-after exclude each other");
-  refuseForeign(request.model, Wanted::model);
+  std::optional<OpenedProgram> carried = openProgram(request);
+  if (!carried)
+    refuseForeign(request.model, Wanted::model);
   chooseReport(options);
   checkOutputs(options);
   request.tuning = readTuningFiles(options.tuning);
@@ -264,6 +287,8 @@ void run(CompileOptions &options) {
   ordered_json summary = figures(*artifact, options.output, elapsed.count());
   if (!options.tuning.empty())
     warnings += addTunedCalls(summary, request, *artifact);
+  else if (carried)
+    warnings += warnOfTuning(carried->artifact(), *artifact);
   refuseWarnings(options, warnings);
   file.commit();
   if (!options.page.empty())
@@ -276,7 +301,10 @@ void run(CompileOptions &options) {
 
 void addModelOptions(CLI::App &command, CompileOptions &options) {
   compiler::Request &request = options.request;
-  command.add_option("model", request.model, "A model: .onnx or .mlir")
+  command
+      .add_option("model", request.model,
+                  "A model: .onnx or .mlir; or an artifact, to compile it for "
+                  "other targets")
       ->required();
   command.add_option("--recipe", request.recipe,
                      "How to train it: a JSON file");
@@ -300,6 +328,30 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
                   "end of the stage; the flag repeats")
       ->allow_extra_args(false);
   addWeightOptions(command, request, options.weightsMap);
+}
+
+/// Adds the options on GPU kernels and on what an artifact holds besides plans.
+void addContentOptions(CLI::App &command, CompileOptions &options) {
+  compiler::Request &request = options.request;
+  command
+      .add_option("--kernel-cache", request.kernelCache,
+                  "Where compiled GPU kernels are kept for the next time: a "
+                  "folder, or off; else gradus/kernels in $XDG_CACHE_HOME "
+                  "or ~/.cache")
+      ->type_name("FOLDER|off");
+  command
+      .add_option("--tuning", options.tuning,
+                  "Algorithms of libraries on a card, as `gradus tune` has "
+                  "measured them; the flag repeats")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command.add_flag_callback(
+      "--no-program", [&request] { request.withProgram = false; },
+      "Leave out the model's graph, from which the artifact can be compiled "
+      "for other targets");
+  command.add_flag("--node-outputs", request.nodeOutputs,
+                   "Keep the value of every node of the model as an output "
+                   "of training, for train --watch; takes memory");
 }
 
 void addReportOption(CLI::App &command, CompileOptions &options) {
@@ -357,21 +409,7 @@ void addCompile(CLI::App &app) {
   command->add_option("--memory-limit", request.memoryLimit,
                       "The most that state, arena, constants and code may "
                       "take, such as 2GiB");
-  command
-      ->add_option("--kernel-cache", request.kernelCache,
-                   "Where compiled GPU kernels are kept for the next time: a "
-                   "folder, or off; else gradus/kernels in $XDG_CACHE_HOME "
-                   "or ~/.cache")
-      ->type_name("FOLDER|off");
-  command
-      ->add_option("--tuning", options->tuning,
-                   "Algorithms of libraries on a card, as `gradus tune` has "
-                   "measured them; the flag repeats")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  command->add_flag("--node-outputs", options->request.nodeOutputs,
-                    "Keep the value of every node of the model as an output "
-                    "of training, for train --watch; takes memory");
+  addContentOptions(*command, *options);
   addReportOption(*command, *options);
   command->add_flag("--strict", options->strict,
                     "Warnings are errors: all are told, nothing is written, "

@@ -361,6 +361,16 @@ std::string targetText(const artifact::Plan &plan) {
   return textOf(plan.target()) + (list.empty() ? "" : " (" + list + ")");
 }
 
+/// Returns the size of the program that an artifact carries, and which compiler
+/// can read it; null if it has none.
+static ordered_json programOf(const Artifact &artifact) {
+  const artifact::Program *program = artifact.header().program();
+  if (!program)
+    return nullptr;
+  return {{"compiler", textOf(program->compiler())},
+          {"bytes", artifact.bytes(program->bytecode()).size()}};
+}
+
 ordered_json artifactJson(const Artifact &artifact) {
   const artifact::Header &header = artifact.header();
   return {{"artifact", artifact.path()},
@@ -368,6 +378,7 @@ ordered_json artifactJson(const Artifact &artifact) {
           {"producer", textOf(header.producer())},
           {"bytes", artifact.size()},
           {"weights_bytes", artifact.bytes(header.weights()).size()},
+          {"program", programOf(artifact)},
           {"deterministic", header.deterministic()},
           {"recipe", header.recipe() ? parsedJson<ordered_json>(
                                            header.recipe()->string_view())

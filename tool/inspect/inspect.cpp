@@ -220,6 +220,16 @@ void printPlan(const ordered_json &plan, bool map) {
     printGraph(graph, map);
 }
 
+/// What `gradus compile` can compile again.
+void printProgram(const ordered_json &program) {
+  if (program.is_null())
+    std::puts("no program: other targets need the model (--no-program)");
+  else
+    std::printf("program %s, of %s\n",
+                bytesText(program["bytes"].get<double>()).c_str(),
+                printable(program["compiler"].get<std::string>()).c_str());
+}
+
 /// What was run besides Gradus's own passes.
 void printAddedPasses(const ordered_json &recipe) {
   if (!recipe.is_object() || !recipe.contains("passes"))
@@ -263,6 +273,7 @@ void inspectArtifact(const InspectOptions &options) {
               printable(all["producer"].get<std::string>()).c_str(),
               bytesText(artifact->size()).c_str(),
               bytesText(all["weights_bytes"].get<double>()).c_str());
+  printProgram(all["program"]);
   printAddedPasses(all["recipe"]);
   if (options.states)
     printStates(all["states"]);
