@@ -21,7 +21,8 @@ BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "bu
 TARGETS = sorted(os.path.basename(path)[: -len("_target.cpp")] for path in glob.glob(os.path.join(HERE, "*_target.cpp")))
 LARGEST = 20 << 10  # bytes of a model of the tests that is taken as a seed
 LIMITS = ["-timeout=60", "-rss_limit_mb=4096"]  # seconds and memory for one input
-LONGEST_INPUT = {"artifact": 1 << 17, "data": 1 << 14, "model": 1 << 16, "recipe": 1 << 13}
+LONGEST_INPUT = {"artifact": 1 << 17, "data": 1 << 14, "model": 1 << 16, "program": 1 << 17,
+                 "recipe": 1 << 13}
 
 
 def seeds_of_models(folder):
@@ -41,7 +42,7 @@ def seeds_of(target):
     folder = os.path.join(BUILD, "seeds", target)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    if target == "artifact":
+    if target in ("artifact", "program"):
         compile_seeds(folder, os.path.join(ROOT, "build", "bin", "gradus"))
         return folder
     for path in glob.glob(os.path.join(ROOT, "tests", "data", "fuzz", target, "*")):

@@ -47,11 +47,11 @@ Outcome tryInput(std::span<const uint8_t> input) {
   size_t hash = std::hash<std::string_view>()(model);
   compiler::Request request;
   request.model = ownFolder() + "/model.onnx";
-  request.recipeText = test::recipeFor(
+  request.recipe.text = test::recipeFor(
       model, hash % 2 ? R"({"loss": {"type": "mse"}})"
                       : R"({"loss": {"type": "softmax_cross_entropy"}})");
-  request.threads = 1;
-  request.stopAfter = hash / 2 % 8 ? "optimize" : "";
+  request.plan.threads = 1;
+  request.wanted.stopAfter = hash / 2 % 8 ? "optimize" : "";
   std::ofstream(request.model, std::ios::binary) << model;
   (void)gradus_compiler()->inspect(request);
   auto result = gradus_compiler()->compile(request);

@@ -44,10 +44,10 @@ void prepare(const std::vector<std::string> &) {
 Outcome tryInput(std::span<const uint8_t> input) {
   compiler::Request request;
   request.model = ownFolder() + "/net.mlir";
-  request.recipe = ownFolder() + "/recipe.json";
-  request.threads = 1;
-  request.stopAfter = "optimize";
-  std::ofstream(request.recipe, std::ios::binary)
+  request.recipe.file = ownFolder() + "/recipe.json";
+  request.plan.threads = 1;
+  request.wanted.stopAfter = "optimize";
+  std::ofstream(request.recipe.file, std::ios::binary)
       .write(reinterpret_cast<const char *>(input.data()),
              static_cast<std::streamsize>(input.size()));
   auto result = gradus_compiler()->compile(request);
