@@ -117,12 +117,10 @@ std::string adviceOn(const std::string &path, Wanted wanted,
                      shellWord(path) + " -o " + withEnding(path, ".gradus")
                : "";
   case Kind::artifact:
-    return wanted == Wanted::artifact ? ""
-           : wanted == Wanted::model
-               ? "is a Gradus artifact, compiled already: gradus train " +
-                     shellWord(path)
-               : "is a Gradus artifact, which holds no data; expected a "
-                 ".safetensors file";
+    return wanted == Wanted::weights || wanted == Wanted::data
+               ? "is a Gradus artifact, which holds no data; expected a "
+                 ".safetensors file"
+               : "";
   case Kind::safetensors:
     return wanted == Wanted::artifact
                ? "is a file of tensors; expected an artifact, which takes such "

@@ -3,6 +3,7 @@
 #include "codegen/artifact/own_process.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
@@ -19,6 +20,17 @@ static uint64_t usedAddresses() {
     std::fclose(file);
   }
   return uint64_t{pages} * sysconf(_SC_PAGESIZE);
+}
+
+/// A copy of a process with threads may wait for what a thread that was not
+/// copied holds, so it gets a minute.
+static void limitTime() {
+  std::signal(SIGALRM, SIG_DFL);
+  sigset_t alarm;
+  sigemptyset(&alarm);
+  sigaddset(&alarm, SIGALRM);
+  sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
+  ::alarm(60);
 }
 
 static void limitMemory() {
@@ -41,6 +53,7 @@ bool gradus::endsInOwnProcess(llvm::function_ref<void()> work) {
   if (child == 0) {
     if (int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
       dup2(nowhere, STDERR_FILENO);
+    limitTime();
     limitMemory();
     work();
     _exit(0);
