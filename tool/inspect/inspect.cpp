@@ -220,7 +220,7 @@ void printPlan(const ordered_json &plan, bool map) {
     printGraph(graph, map);
 }
 
-/// What `gradus compile` can compile again.
+/// Says whether `gradus compile` can compile the artifact again.
 void printProgram(const ordered_json &program) {
   if (program.is_null())
     std::puts("no program: other targets need the model (--no-program)");
@@ -348,12 +348,12 @@ void printTraining(const compiler::Request &request,
   if (all)
     printList("trained:", model.parameters);
   printList("fixed:", model.fixed);
-  if (!request.initialize.empty())
+  if (!request.weights.rule.empty())
     printList(("missing data files, whose tensors start by --initialize " +
-               request.initialize + ":")
+               request.weights.rule + ":")
                   .c_str(),
               model.missing);
-  else if (request.weights.empty()) // Else they have been there.
+  else if (request.weights.values.empty()) // Else they have been there.
     printList("missing data files (or start anew with --initialize pytorch):",
               model.missing);
   printList("warnings:", model.warnings);
@@ -452,7 +452,7 @@ void addInspect(CLI::App &app) {
   CLI::Option *file = command->add_option("file", options->request.model,
                                           "A .gradus, .onnx, .mlir or "
                                           ".safetensors file");
-  command->add_option("--recipe", options->request.recipe,
+  command->add_option("--recipe", options->request.recipe.file,
                       "For a model: dimensions, parameters");
   command
       ->add_option("--plugin", options->request.plugins,
