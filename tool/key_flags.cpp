@@ -41,7 +41,7 @@ void addKeyFlags(CLI::App &command, compiler::Request &request) {
     compiler::Compiler &library = compilerLibrary();
     check(library.loadPlugins(valuesOf("--plugin")));
     for (const compiler::RecipeFlag &flag : library.recipeFlags())
-      add(command, flag, request.keyFlags[flag.name]);
+      add(command, flag, request.recipe.keyFlags[flag.name]);
   });
 }
 

@@ -40,10 +40,10 @@ void addRecipe(CLI::App &app) {
       app.add_subcommand("recipe", "The keys of a recipe; checks one");
   command->footer(kFooter);
   command->add_flag("--schema", options->schema, "Print the JSON schema");
-  command->add_option("recipe", options->request.recipe,
+  command->add_option("recipe", options->request.recipe.file,
                       "A recipe to check; without it, the defaults");
   command
-      ->add_option("--set", options->request.overrides,
+      ->add_option("--set", options->request.recipe.overrides,
                    "KEY=VALUE over the recipe's")
       ->allow_extra_args(false);
   command

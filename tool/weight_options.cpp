@@ -17,7 +17,7 @@ namespace gradus::cli {
 
 void addWeightOptions(CLI::App &command, compiler::Request &request,
                       std::vector<std::string> &map) {
-  command.add_option("--weights", request.weightsFile,
+  command.add_option("--weights", request.weights.file,
                      "Initial weights by name (.safetensors)");
   command
       .add_option("--weights-map", map,
@@ -26,13 +26,13 @@ void addWeightOptions(CLI::App &command, compiler::Request &request,
       ->allow_extra_args(false);
   CLI::Option *initialize =
       command
-          .add_option("--initialize", request.initialize,
+          .add_option("--initialize", request.weights.rule,
                       "Rule for weights whose data file is missing: pytorch "
                       "(as its layers of their kind), kaiming_uniform, "
                       "xavier_uniform, normal or zeros")
           ->expected(0, 1); // No file is reported below, in better words.
   command.parse_complete_callback([initialize, &request] {
-    if (initialize->count() && request.initialize.empty())
+    if (initialize->count() && request.weights.rule.empty())
       throw badInput(
           "--initialize needs a rule: pytorch (as layers start "
           "there), kaiming_uniform, xavier_uniform, normal or zeros");
@@ -48,20 +48,20 @@ static bool isBatchCount(const NamedTensor &tensor) {
 
 std::optional<Safetensors> openWeights(compiler::Request &request,
                                        const std::vector<std::string> &map) {
-  if (request.weightsFile.empty() && !map.empty())
+  if (request.weights.file.empty() && !map.empty())
     throw badInput("--weights-map ", map.front(),
                    ": needs --weights FILE, whose names it maps");
-  if (request.weightsFile.empty())
+  if (request.weights.file.empty())
     return {};
-  refuseForeign(request.weightsFile, Wanted::weights, "--weights");
-  Safetensors file = take(Safetensors::open(request.weightsFile));
+  refuseForeign(request.weights.file, Wanted::weights, "--weights");
+  Safetensors file = take(Safetensors::open(request.weights.file));
   std::vector<std::string> names;
   for (const NamedTensor &tensor : file.tensors())
     names.push_back(tensor.name);
   NameMap rename("--weights-map", map);
-  rename.checkFits(request.weightsFile, names);
+  rename.checkFits(request.weights.file, names);
   auto meant = meantFor(file, rename);
-  check(at(meant.status(), request.weightsFile));
+  check(at(meant.status(), request.weights.file));
   int64_t counts = 0;
   for (const NamedTensor &tensor : file.tensors()) {
     std::string name = rename(tensor.name);
@@ -71,16 +71,16 @@ std::optional<Safetensors> openWeights(compiler::Request &request,
     if (isBatchCount(tensor))
       ++counts;
     else
-      request.weights.push_back({name, nameOf(tensor.type.dtype),
-                                 tensor.type.shape, tensor.data,
-                                 name == tensor.name ? "" : tensor.name});
+      request.weights.values.push_back(
+          {name, nameOf(tensor.type.dtype), tensor.type.shape, tensor.data,
+           name == tensor.name ? "" : tensor.name});
   }
-  if (request.weights.empty() && !file.tensors().empty())
-    throw badInput("--weights ", request.weightsFile, ": none of its ",
+  if (request.weights.values.empty() && !file.tensors().empty())
+    throw badInput("--weights ", request.weights.file, ": none of its ",
                    file.tensors().size(), " tensors is taken",
                    map.empty() ? "" : "; --weights-map leaves all out");
   if (counts)
-    note(absl::StrCat(request.weightsFile, ": ", counts,
+    note(absl::StrCat(request.weights.file, ": ", counts,
                       " counts of batches (num_batches_tracked) are not used"));
   return file;
 }

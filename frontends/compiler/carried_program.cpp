@@ -20,22 +20,23 @@ namespace {
 /// The first option that would change the recipe, the model or its weights;
 /// empty if there is none.
 std::string settledOption(const Request &request) {
-  if (!request.recipe.empty())
-    return "--recipe " + request.recipe;
-  if (!request.overrides.empty())
-    return "--set " + request.overrides.front();
-  if (!request.flags.empty())
-    return request.flags.front().second;
-  for (const auto &[flag, value] : request.keyFlags)
+  if (!request.recipe.file.empty())
+    return "--recipe " + request.recipe.file;
+  if (!request.recipe.overrides.empty())
+    return "--set " + request.recipe.overrides.front();
+  if (!request.recipe.flags.empty())
+    return request.recipe.flags.front().second;
+  for (const auto &[flag, value] : request.recipe.keyFlags)
     if (!value.empty())
       return flag;
   if (!request.dims.empty())
     return "--dim " + request.dims.front();
-  if (!request.memoryLimit.empty())
-    return "--memory-limit " + request.memoryLimit;
-  if (!request.weightsFile.empty())
-    return "--weights " + request.weightsFile;
-  return request.initialize.empty() ? "" : "--initialize " + request.initialize;
+  if (!request.recipe.memoryLimit.empty())
+    return "--memory-limit " + request.recipe.memoryLimit;
+  if (!request.weights.file.empty())
+    return "--weights " + request.weights.file;
+  return request.weights.rule.empty() ? ""
+                                      : "--initialize " + request.weights.rule;
 }
 
 absl::Status checkRequest(const Request &request) {

@@ -100,19 +100,19 @@ absl::Status Compilation::read() {
 
 absl::Status Compilation::checkStage() const {
   std::vector<std::string> stages = compileStages();
-  if (request_.stopAfter.empty() ||
-      std::find(stages.begin(), stages.end(), request_.stopAfter) !=
+  if (request_.wanted.stopAfter.empty() ||
+      std::find(stages.begin(), stages.end(), request_.wanted.stopAfter) !=
           stages.end())
     return absl::OkStatus();
-  return invalid("--stop-after ", request_.stopAfter,
+  return invalid("--stop-after ", request_.wanted.stopAfter,
                  ": unknown stage; there are ", joined(stages));
 }
 
 /// Reports and dumps of codegen show the first target.
 absl::StatusOr<DeviceModel> Compilation::firstModel() const {
-  auto target =
-      findTarget(request_.targets.empty() ? "cpu" : request_.targets.front(),
-                 {request_.libraries, request_.epilogues});
+  auto target = findTarget(
+      request_.plan.targets.empty() ? "cpu" : request_.plan.targets.front(),
+      {request_.plan.libraries, request_.plan.epilogues});
   if (!target)
     return failure(target.takeError());
   return target->model;
@@ -123,12 +123,13 @@ absl::StatusOr<Result> Compilation::stop() {
   if (!model.ok())
     return model.status();
   if ((asksOutputs() && failed(addOutputs(module(), startAfter()))) ||
-      failed(runStages(module(), request_.stopAfter, *model, startAfter())))
+      failed(
+          runStages(module(), request_.wanted.stopAfter, *model, startAfter())))
     return diagnostics_.error("does not compile");
   Result result;
   llvm::raw_string_ostream stream(result.ir);
   OpPrintingFlags flags;
-  if (!request_.printWeights)
+  if (!request_.wanted.printWeights)
     flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
   module().print(stream, flags);
   return result;
@@ -149,7 +150,7 @@ absl::StatusOr<std::string> Compilation::report() {
     if (failed(runStages(*copy, stage, *model, startAfter())))
       return diagnostics_.error("does not compile");
     text += reportLines(stage, *copy);
-    if (stage == request_.stopAfter)
+    if (stage == request_.wanted.stopAfter)
       break;
   }
   return text;
@@ -163,7 +164,7 @@ uint32_t usableCores() {
 /// Returns the targets of the request without duplicates.
 std::vector<std::string> Compilation::targets() {
   std::vector<std::string> targets;
-  for (const std::string &target : request_.targets)
+  for (const std::string &target : request_.plan.targets)
     if (!llvm::is_contained(targets, target))
       targets.push_back(target);
     else
@@ -175,33 +176,36 @@ std::vector<std::string> Compilation::targets() {
 /// A way of a GPU's library that nothing is compiled for is no mistake, and may
 /// be one of the target.
 void Compilation::warnOfIdleOptions() {
-  bool hasGpu = llvm::any_of(request_.targets, [](const std::string &target) {
-    return !llvm::StringRef(target).starts_with("cpu");
-  });
-  if (!hasGpu && request_.epilogues != "all")
+  bool hasGpu =
+      llvm::any_of(request_.plan.targets, [](const std::string &target) {
+        return !llvm::StringRef(target).starts_with("cpu");
+      });
+  if (!hasGpu && request_.plan.epilogues != "all")
     module().emitWarning()
-        << "--epilogues " << request_.epilogues
+        << "--epilogues " << request_.plan.epilogues
         << " changes nothing: no target is a GPU (--target cuda or emulated)";
 }
 
 CompileOptions Compilation::options() {
   CompileOptions options;
   warnOfIdleOptions();
-  if (!request_.targets.empty())
+  if (!request_.plan.targets.empty())
     options.targets = targets();
-  options.libraries = {request_.libraries, request_.epilogues};
-  options.threads = request_.threads ? request_.threads : usableCores();
+  options.libraries = {request_.plan.libraries, request_.plan.epilogues};
+  options.threads =
+      request_.plan.threads ? request_.plan.threads : usableCores();
   options.recipe = program_.recipe;
-  if (request_.kernelCache != "off")
-    options.kernelCache = request_.kernelCache.empty() ? kernelCacheFolder()
-                                                       : request_.kernelCache;
+  if (request_.plan.kernelCache != "off")
+    options.kernelCache = request_.plan.kernelCache.empty()
+                              ? kernelCacheFolder()
+                              : request_.plan.kernelCache;
   options.afterModel = program_.afterModel;
-  options.withProgram = request_.withProgram;
+  options.withProgram = request_.wanted.withProgram;
   if (asksOutputs())
     options.change = [this](ModuleOp module) {
       return addOutputs(module, kModelStage);
     };
-  for (const TunedChoice &choice : request_.tuning)
+  for (const TunedChoice &choice : request_.plan.tuning)
     options.tuning[choice.call].push_back(
         {choice.card, choice.library, choice.algorithm});
   return options;
@@ -217,7 +221,7 @@ llvm::StringRef Compilation::startAfter() const {
 }
 
 bool Compilation::asksOutputs() const {
-  return request_.gradientOutputs || request_.nodeOutputs;
+  return request_.wanted.gradientOutputs || request_.wanted.nodeOutputs;
 }
 
 /// Adds gradients as outputs before clipping or weight decay changes them.
@@ -227,7 +231,7 @@ LogicalResult Compilation::addOutputs(ModuleOp module,
     return mlir::failure();
   for (ProgramOp program : module.getOps<ProgramOp>())
     if (GraphOp train = program.getGraph(well_known::kTrain)) {
-      if (request_.nodeOutputs)
+      if (request_.wanted.nodeOutputs)
         addNodeOutputs(train);
       addGradientOutputs(train);
     }
@@ -252,7 +256,7 @@ Compilation::compare(const std::vector<Weight> &inputs,
 
 /// Writes the artifact to the destination of the request.
 absl::Status Compilation::write(const CompileOptions &chosen, Result &result) {
-  if (!request_.write) {
+  if (!request_.wanted.write) {
     auto artifact = compileProgram(module(), chosen);
     if (!artifact)
       return failure(artifact.takeError());
@@ -261,7 +265,7 @@ absl::Status Compilation::write(const CompileOptions &chosen, Result &result) {
   }
   absl::Status written;
   auto sink = [&](uint64_t offset, ArrayRef<char> bytes) {
-    written = request_.write(offset, {bytes.data(), bytes.size()});
+    written = request_.wanted.write(offset, {bytes.data(), bytes.size()});
     return written.ok();
   };
   llvm::Error error = compileProgram(module(), chosen, sink);
@@ -275,7 +279,7 @@ absl::Status Compilation::makeArtifact(Result &result) {
   std::optional<PassTrace> trace;
   CompileOptions chosen = options();
   RateCourse rates;
-  if (request_.trace) {
+  if (request_.wanted.trace) {
     for (ProgramOp program : module().getOps<ProgramOp>())
       rates = learningRates(program);
     trace.emplace(context_);
@@ -292,11 +296,12 @@ absl::Status Compilation::makeArtifact(Result &result) {
 absl::StatusOr<Result> Compilation::compile() {
   if (absl::Status status = checkStage(); !status.ok())
     return status;
-  absl::StatusOr<std::string> text = request_.report ? report() : std::string();
+  absl::StatusOr<std::string> text =
+      request_.wanted.report ? report() : std::string();
   if (!text.ok())
     return text.status();
   absl::StatusOr<Result> result = Result();
-  if (!request_.stopAfter.empty())
+  if (!request_.wanted.stopAfter.empty())
     result = stop();
   else if (absl::Status status = makeArtifact(*result); !status.ok())
     return status;
@@ -310,17 +315,18 @@ absl::StatusOr<Result> Compilation::compile() {
 /// Checks the targets before the model is read, which may take long and has no
 /// part in the mistake.
 absl::Status checkTargets(const Request &request) {
-  std::vector<std::string> names = request.targets;
+  std::vector<std::string> names = request.plan.targets;
   if (names.empty())
     names = {"cpu"};
-  auto targets = findTargets(names, {request.libraries, request.epilogues});
+  auto targets =
+      findTargets(names, {request.plan.libraries, request.plan.epilogues});
   if (!targets)
     return invalid(llvm::toString(targets.takeError()));
   auto needsToolkit = [](const Target &target) {
     const auto *gpu = std::get_if<GpuTarget>(&target.code);
     return gpu && !gpu->architectures.empty();
   };
-  if (request.stopAfter.empty() && llvm::any_of(*targets, needsToolkit))
+  if (request.wanted.stopAfter.empty() && llvm::any_of(*targets, needsToolkit))
     if (auto toolkit = cudaToolkit(); !toolkit)
       return invalid(llvm::toString(toolkit.takeError()));
   return absl::OkStatus();
@@ -339,8 +345,8 @@ public:
 
   absl::StatusOr<ModelInfo> inspect(const Request &request) override {
     Request withZeros = request; // missing data is reported, not an error
-    if (request.weights.empty() && request.initialize.empty())
-      withZeros.initialize = "zeros";
+    if (request.weights.values.empty() && request.weights.rule.empty())
+      withZeros.weights.rule = "zeros";
     Compilation compilation(withZeros);
     ModelInfo info;
     absl::Status status = compilation.read();

@@ -42,49 +42,69 @@ struct CarriedProgram {
   std::vector<Weight> values;        // of states
 };
 
-/// The model and the options with which it becomes a training step.
-struct Request {
-  std::string model; // .onnx or .mlir
-  /// Stands in place of the file `model`, the artifact that carries it.
-  std::optional<CarriedProgram> carried;
-  std::string recipe;                 // a JSON file; empty: the defaults
-  std::string recipeText;             // JSON itself, instead of a file
-  std::vector<std::string> overrides; // `key=value` over the recipe's
+/// The recipe: a file or a text, and what the command line sets over it.
+struct RecipeSource {
+  std::string file;                   // JSON; empty: the defaults
+  std::string text;                   // JSON itself, instead of a file
+  std::vector<std::string> overrides; // `key=value`
   /// More overrides, each with the option that set it.
   std::vector<std::pair<std::string, std::string>> flags;
   /// Values of flags of keys (Compiler::recipeFlags): "true" of one that stands
   /// alone; empty: it was not given.
   std::map<std::string, std::string> keyFlags;
-  std::vector<std::string> dims; // `batch=32` over the recipe's inputs.dims
-  std::string memoryLimit;       // "2GiB" over the recipe's memory_limit
-  std::vector<Weight> weights;   // over the model's initializers
-  std::string weightsFile;       // the file of `weights`, for errors
-  std::string initialize;        // rule for weights whose data file is missing
+  std::string memoryLimit; // "2GiB" over the key memory_limit
+};
+
+/// Values that stand in place of the model's initializers.
+struct GivenWeights {
+  std::vector<Weight> values;
+  std::string file; // where `values` are from, for errors
+  std::string rule; // for weights whose data file is missing
+};
+
+/// The options by which plans are made of the program.
+struct PlanOptions {
   std::vector<std::string>
       targets;                    // "cpu", "cpu:x86-64-v3"; empty: this machine
   std::string libraries = "auto"; // use for matmuls: auto, never, always
   std::string epilogues = "all";  // of matmuls on GPUs: all, bias, none
-  std::vector<std::string> plugins; // shared libraries with passes
-  std::string stopAfter;            // a stage; empty: all, to an artifact
-  bool withProgram = true;          // the artifact carries its program
-  bool printWeights = false;        // Result::ir also has those of large states
   int threads = 0; // logical threads of the plan; 0: one per core
   /// The cache of compiled GPU kernels: a folder, or "off"; empty: the user's
   /// cache folder.
   std::string kernelCache;
-  bool report = false; // what each stage did, in Result::report
-  bool trace = false;  // what each pass did, in Result::trace
+  std::vector<TunedChoice> tuning; // at most one for each GPU and call
+};
+
+/// The parts that the result of a compilation shall have.
+struct WantedResult {
+  std::string stopAfter;     // a stage; empty: all, to an artifact
+  bool withProgram = true;   // the artifact carries its program
+  bool printWeights = false; // Result::ir also has those of large states
+  bool report = false;       // what each stage did, in Result::report
+  bool trace = false;        // what each pass did, in Result::trace
   /// Adds `gradient.<parameter>` of each parameter to the outputs of `train`.
   bool gradientOutputs = false;
   /// Adds the last value of each model node, by its location, before the
   /// gradients.
   bool nodeOutputs = false;
-  std::vector<TunedChoice> tuning; // at most one for each GPU and call
   /// Receives the artifact piece by piece with its offset, the header last, so
   /// that memory never holds all of it. If empty, the artifact is in
   /// Result::artifact.
   std::function<absl::Status(uint64_t offset, std::span<const char> bytes)>
       write;
+};
+
+/// The model and the options with which it becomes a training step.
+struct Request {
+  std::string model; // .onnx or .mlir
+  /// Stands in place of the file `model`, the artifact that carries it.
+  std::optional<CarriedProgram> carried;
+  RecipeSource recipe;
+  std::vector<std::string> dims; // `batch=32` over the recipe's inputs.dims
+  GivenWeights weights;
+  std::vector<std::string> plugins; // shared libraries with passes
+  PlanOptions plan;
+  WantedResult wanted;
 };
 
 /// The size of a graph between two passes.
@@ -149,12 +169,12 @@ struct Trace {
 };
 
 struct Result {
-  /// The artifact; empty if compilation stopped before, or if Request::write
-  /// got it.
+  /// The artifact; empty if compilation stopped before, or if
+  /// WantedResult::write got it.
   std::vector<char> artifact;
   std::string ir;     // the program at the stage where it stopped
   std::string report; // of --report
-  Trace trace;        // of Request::trace
+  Trace trace;        // of WantedResult::trace
   std::vector<std::string> warnings;
 };
 

@@ -44,11 +44,11 @@ absl::Status checkDims(const std::vector<std::string> &dims) {
 }
 
 bool saysRecipe(const Request &request) {
-  return !request.recipe.empty() || !request.recipeText.empty() ||
-         !request.overrides.empty() || !request.flags.empty() ||
-         llvm::any_of(request.keyFlags,
+  return !request.recipe.file.empty() || !request.recipe.text.empty() ||
+         !request.recipe.overrides.empty() || !request.recipe.flags.empty() ||
+         llvm::any_of(request.recipe.keyFlags,
                       [](const auto &flag) { return !flag.second.empty(); }) ||
-         !request.dims.empty() || !request.memoryLimit.empty();
+         !request.dims.empty() || !request.recipe.memoryLimit.empty();
 }
 
 //===-- models ------------------------------------------------------------===//
@@ -85,8 +85,8 @@ ImportOptions importOptions(const Request &request,
   options.dims = recipe.dims;
   options.trainable = recipe.trainable;
   options.fixed = recipe.fixed;
-  options.initialize = request.initialize;
-  if (!request.weights.empty() && request.initialize.empty())
+  options.initialize = request.weights.rule;
+  if (!request.weights.values.empty() && request.weights.rule.empty())
     options.initialize = "zeros"; // setWeights refuses states that stay so.
   return options;
 }
@@ -224,12 +224,12 @@ struct Untouched {
 
 Untouched untouched(ProgramOp program, const Request &request) {
   std::set<std::string> given;
-  for (const Weight &weight : request.weights)
+  for (const Weight &weight : request.weights.values)
     given.insert(weight.name);
   Untouched result;
   for (StateOp state : program.getOps<StateOp>())
     if (std::string name = state.getSymName().str(); !given.count(name)) {
-      bool isRuled = !request.initialize.empty();
+      bool isRuled = !request.weights.rule.empty();
       (state.getValueAttr() ? result.kept
        : isRuled            ? result.ruled
                             : result.empty)
@@ -241,14 +241,14 @@ Untouched untouched(ProgramOp program, const Request &request) {
 /// Warns that weights of other types were converted.
 void noteConversions(ProgramOp program, const Request &request) {
   std::set<std::string> others;
-  for (const Weight &weight : request.weights)
+  for (const Weight &weight : request.weights.values)
     if (StateOp state = program.getState(weight.name))
       if (auto type = cast<RankedTensorType>(state.getType());
           converts(type, weight))
         others.insert(message(weight.dtype, " to ", elementName(type)));
   if (!others.empty())
     mlir::emitWarning(UnknownLoc::get(program.getContext()))
-        << request.weightsFile << ": weights are converted from "
+        << request.weights.file << ": weights are converted from "
         << joined(others);
 }
 
@@ -257,10 +257,10 @@ void noteStarts(ProgramOp program, const Request &request,
                 const Untouched &left) {
   for (const auto &[names, start] :
        {std::pair(&left.kept, std::string("as in the model")),
-        {&left.ruled, "by --initialize " + request.initialize}})
+        {&left.ruled, "by --initialize " + request.weights.rule}})
     if (!names->empty())
       mlir::emitWarning(UnknownLoc::get(program.getContext()))
-          << request.weightsFile << " has no values for " << fewNames(*names)
+          << request.weights.file << " has no values for " << fewNames(*names)
           << "; they start " << start;
 }
 
@@ -277,7 +277,7 @@ llvm::StringRef layerOf(llvm::StringRef name) {
 /// the model.
 bool isBesideUsed(ProgramOp program, const Request &request,
                   const Weight &weight) {
-  return llvm::any_of(request.weights,
+  return llvm::any_of(request.weights.values,
                       [&](const Weight &other) {
                         return program.getState(other.name) &&
                                ownName(other).starts_with(
@@ -292,7 +292,7 @@ bool isBesideUsed(ProgramOp program, const Request &request,
 /// its whole layer if the model has nothing of it. The first matching rule
 /// counts.
 std::string ruleToLeaveOut(ProgramOp program, const Request &request) {
-  for (const Weight &weight : request.weights) {
+  for (const Weight &weight : request.weights.values) {
     if (program.getState(weight.name))
       continue;
     std::string name = ownName(weight).str();
@@ -310,7 +310,7 @@ std::string adviceOnNames(ProgramOp program, const Request &request) {
   std::vector<NamedShape> file, model;
   std::set<llvm::StringRef> given;
   std::set<std::string> placed; // no rule may come before them
-  for (const Weight &weight : request.weights) {
+  for (const Weight &weight : request.weights.values) {
     given.insert(weight.name);
     if (!program.getState(weight.name))
       file.push_back({ownName(weight).str(), weight.shape});
@@ -338,7 +338,7 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
   Untouched left = untouched(program, request);
   Holders holders = holdersAround(program);
   std::vector<std::string> problems;
-  for (const Weight &weight : request.weights)
+  for (const Weight &weight : request.weights.values)
     if (std::string problem = setWeight(program, weight, holders);
         !problem.empty())
       problems.push_back(problem);
@@ -360,7 +360,7 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
     problem = printable(problem);
   if (!problems.empty())
     return withKind(
-        invalid(request.weightsFile, ": ", joined(problems, "\n  ")),
+        invalid(request.weights.file, ": ", joined(problems, "\n  ")),
         ErrorKind::weights);
   noteConversions(program, request);
   noteStarts(program, request, left);
@@ -394,25 +394,25 @@ absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
   if (absl::Status status = checkDims(request.dims); !status.ok())
     return status;
   recipe::Overrides overrides;
-  for (const auto &[flag, value] : request.keyFlags) {
+  for (const auto &[flag, value] : request.recipe.keyFlags) {
     if (value.empty())
       continue;
     GRADUS_ASSIGN_OR_RETURN(auto settings, recipe::settingsOf(flag, value));
     overrides.insert(overrides.end(), settings.begin(), settings.end());
   }
-  for (const auto &[setting, flag] : request.flags)
+  for (const auto &[setting, flag] : request.recipe.flags)
     overrides.push_back({setting, flag});
   // Flags come first, so that a single key may override a part of one.
-  overrides.insert(overrides.end(), request.overrides.begin(),
-                   request.overrides.end());
+  overrides.insert(overrides.end(), request.recipe.overrides.begin(),
+                   request.recipe.overrides.end());
   for (const std::string &dim : request.dims)
     overrides.push_back({"inputs.dims." + dim, "--dim " + dim});
-  if (!request.memoryLimit.empty())
-    overrides.push_back({"memory_limit=\"" + request.memoryLimit + "\"",
-                         "--memory-limit " + request.memoryLimit});
-  if (!request.recipeText.empty())
-    return recipe::read(request.recipeText, "recipe", overrides);
-  return recipe::readFile(request.recipe, overrides);
+  if (!request.recipe.memoryLimit.empty())
+    overrides.push_back({"memory_limit=\"" + request.recipe.memoryLimit + "\"",
+                         "--memory-limit " + request.recipe.memoryLimit});
+  if (!request.recipe.text.empty())
+    return recipe::read(request.recipe.text, "recipe", overrides);
+  return recipe::readFile(request.recipe.file, overrides);
 }
 
 absl::StatusOr<Program> readProgram(const Request &request,
@@ -434,7 +434,7 @@ absl::StatusOr<Program> readProgram(const Request &request,
   for (const std::string &remark : recipe->remarks)
     mlir::emitWarning(UnknownLoc::get(&context)) << "recipe: " << remark;
   for (ProgramOp program : (*module)->getOps<ProgramOp>())
-    if (!request.weights.empty())
+    if (!request.weights.values.empty())
       if (absl::Status status = setWeights(program, request); !status.ok())
         return status;
   for (ProgramOp program : (*module)->getOps<ProgramOp>())

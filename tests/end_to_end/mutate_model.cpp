@@ -73,10 +73,10 @@ std::string compileOne(compiler::Compiler &compiler, const std::string &folder,
                        const test::ModelAndRecipe &files, Counts &counts) {
   compiler::Request request;
   request.model = folder + "/model.onnx";
-  request.recipe = folder + "/recipe.json";
-  request.threads = 1;
+  request.recipe.file = folder + "/recipe.json";
+  request.plan.threads = 1;
   std::ofstream(request.model, std::ios::binary) << files.model;
-  std::ofstream(request.recipe, std::ios::binary) << files.recipe;
+  std::ofstream(request.recipe.file, std::ios::binary) << files.recipe;
   (void)compiler.inspect(request);
   auto result = compiler.compile(request);
   ++(result.ok() ? counts.compiled : counts.refused);

@@ -65,7 +65,7 @@ Bytes changed(Bytes bytes, std::mt19937 &random) {
 int tryMany(const std::string &path, int count) {
   compiler::Request request;
   request.model = path;
-  request.stopAfter = "optimize";
+  request.wanted.stopAfter = "optimize";
   auto opened = cli::openProgram(request);
   const auto whole = request.carried->bytecode;
   std::mt19937 random(1);

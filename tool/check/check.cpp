@@ -149,7 +149,7 @@ void checkCase(const std::filesystem::path &folder, const CheckOptions &options,
 void record(const CheckOptions &options) {
   check::RecordRequest request = options.record;
   request.model.model = options.cases.front();
-  request.model.threads = options.check.threads;
+  request.model.plan.threads = options.check.threads;
   if (options.cases.size() != 1 || !request.model.model.ends_with(".onnx"))
     throw badInput("--write: expected one .onnx model, found ",
                    absl::StrJoin(options.cases, " "));
@@ -202,15 +202,15 @@ static void addRecordOptions(CLI::App &command, CheckOptions &options) {
   write->excludes(command.get_option("--device"));
   check::RecordRequest &record = options.record;
   std::vector<CLI::Option *> others = {
-      command.add_option("--recipe", record.model.recipe,
+      command.add_option("--recipe", record.model.recipe.file,
                          "With --write: how to train it (JSON)"),
-      command.add_option("--set", record.model.overrides,
+      command.add_option("--set", record.model.recipe.overrides,
                          "With --write: KEY=VALUE over the recipe's"),
       command.add_option("--plugin", record.model.plugins,
                          "With --write: a library with keys of the recipe"),
       command.add_option("--dim", record.model.dims,
                          "With --write: size of a dimension: batch=32"),
-      command.add_option("--initialize", record.model.initialize,
+      command.add_option("--initialize", record.model.weights.rule,
                          "With --write: rule for missing weights"),
       command.add_option("--data", record.data,
                          "With --write: FILE or NAME=FILE, repeats"),

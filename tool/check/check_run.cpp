@@ -32,9 +32,9 @@ public:
       : compiler_(compiler), recorded_(recorded), file_(file),
         options_(options), outcome_(outcome), comparison_(recorded, file, run) {
     request_.model = recorded.pathOf(file);
-    request_.recipeText = recorded.recipe(file, run);
-    request_.threads = options.threads;
-    request_.targets = {
+    request_.recipe.text = recorded.recipe(file, run);
+    request_.plan.threads = options.threads;
+    request_.plan.targets = {
         takeOrThrow(runtime::openDevice(options.device))->target()};
   }
 
@@ -98,13 +98,13 @@ private:
   }
 
   void compareGradients() {
-    request_.gradientOutputs = true;
+    request_.wanted.gradientOutputs = true;
     Trainer trainer = compiled();
     trainer.step(comparison_.batches().front());
     for (const std::string &name : comparison_.parameters())
       comparison_.gradient(name,
                            trainer.output("gradient." + initializerOf(name)));
-    request_.gradientOutputs = false;
+    request_.wanted.gradientOutputs = false;
   }
 
   std::string initializerOf(const std::string &parameter) const {

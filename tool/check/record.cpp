@@ -214,9 +214,9 @@ void Recorder::writeModel() {
     request.dims[name] = size;
   for (size_t i = 0; i < session_->states().size(); ++i) {
     const runtime::StateInfo &state = session_->states()[i];
-    request.weights.push_back({state.name, runtime::nameOf(state.type.dtype),
-                               state.type.shape,
-                               takeOrThrow(session_->stateBytes(i))});
+    request.weights.push_back(
+        {state.name, runtime::nameOf(state.type.dtype), state.type.shape,
+         takeOrThrow(session_->stateBytes(i))});
   }
   compiler::Exported exported = takeOrThrow(compiler_.exportModel(request));
   writeFile(draft_.path() / kModel, exported.model);
@@ -361,12 +361,12 @@ void Recorder::writeCase() const {
 Trainer Recorder::trainer(const RecordedCase &recorded, bool gradients) {
   compiler::Request request;
   request.model = recorded.pathOf(kModel);
-  request.recipeText =
+  request.recipe.text =
       recorded.recipe(kModel, recorded.description().at("runs").at(0));
-  request.threads = request_.model.threads;
-  request.gradientOutputs = gradients;
+  request.plan.threads = request_.model.plan.threads;
+  request.wanted.gradientOutputs = gradients;
   return Trainer(takeOrThrow(compiler_.compile(request)).artifact, recorded,
-                 {.threads = request.threads});
+                 {.threads = request.plan.threads});
 }
 
 /// The names of the running statistics of batch normalization.

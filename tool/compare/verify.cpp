@@ -63,7 +63,7 @@ class CompiledStep {
 public:
   CompiledStep(compiler::Request request, const std::string &name) {
     auto device = take(openDevice(name));
-    request.targets = {device->target()};
+    request.plan.targets = {device->target()};
     compiler::Result result = take(compilerLibrary().compile(request));
     for (const std::string &warning : result.warnings)
       warn(warning);
@@ -165,7 +165,7 @@ std::vector<Comparison> compare(const VerifyOptions &options,
     request.model = options.reference;
     if (std::optional<compiler::CarriedProgram> own =
             std::exchange(request.carried, std::nullopt))
-      request.recipeText = own->recipe;
+      request.recipe.text = own->recipe;
     reference = openProgram(request);
   }
   std::vector<Comparison> all = take(compilerLibrary().compare(
@@ -217,7 +217,8 @@ void run(VerifyOptions &options) {
   std::optional<OpenedProgram> carried = openProgram(options.request);
   if (!carried)
     refuseForeign(options.request.model, Wanted::model);
-  options.request.nodeOutputs = options.request.gradientOutputs = true;
+  options.request.wanted.nodeOutputs = options.request.wanted.gradientOutputs =
+      true;
   CompiledStep step(options.request, options.device);
   Limits limits{options.tolerance};
   std::vector<Comparison> all = compare(options, step, limits);
@@ -257,9 +258,11 @@ void addVerify(CLI::App &app) {
       ->add_option("model", request.model,
                    "A model: .onnx or .mlir; or an artifact")
       ->required();
-  command->add_option("--recipe", request.recipe, "How to train it (JSON)");
+  command->add_option("--recipe", request.recipe.file,
+                      "How to train it (JSON)");
   command
-      ->add_option("--set", request.overrides, "Override: loss.output=logits")
+      ->add_option("--set", request.recipe.overrides,
+                   "Override: loss.output=logits")
       ->allow_extra_args(false);
   command
       ->add_option("--dim", request.dims,
@@ -270,7 +273,7 @@ void addVerify(CLI::App &app) {
                    "A shared library with passes that the recipe names")
       ->allow_extra_args(false);
   addKeyFlags(*command, request);
-  command->add_option("--initialize", request.initialize,
+  command->add_option("--initialize", request.weights.rule,
                       "Rule for weights whose data file is missing");
   command->add_option("--reference", options->reference,
                       "Model file whose values are right, if not the model's "

@@ -134,7 +134,8 @@ size_t addTunedCalls(ordered_json &figures, const compiler::Request &request,
   figures["library_calls"] = count.calls;
   figures["tuned_calls"] = count.tuned;
   figures["tuned"] = count.text();
-  std::vector<std::string> unused = warningsOfUnused(request.tuning, artifact);
+  std::vector<std::string> unused =
+      warningsOfUnused(request.plan.tuning, artifact);
   for (const std::string &words : unused)
     warn("--tuning: " + words);
   return unused.size();
@@ -217,8 +218,8 @@ void chooseReport(CompileOptions &options) {
   if (options.output.empty())
     throw badInput("--report ", options.page,
                    ": a page is made of a whole compilation, with -o FILE");
-  options.request.report = false;
-  options.request.trace = true;
+  options.request.wanted.report = false;
+  options.request.wanted.trace = true;
 }
 
 /// A model or a text whose name was meant for something else stays as it is.
@@ -239,8 +240,8 @@ void writePage(const CompileOptions &options, const Artifact &artifact,
 void checkOutputs(const CompileOptions &options) {
   const compiler::Request &request = options.request;
   std::vector<UsedFile> inputs = {{"the model", request.model},
-                                  {"--recipe", request.recipe},
-                                  {"--weights", request.weightsFile}};
+                                  {"--recipe", request.recipe.file},
+                                  {"--weights", request.weights.file}};
   for (UsedFile &file : ruleFiles("--weights-map", options.weightsMap))
     inputs.push_back(std::move(file));
   for (const std::string &file : options.tuning)
@@ -254,9 +255,9 @@ void checkOutputs(const CompileOptions &options) {
 void run(CompileOptions &options) {
   compiler::Request &request = options.request;
   for (const std::string &pass : options.addedPasses)
-    request.flags.emplace_back("passes+=" + jsonText(ordered_json(pass)),
-                               "--add-pass " + pass);
-  if (request.stopAfter.empty() == options.output.empty())
+    request.recipe.flags.emplace_back("passes+=" + jsonText(ordered_json(pass)),
+                                      "--add-pass " + pass);
+  if (request.wanted.stopAfter.empty() == options.output.empty())
     throw badInput(options.output.empty()
                        ? "compile needs -o FILE, or --stop-after STAGE"
                        : "-o and --stop-after exclude each other");
@@ -265,11 +266,11 @@ void run(CompileOptions &options) {
     refuseForeign(request.model, Wanted::model);
   chooseReport(options);
   checkOutputs(options);
-  request.tuning = readTuningFiles(options.tuning);
+  request.plan.tuning = readTuningFiles(options.tuning);
   auto began = Clock::now();
   std::optional<Safetensors> weights = openWeights(request, options.weightsMap);
   ArtifactFile file(options.output);
-  request.write = [&](uint64_t offset, std::span<const char> bytes) {
+  request.wanted.write = [&](uint64_t offset, std::span<const char> bytes) {
     return file.write(offset, bytes);
   };
   compiler::Result result = compileWith(request, weights);
@@ -277,7 +278,7 @@ void run(CompileOptions &options) {
     warn(warning);
   size_t warnings = result.warnings.size();
   std::fputs(result.report.c_str(), stderr);
-  if (!request.stopAfter.empty()) {
+  if (!request.wanted.stopAfter.empty()) {
     refuseWarnings(options, warnings);
     std::fputs(result.ir.c_str(), stdout);
     return;
@@ -306,10 +307,10 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
                   "A model: .onnx or .mlir; or an artifact, to compile it for "
                   "other targets")
       ->required();
-  command.add_option("--recipe", request.recipe,
+  command.add_option("--recipe", request.recipe.file,
                      "How to train it: a JSON file");
   command
-      .add_option("--set", request.overrides,
+      .add_option("--set", request.recipe.overrides,
                   "KEY=VALUE over the recipe's, such as "
                   "optimizer.learning_rate=0.1")
       ->allow_extra_args(false);
@@ -334,7 +335,7 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
 void addContentOptions(CLI::App &command, CompileOptions &options) {
   compiler::Request &request = options.request;
   command
-      .add_option("--kernel-cache", request.kernelCache,
+      .add_option("--kernel-cache", request.plan.kernelCache,
                   "Where compiled GPU kernels are kept for the next time: a "
                   "folder, or off; else gradus/kernels in $XDG_CACHE_HOME "
                   "or ~/.cache")
@@ -346,10 +347,10 @@ void addContentOptions(CLI::App &command, CompileOptions &options) {
       ->allow_extra_args(false)
       ->type_name("FILE");
   command.add_flag_callback(
-      "--no-program", [&request] { request.withProgram = false; },
+      "--no-program", [&request] { request.wanted.withProgram = false; },
       "Leave out the model's graph, from which the artifact can be compiled "
       "for other targets");
-  command.add_flag("--node-outputs", request.nodeOutputs,
+  command.add_flag("--node-outputs", request.wanted.nodeOutputs,
                    "Keep the value of every node of the model as an output "
                    "of training, for train --watch; takes memory");
 }
@@ -359,7 +360,7 @@ void addReportOption(CLI::App &command, CompileOptions &options) {
       .add_option_function<std::vector<std::string>>(
           "--report",
           [&options](const std::vector<std::string> &values) {
-            options.request.report = true;
+            options.request.wanted.report = true;
             options.page = values.empty() ? "" : values.front();
           },
           "FILE.html: a page of passes, memory and costs; without a name what "
@@ -380,33 +381,33 @@ void addCompile(CLI::App &app) {
   command->add_option("-o,--output", options->output, "The artifact (.gradus)");
   command
       ->add_option(
-          "--target", request.targets,
+          "--target", request.plan.targets,
           "cpu (this machine) or cpu:LEVEL, LEVEL x86-64-v2, -v3, -v4 or amx; "
           "cuda (all GPUs), cuda:sm_80, -90 or -100, emulated (for --device "
           "emulated); the flag repeats")
       ->allow_extra_args(false);
   command
-      ->add_option("--libraries", request.libraries,
+      ->add_option("--libraries", request.plan.libraries,
                    "Which products, convolutions and attention are a library's "
                    "(oneDNN; on cards cuBLASLt and cuDNN): auto (those it is "
                    "faster with), never, always")
       ->check(CLI::IsMember({"auto", "never", "always"}));
   command
-      ->add_option("--epilogues", request.epilogues,
+      ->add_option("--epilogues", request.plan.epilogues,
                    "What GPUs' library computes along with a product: all (a "
                    "bias, an activation, sums for gradients), bias, none; what "
                    "a card's library lacks is found when it is loaded")
       ->check(CLI::IsMember({"all", "bias", "none"}));
-  command->add_option("--stop-after", request.stopAfter,
+  command->add_option("--stop-after", request.wanted.stopAfter,
                       "Print the IR after this stage");
   command->add_flag(
-      "--print-weights", request.printWeights,
+      "--print-weights", request.wanted.printWeights,
       "With --stop-after: large weights too, so that the text can be compiled");
   command
-      ->add_option("--threads", request.threads,
+      ->add_option("--threads", request.plan.threads,
                    "Threads to plan for; 0: one per core")
       ->check(wholeNumber(0, kMostThreads));
-  command->add_option("--memory-limit", request.memoryLimit,
+  command->add_option("--memory-limit", request.recipe.memoryLimit,
                       "The most that state, arena, constants and code may "
                       "take, such as 2GiB");
   addContentOptions(*command, *options);

@@ -53,8 +53,8 @@ bool trainsByRoundings(const RecordedCase &recorded, const std::string &file,
                        const Json &run) {
   compiler::Request request;
   request.model = recorded.pathOf(file);
-  request.recipeText = recorded.recipe(file, run);
-  request.threads = 2;
+  request.recipe.text = recorded.recipe(file, run);
+  request.plan.threads = 2;
   compiler::Result result = takeOrThrow(gradus_compiler()->compile(request));
   Trainer trainer(std::move(result.artifact), recorded, {.threads = 2});
   const Json &order = run.at("batch_order");
@@ -103,9 +103,9 @@ TEST(CheckRun, DividesRunningVariancesAsTheRecipeSays) {
   const Json &run = recorded.run("sgd");
   compiler::Request request;
   request.model = recorded.pathOf("model.onnx");
-  request.recipeText = recorded.recipe("model.onnx", run);
-  request.overrides = {"batch_norm_variance=onnx"};
-  request.threads = 2;
+  request.recipe.text = recorded.recipe("model.onnx", run);
+  request.recipe.overrides = {"batch_norm_variance=onnx"};
+  request.plan.threads = 2;
   compiler::Result result = takeOrThrow(gradus_compiler()->compile(request));
   Trainer trainer(std::move(result.artifact), recorded, {.threads = 2});
   trainer.train(run.at("batch_order"));

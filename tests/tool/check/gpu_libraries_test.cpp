@@ -123,13 +123,13 @@ protected:
     std::ofstream(path) << GetParam().program;
     compiler::Request request;
     request.model = path;
-    request.recipeText = R"({"loss": "mse", "optimizer": {"type": "sgd",
+    request.recipe.text = R"({"loss": "mse", "optimizer": {"type": "sgd",
         "learning_rate": 0.5, "momentum": 0.9}, "precision": ")" +
-                         GetParam().precision + "\"}";
-    request.targets = {"cpu", "emulated"};
-    request.libraries = "always";
-    request.threads = 1;
-    request.gradientOutputs = true;
+                          GetParam().precision + "\"}";
+    request.plan.targets = {"cpu", "emulated"};
+    request.plan.libraries = "always";
+    request.plan.threads = 1;
+    request.wanted.gradientOutputs = true;
     auto result = gradus_compiler()->compile(request);
     EXPECT_TRUE(result.ok()) << result.status();
     if (!result.ok())

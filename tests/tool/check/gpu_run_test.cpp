@@ -51,11 +51,11 @@ compiler::Request requestOf(const RecordedCase &recorded, const Case &one) {
     recipe[key] = value;
   compiler::Request request;
   request.model = recorded.pathOf(file);
-  request.recipeText = recipe.dump();
-  request.threads = 2;
-  request.targets = {"cpu", "emulated"};
-  request.libraries = one.libraries;
-  request.gradientOutputs = one.recipe == "{}";
+  request.recipe.text = recipe.dump();
+  request.plan.threads = 2;
+  request.plan.targets = {"cpu", "emulated"};
+  request.plan.libraries = one.libraries;
+  request.wanted.gradientOutputs = one.recipe == "{}";
   return request;
 }
 

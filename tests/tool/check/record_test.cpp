@@ -25,7 +25,7 @@ struct Recording {
     fs::remove_all(folder);
     request.model.model = kDigits + "lenet.onnx";
     request.model.dims = {"batch=4"};
-    request.model.threads = 1;
+    request.model.plan.threads = 1;
     request.data = {kDigits + "test.safetensors"};
     request.steps = 3;
   }
@@ -52,9 +52,9 @@ struct Recording {
 TEST(Record, WritesACaseThatPasses) {
   Recording recording;
   // An optimizer that PyTorch's recorder does not know, with settings of ours.
-  recording.request.model.overrides = {"optimizer.type=lion",
-                                       "optimizer.learning_rate=0.001",
-                                       "fixed=[\"conv1.*\"]"};
+  recording.request.model.recipe.overrides = {"optimizer.type=lion",
+                                              "optimizer.learning_rate=0.001",
+                                              "fixed=[\"conv1.*\"]"};
   ASSERT_EQ(recording.mistake(), "");
   auto recorded = RecordedCase::open(recording.folder);
   ASSERT_TRUE(recorded.ok()) << recorded.status();
@@ -67,19 +67,19 @@ TEST(Record, WritesACaseThatPasses) {
 
 TEST(Record, RefusesWhatACaseCannotSay) {
   Recording recording;
-  recording.request.model.overrides = {"accumulation=2"};
+  recording.request.model.recipe.overrides = {"accumulation=2"};
   EXPECT_EQ(recording.mistake(), "recipe: a recorded case cannot say "
                                  "`accumulation`, which is 2");
 }
 
 TEST(Record, WritesNormalizedDataAndNoneThatIsDrawn) {
   Recording recording;
-  recording.request.model.overrides = {
+  recording.request.model.recipe.overrides = {
       "inputs.augment={\"image\":{\"flip\":true}}"};
   EXPECT_EQ(recording.mistake(),
             "recipe: a recorded case cannot say `inputs.augment`: its batches "
             "are the same for all who train by it");
-  recording.request.model.overrides = {
+  recording.request.model.recipe.overrides = {
       "inputs.normalize={\"image\":{\"mean\":[0.5],\"std\":[0.25]}}"};
   ASSERT_EQ(recording.mistake(), "");
   auto raw = runtime::Safetensors::open(kDigits + "test.safetensors"),
