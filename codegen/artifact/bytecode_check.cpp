@@ -25,7 +25,6 @@ public:
   explicit Numbers(llvm::ArrayRef<char> rest) : rest_(rest) {}
 
   bool isAtEnd() const { return rest_.empty(); }
-  size_t left() const { return rest_.size(); }
 
   std::optional<llvm::ArrayRef<char>> bytes(uint64_t count) {
     if (count > rest_.size())
@@ -90,7 +89,8 @@ static bool isSoundOffsets(llvm::ArrayRef<char> section) {
          haveEntries(numbers, *types);
 }
 
-/// Where there are no resources, their offsets are a count of 0.
+/// Whether a section is sound: there are no resources, and their offsets are a
+/// count of 0.
 static bool isSound(char id, llvm::ArrayRef<char> section) {
   switch (id) {
   case SectionId::attributeOffsets:

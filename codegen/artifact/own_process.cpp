@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+using namespace gradus;
+
 /// The address space that this process uses; 0 where it is unknown.
 static uint64_t usedAddresses() {
   unsigned long pages = 0;
@@ -46,10 +48,10 @@ static void limitMemory() {
   setrlimit(RLIMIT_CORE, &none);
 }
 
-bool gradus::endsInOwnProcess(llvm::function_ref<void()> work) {
+Trial gradus::tryInOwnProcess(llvm::function_ref<void()> work) {
   pid_t child = fork();
   if (child < 0)
-    return false;
+    return Trial::untried;
   if (child == 0) {
     if (int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0)
       dup2(nowhere, STDERR_FILENO);
@@ -60,7 +62,8 @@ bool gradus::endsInOwnProcess(llvm::function_ref<void()> work) {
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      return false;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (errno != EINTR) // A program that ignores SIGCHLD is not told.
+      return Trial::untried;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? Trial::ended
+                                                       : Trial::died;
 }

@@ -5,9 +5,14 @@
 
 namespace gradus {
 
-/// Runs `work` in a copy of this process, for at most a minute, with at most
+enum class Trial {
+  ended,   // the work came to its end
+  died,    // it ended its process, or that took too much
+  untried, // there is no process to be had for it
+};
+
+/// Tries `work` in a copy of this process, for at most a minute, with at most
 /// 1 GiB of memory more than this one has, and without its errors on stderr.
-/// Returns whether it came to its end there.
-bool endsInOwnProcess(llvm::function_ref<void()> work);
+Trial tryInOwnProcess(llvm::function_ref<void()> work);
 
 } // namespace gradus

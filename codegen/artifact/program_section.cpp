@@ -237,23 +237,21 @@ public:
   }
 
   LogicalResult read(DialectBytecodeReader &reader, Type &type) {
-    StringRef text;
-    if (failed(reader.readString(text)))
-      return failure();
-    if (isFlatEnough(text))
-      type = parseType(text, reader.getContext());
-    return success(bool(type));
+    return readText(reader, type);
   }
 
 private:
-  static LogicalResult readText(DialectBytecodeReader &reader,
-                                Attribute &attribute) {
+  /// Reads an attribute or a type that is text.
+  template <typename Parsed>
+  static LogicalResult readText(DialectBytecodeReader &reader, Parsed &parsed) {
     StringRef text;
-    if (failed(reader.readString(text)))
+    if (failed(reader.readString(text)) || !isFlatEnough(text))
       return failure();
-    if (isFlatEnough(text))
-      attribute = parseAttribute(text, reader.getContext());
-    return success(bool(attribute));
+    if constexpr (std::is_same_v<Parsed, Type>)
+      parsed = parseType(text, reader.getContext());
+    else
+      parsed = parseAttribute(text, reader.getContext());
+    return success(bool(parsed));
   }
 
   LogicalResult readState(DialectBytecodeReader &reader, RankedTensorType type,
@@ -323,18 +321,26 @@ static OwningOpRef<ModuleOp> parse(ArrayRef<char> bytes, MLIRContext &context,
   return parseSourceString<ModuleOp>(text, config);
 }
 
+static constexpr char kNotWhole[] = "it is not whole MLIR bytecode";
+
 llvm::Expected<OwningOpRef<ModuleOp>> gradus::readProgram(ArrayRef<char> bytes,
                                                           MLIRContext &context,
                                                           ValueOfState values) {
+  if (!isSoundBytecode(bytes))
+    return llvm::createStringError(kNotWhole);
   std::string errors;
   // The reader ends the process where a count is huge.
-  auto tryOut = [&] { parse(bytes, context, values, errors); };
-  if (!isSoundBytecode(bytes) || !endsInOwnProcess(tryOut))
-    return llvm::createStringError("it is not whole MLIR bytecode");
+  Trial trial = tryInOwnProcess([&] { parse(bytes, context, values, errors); });
+  if (trial == Trial::untried)
+    return llvm::createStringError(
+        std::make_error_code(std::errc::resource_unavailable_try_again),
+        "cannot be tried in a process of its own: no process could be started "
+        "or waited for");
+  if (trial == Trial::died)
+    return llvm::createStringError(kNotWhole);
   OwningOpRef<ModuleOp> module = parse(bytes, context, values, errors);
   if (!module)
-    return llvm::createStringError(
-        errors.empty() ? "it is not whole MLIR bytecode" : errors);
+    return llvm::createStringError(errors.empty() ? kNotWhole : errors);
   if (!llvm::hasSingleElement(module->getOps<ProgramOp>()))
     return llvm::createStringError(
         "the module holds %d programs, expected one",

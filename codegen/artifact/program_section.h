@@ -41,7 +41,8 @@ using ValueOfState = llvm::function_ref<mlir::ElementsAttr(
     llvm::StringRef name, mlir::RankedTensorType type)>;
 
 /// Reads a program without a recipe. Any bytes give a valid module with one
-/// program, or an error in words.
+/// program, or an error in words. It is that of the machine, by its kind
+/// (std::errc), where there is no process in which to try MLIR's reader.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 readProgram(llvm::ArrayRef<char> bytes, mlir::MLIRContext &context,
             ValueOfState values);

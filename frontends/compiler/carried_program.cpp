@@ -57,6 +57,21 @@ absl::Status checkRequest(const Request &request) {
   return absl::OkStatus();
 }
 
+/// Tells damage from what the machine lacks.
+absl::Status unreadable(const Request &request, llvm::Error error) {
+  bool isOfMachine = false;
+  std::string words;
+  llvm::handleAllErrors(std::move(error), [&](const llvm::StringError &each) {
+    isOfMachine =
+        each.convertToErrorCode() == std::errc::resource_unavailable_try_again;
+    words = each.getMessage();
+  });
+  if (isOfMachine)
+    return absl::UnavailableError(
+        message(request.model, ": its program ", words));
+  return invalid(request.model, ": its program is damaged: ", words);
+}
+
 /// "f32", "u8"
 std::string elementName(RankedTensorType type) {
   std::string text;
@@ -117,8 +132,7 @@ absl::StatusOr<Program> readCarriedProgram(const Request &request,
                        carried.bytecode.size());
   auto module = gradus::readProgram(bytes, context, Values(carried.values));
   if (!module)
-    return invalid(request.model, ": its program is damaged: ",
-                   llvm::toString(module.takeError()));
+    return unreadable(request, module.takeError());
   for (ProgramOp program : (*module)->getOps<ProgramOp>()) {
     program.setRecipeAttr(recipe::toAttribute(*recipe, context));
     GRADUS_RETURN_IF_ERROR(checkInputPreparation(program, recipe->json));
