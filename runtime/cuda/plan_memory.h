@@ -15,7 +15,7 @@ public:
                                        const artifact::Plan &plan,
                                        const StepExtras &extras, size_t inputs);
 
-  /// Where the blocks begin; 0 for one of no bytes.
+  /// Returns the addresses of the blocks; that of no bytes is 0.
   StepMemory addresses() const;
   DevicePointer startOf(artifact::Region region) const;
   /// The bytes besides the plan's own.

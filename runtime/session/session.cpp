@@ -56,7 +56,7 @@ struct StateCopies {
   void touch() { isStale = graph >= 0; }
 };
 
-/// What looks into steps.
+/// The functions that look into steps.
 struct StepObservers {
   std::unique_ptr<NonfiniteSearch> search; // null: off
   Probe probe;                             // empty: none

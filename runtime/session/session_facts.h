@@ -1,5 +1,4 @@
-// What an artifact says of its graphs and states, as a session tells it: in
-// plain values.
+// Makes plain values of what an artifact says of its graphs and states.
 #pragma once
 
 #include "runtime/session/session.h"

@@ -33,8 +33,8 @@ struct Pieces {
     return found ? found->path + ": " + found->words : "";
   }
 
-  /// Where each piece begins and how long it is, in whole updates; 0 for
-  /// one that goes on.
+  /// Returns the beginning and the length of each piece in whole updates; one
+  /// that goes on has the length 0.
   std::vector<std::pair<double, double>> inUpdates() {
     EXPECT_EQ(mistake(), "");
     Block block;

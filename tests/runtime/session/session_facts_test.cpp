@@ -1,4 +1,4 @@
-// What an artifact says of its graphs and states, in plain values.
+// A session tells in plain values what its artifact says.
 
 #include "runtime/session/session_facts.h"
 

@@ -1,4 +1,4 @@
-// Which graph a step runs in place of another.
+// A schedule says which graph a step runs in place of another.
 
 #include "runtime/session/variants.h"
 

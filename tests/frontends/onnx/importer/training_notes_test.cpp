@@ -1,4 +1,4 @@
-// What is said of nodes that training treats otherwise than the file.
+// Warnings tell which nodes training treats otherwise than the file.
 
 #include "frontends/onnx/importer/training_notes.h"
 
