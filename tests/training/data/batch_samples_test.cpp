@@ -13,11 +13,8 @@ namespace {
 struct Numbers {
   Folder folder;
   Dataset dataset = *Dataset::open(
-      {"x=" + folder.write("x.npy", npyFile("<i8", "5,",
-                                            bytesOf<int64_t>({0, 1, 2, 3, 4}))),
-       "label=" +
-           folder.write("y.npy", npyFile("<i8", "5,",
-                                         bytesOf<int64_t>({5, 6, 7, 8, 9})))});
+      {"x=" + folder.write("x.npy", numbersFile({0, 1, 2, 3, 4})),
+       "label=" + folder.write("y.npy", numbersFile({5, 6, 7, 8, 9}))});
   LabelRules rules = {{"label", {0, -1, {}}}};
   Feed feed = *Feed::match(
       dataset, {{"x", {DType::i64, {2}}, 16}, {"label", {DType::i64, {2}}, 16}},

@@ -22,9 +22,8 @@ namespace {
 struct Numbers {
   Folder folder;
   Dataset dataset = *Dataset::open(
-      {"x=" + folder.write("x.npy", npyFile("<i8", "10,",
-                                            bytesOf<int64_t>({0, 1, 2, 3, 4, 5,
-                                                              6, 7, 8, 9})))});
+      {"x=" +
+       folder.write("x.npy", numbersFile({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}))});
   Feed feed = *Feed::match(
       dataset, {{"x", {DType::i64, {4}}, 32}, {"count", {DType::i64, {}}, 8}});
 };
@@ -186,8 +185,7 @@ TEST(Batches, LeaveOutWhatDoesNotFillABatchInTraining) {
 
 TEST(Batches, FillTheLastOneWithSamplesWhoseLabelsAreIgnored) {
   Folder folder;
-  std::string path = folder.write(
-      "x.npy", npyFile("<i8", "5,", bytesOf<int64_t>({0, 1, 2, 3, 4})));
+  std::string path = folder.write("x.npy", numbersFile({0, 1, 2, 3, 4}));
   Dataset dataset = *Dataset::open({"x=" + path, "label=" + path});
   auto feed = Feed::match(
       dataset, {{"x", {DType::i64, {3}}, 24}, {"label", {DType::i64, {3}}, 24}},

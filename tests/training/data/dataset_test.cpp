@@ -12,8 +12,7 @@ TEST(Dataset, NamesArraysThatHaveNoNameByTheArgument) {
   Folder folder;
   std::string x =
       folder.write("x.npy", npyFile("<f4", "2, 1", bytesOf<float>({1, 2})));
-  std::string y =
-      folder.write("y.npy", npyFile("<i8", "2,", bytesOf<int64_t>({7, 8})));
+  std::string y = folder.write("y.npy", numbersFile({7, 8}));
   auto dataset = Dataset::open({"image=" + x, "label=" + y});
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->contents(), "image 2x1xf32, label 2xi64");

@@ -57,6 +57,11 @@ inline std::string npyFile(const std::string &descr, const std::string &shape,
          header + data;
 }
 
+/// A .npy file of numbers, i64, one a sample.
+inline std::string numbersFile(const std::vector<int64_t> &numbers) {
+  return npyFile("<i8", std::to_string(numbers.size()) + ",", bytesOf(numbers));
+}
+
 inline std::string wordsOf(const runtime::Status &status) {
   return std::string(status.message());
 }

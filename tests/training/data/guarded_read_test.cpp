@@ -93,8 +93,7 @@ TEST(GuardedRead, FailsToLookThroughWhatIsGoneBeforeTheFirstStep) {
 TEST(GuardedRead, CopiesSamplesOrSaysWhichIsGone) {
   Folder folder;
   std::vector<int64_t> values(4096, 7), copied(4096);
-  std::string path =
-      folder.write("label.npy", npyFile("<i8", "4096,", bytesOf(values)));
+  std::string path = folder.write("label.npy", numbersFile(values));
   Dataset dataset = *Dataset::open({"label=" + path});
   const Column &column = *dataset.find("label");
   auto *to = reinterpret_cast<uint8_t *>(copied.data());
