@@ -15,8 +15,8 @@
 #include "tool/key_flags.h"
 #include "tool/name_map.h"
 #include "tool/output_files.h"
-#include "tool/report/report_facts.h"
-#include "tool/report/report_page.h"
+#include "tool/report/compile_report.h"
+#include "tool/report/page.h"
 #include "tool/session/session_options.h"
 #include "tool/text.h"
 #include "tool/tune/tuned_calls.h"
@@ -46,7 +46,7 @@ struct CompileOptions {
   std::vector<std::string> weightsMap;  // FROM=TO
   std::vector<std::string> tuning;      // files
   std::string output;
-  std::string page; // of --report FILE.html
+  std::string page; // of --report FILE
   bool json = false, strict = false;
 };
 
@@ -211,10 +211,7 @@ void printSummary(const ordered_json &figures) {
 void chooseReport(CompileOptions &options) {
   if (options.page.empty())
     return;
-  if (!absl::EndsWith(options.page, ".html"))
-    throw badInput("--report ", options.page,
-                   ": expected the name of a page, which ends in .html, or "
-                   "nothing for a table");
+  checkReportName(options.page);
   if (options.output.empty())
     throw badInput("--report ", options.page,
                    ": a page is made of a whole compilation, with -o FILE");
@@ -233,8 +230,9 @@ void writePage(const CompileOptions &options, const Artifact &artifact,
   ordered_json facts = artifactJson(artifact);
   facts["artifact"] = options.output; // It was opened under another name.
   writeWhole(options.page,
-             reportPage(reportFacts(facts, trace, options.request.model,
-                                    milliseconds)));
+             reportText(options.page,
+                        compileReport(std::move(facts), trace,
+                                      options.request.model, milliseconds)));
 }
 
 void checkOutputs(const CompileOptions &options) {
@@ -363,10 +361,10 @@ void addReportOption(CLI::App &command, CompileOptions &options) {
             options.request.wanted.report = true;
             options.page = values.empty() ? "" : values.front();
           },
-          "FILE.html: a page of passes, memory and costs; without a name what "
-          "each stage did, on stderr")
+          "FILE.html: a page of passes, memory and costs; FILE.json: its data; "
+          "without a name what each stage did, on stderr")
       ->expected(0, 1)
-      ->type_name("[FILE.html]");
+      ->type_name("[FILE]");
 }
 
 } // namespace

@@ -1,9 +1,10 @@
 // Joins the compiler's trace with the facts in the artifact.
 
-#include "tool/report/report_facts.h"
+#include "tool/report/compile_report.h"
 
 #include "messages/json_text.h"
 #include "runtime/well_known.h"
+#include "tool/report/page.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -79,32 +80,39 @@ ordered_json schedulesJson(const compiler::Trace &trace) {
   return all;
 }
 
-/// Removes the memory maps of all graphs except `train`.
-ordered_json withOneMap(ordered_json artifact) {
+/// Removes what the report does not show: the memory maps of all graphs except
+/// `train`, the schedules, of which the trace says more, and the compiler of
+/// the program, which is this one.
+void leaveOut(ordered_json &artifact) {
+  artifact.erase("schedules");
+  if (artifact.contains("program") && artifact["program"].is_object())
+    artifact["program"].erase("compiler");
   for (ordered_json &plan : artifact["plans"])
     for (ordered_json &graph : plan["graphs"])
       if (graph["name"] != well_known::kTrain)
         graph["map"] = ordered_json::array();
-  return artifact;
 }
 
 } // namespace
 
-ordered_json reportFacts(const ordered_json &artifact,
-                         const compiler::Trace &trace, const std::string &model,
-                         double milliseconds) {
+ordered_json compileReport(ordered_json artifact, const compiler::Trace &trace,
+                           const std::string &model, double milliseconds) {
   ordered_json rates = ordered_json::array();
   for (const compiler::RatePoint &point : trace.learningRate.points)
     rates.push_back({point.step, point.rate});
-  return utf8Json(
-      ordered_json{{"model", std::filesystem::path(model).filename().string()},
-                   {"compile_ms", milliseconds},
-                   {"passes", passesJson(trace)},
-                   {"remarks", remarksJson(trace)},
-                   {"schedules", schedulesJson(trace)},
-                   {"learning_rate", rates},
-                   {"learning_rate_of_run", trace.learningRate.run},
-                   {"artifact", withOneMap(artifact)}});
+  leaveOut(artifact);
+  ordered_json data = reportHead("compile");
+  data.update({{"producer", artifact.value("producer", "")},
+               {"model", std::filesystem::path(model).filename().string()},
+               {"compile_ms", milliseconds},
+               {"modules", ordered_json::object()},
+               {"passes", passesJson(trace)},
+               {"remarks", remarksJson(trace)},
+               {"schedules", schedulesJson(trace)},
+               {"learning_rate", rates},
+               {"learning_rate_of_run", trace.learningRate.run},
+               {"artifact", std::move(artifact)}});
+  return utf8Json(data);
 }
 
 } // namespace gradus::cli

@@ -1,0 +1,26 @@
+// A report: one JSON object, alone or in a page that draws it.
+//
+// The page is tool/report/template.html with its scripts, which are in the
+// tool. docs/report.md describes the object.
+
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace gradus::cli {
+
+/// The first keys of a report's object: its form and its kind, such as
+/// `compile`.
+nlohmann::ordered_json reportHead(const std::string &kind);
+
+/// Throws a Failure unless the name given to --report ends in .html or .json.
+void checkReportName(const std::string &path);
+
+/// The file of a report: a page that needs nothing else, or with a name that
+/// ends in .json the object alone.
+std::string reportText(const std::string &path,
+                       const nlohmann::ordered_json &data);
+
+} // namespace gradus::cli
