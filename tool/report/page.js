@@ -34,7 +34,8 @@ function section(id, title, ...content) {
 }
 
 /// A table. A `#` before a title marks a column of numbers. A row is a list of cells, or {section: "heading"}, or {cells, class}.
-function table(titles, rows) {
+/// On a narrow screen each row is a block of named values; a table with another style than `rows` scrolls in itself.
+function table(titles, rows, style = "rows") {
   const names = titles.map(title => title.replace(/^#/, ""));
   const cell = (content, i) =>
     el("td", {role: "cell", class: titles[i][0] === "#" ? "n" : "words", "data-title": names[i]}, content);
@@ -42,7 +43,7 @@ function table(titles, rows) {
     ? el("tr", {role: "row", class: "section"}, el("th", {scope: "rowgroup", role: "rowheader", colspan: titles.length}, each.section))
     : el("tr", {role: "row", class: each.class}, (each.cells || each).map(cell));
   const head = names.map((name, i) => el("th", {scope: "col", role: "columnheader", class: titles[i][0] === "#" ? "n" : null}, name));
-  return el("div", {class: "scroll"}, el("table", {class: "rows", role: "table"},
+  return el("div", {class: "scroll", tabindex: style === "rows" ? null : 0}, el("table", {class: style, role: "table"},
     el("thead", {role: "rowgroup"}, el("tr", {role: "row"}, head)), el("tbody", {role: "rowgroup"}, rows.map(row))));
 }
 
@@ -103,7 +104,7 @@ function smoothed(points) {
 /// Whether a line goes up and down so often that its mean says more.
 function isNoisy(line) {
   const turns = line.points.filter((p, i, all) => i > 1 && (p[1] - all[i - 1][1]) * (all[i - 1][1] - all[i - 2][1]) < 0).length;
-  return line.points.length > 180 && turns > line.points.length / 5;
+  return line.points.length > 180 && turns > line.points.length / 10;
 }
 
 /// At most `most` of the points, the first and the last among them.
@@ -113,34 +114,91 @@ function thinned(points, most) {
   return Array.from({length: most}, (_, i) => points[Math.round(i * (points.length - 1) / (most - 1))]);
 }
 
-function plotOf(lines, label) {
-  const all = lines.flatMap(line => line.points);
-  const xs = all.map(p => p[0]), ys = all.map(p => p[1]);
-  const left = Math.min(...xs), right = Math.max(...xs, left + 1);
-  let low = Math.min(...ys), high = Math.max(...ys);
+/// Where steps and values lie in a plot of 1000 x 190.
+function scaleOf(lines) {
+  const all = lines.flatMap(line => line.points), edge = (choose, part, ...more) => all.reduce((most, p) => choose(most, p[part]), more[0]);
+  const left = edge(Math.min, 0, Infinity), right = edge(Math.max, 0, left + 1);
+  let low = edge(Math.min, 1, Infinity), high = edge(Math.max, 1, -Infinity);
   if (low > 0 && low < high / 2)
     low = 0;
   if (low === high)
     [low, high] = [Math.min(low * 0.9, low * 1.1), Math.max(high * 0.9, high * 1.1) || 1];
-  const x = at => (at - left) / (right - left) * 1000, y = at => 190 - (at - low) / (high - low) * 190;
-  const path = points => points.map((p, i) => (i ? "L" : "M") + x(p[0]).toFixed(1) + " " + y(p[1]).toFixed(1)).join("");
-  const dots = points => points.map(p => "M" + x(p[0]).toFixed(1) + " " + y(p[1]).toFixed(1) + "h0").join("");
+  return {left, right, low, high, x: at => (at - left) / (right - left) * 1000, y: at => 190 - (at - low) / (high - low) * 190};
+}
+
+function drawAxes(plot, svg, scale) {
+  for (const at of ticks(scale.low, scale.high, 4)) {
+    svg.append(svgEl("line", {x1: 0, x2: 1000, y1: scale.y(at), y2: scale.y(at), class: "grid"}));
+    plot.append(el("span", {class: "y", style: `bottom:${100 - scale.y(at) / 1.9}%`}, short(at)));
+  }
+  for (const at of ticks(scale.left, scale.right, 4).filter(Number.isInteger))
+    plot.append(el("span", {class: "x" + (scale.x(at) < 60 ? " first" : scale.x(at) > 940 ? " last" : ""), style: `left:${scale.x(at) / 10}%`}, short(at, 9)));
+}
+
+function drawLine(svg, line, scale) {
+  const at = p => scale.x(p[0]).toFixed(1) + " " + scale.y(p[1]).toFixed(1), style = line.class || "", isDense = isNoisy(line);
+  const path = points => points.map((p, i) => (i ? "L" : "M") + at(p)).join("");
+  svg.append(svgEl("path", {d: path(line.points), class: "line " + style + (isDense ? " faint" : "")}));
+  if (isDense)
+    svg.append(svgEl("path", {d: path(smoothed(line.points)), class: "line " + style}));
+  if (line.points.length <= 40)
+    svg.append(svgEl("path", {d: line.points.map(p => "M" + at(p) + "h0").join(""), class: "dots " + style}));
+}
+
+/// The index of the point of a line that is nearest to a step.
+function nearest(points, step) {
+  let low = 0, high = points.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (points[middle][0] < step)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low > 0 && step - points[low - 1][0] <= points[low][0] - step ? low - 1 : low;
+}
+
+/// Shows the values at the step under the pointer, or at the one that the arrow keys have reached.
+function addReader(plot, lines, scale) {
+  const steps = [...new Set(lines.flatMap(line => line.points.map(p => p[0])))].sort((a, b) => a - b);
+  const rule = el("i", {class: "rule", hidden: ""}), words = el("output", {class: "values", hidden: ""});
+  let place = 0;
+  const show = to => {
+    place = Math.min(steps.length - 1, Math.max(0, to));
+    const step = steps[place], part = scale.x(step) / 10;
+    const values = lines.map(line => [line.name, line.points[nearest(line.points, step)]]);
+    words.textContent = `step ${step}: ` + values.map(([name, p]) => `${name} ${short(p[1], 5)}` + (p[0] === step ? "" : ` (step ${p[0]})`)).join(", ");
+    rule.style.left = part + "%";
+    words.style.left = words.style.right = "";
+    words.style[part > 50 ? "right" : "left"] = (part > 50 ? 100 - part : part) + "%";
+    rule.hidden = words.hidden = false;
+  };
+  const hide = () => { rule.hidden = words.hidden = true; };
+  const moves = {ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => steps.length - 1};
+  plot.tabIndex = 0;
+  plot.addEventListener("pointermove", event => {
+    const box = plot.getBoundingClientRect();
+    const step = scale.left + (event.clientX - box.left) / box.width * (scale.right - scale.left);
+    show(nearest(steps.map(each => [each]), step));
+  });
+  plot.addEventListener("pointerleave", hide);
+  plot.addEventListener("blur", hide);
+  plot.addEventListener("keydown", event => {
+    if (!moves[event.key])
+      return;
+    event.preventDefault();
+    show(words.hidden ? place : moves[event.key]());
+  });
+  plot.append(rule, words);
+}
+
+function plotOf(lines, label) {
+  const scale = scaleOf(lines);
   const svg = svgEl("svg", {viewBox: "0 0 1000 190", preserveAspectRatio: "none", role: "img", "aria-label": label});
-  const plot = el("div", {class: "plot"}, svg);
-  for (const at of ticks(low, high, 4)) {
-    svg.append(svgEl("line", {x1: 0, x2: 1000, y1: y(at), y2: y(at), class: "grid"}));
-    plot.append(el("span", {class: "y", style: `bottom:${100 - y(at) / 1.9}%`}, short(at)));
-  }
-  for (const at of ticks(left, right, 4).filter(Number.isInteger))
-    plot.append(el("span", {class: "x" + (x(at) < 60 ? " first" : x(at) > 940 ? " last" : ""), style: `left:${x(at) / 10}%`}, short(at, 9)));
-  for (const line of lines) {
-    const isDense = isNoisy(line);
-    svg.append(svgEl("path", {d: path(line.points), class: "line " + (line.class || "") + (isDense ? " faint" : "")}));
-    if (isDense)
-      svg.append(svgEl("path", {d: path(smoothed(line.points)), class: "line " + (line.class || "")}));
-    if (line.points.length <= 40)
-      svg.append(svgEl("path", {d: dots(line.points), class: "dots " + (line.class || "")}));
-  }
+  const plot = el("div", {class: "plot", role: "group", "aria-label": "Chart; the arrow keys read its values"}, svg);
+  drawAxes(plot, svg, scale);
+  lines.forEach(line => drawLine(svg, line, scale));
+  addReader(plot, lines, scale);
   return plot;
 }
 
@@ -157,7 +215,7 @@ function lineChart(title, lines, note) {
   const legend = drawn.map(line => el("span", {}, el("span", {class: "key " + (line.class || "")}), line.name,
     isNoisy(line) ? ", and its mean of " + plural(Math.ceil(line.points.length / 60), "point") : ""));
   const rows = drawn.flatMap(line => thinned(line.points, 25).map(p => [line.name, short(p[0], 12), short(p[1], 6)]));
-  return el("div", {}, el("h3", {}, title), el("div", {class: "legend"}, legend), note && how(note),
+  return el("div", {}, el("h3", {}, title), (lines.length > 1 || isNoisy(drawn[0])) && el("div", {class: "legend"}, legend), note && how(note),
     plotOf(drawn, title + ". " + words.join("; ")),
     asText([how(words.join("; ") + "."), table(["Of", "#Step", "#Value"], rows)]));
 }
