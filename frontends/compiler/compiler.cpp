@@ -15,6 +15,7 @@
 #include "frontends/compiler/statistics.h"
 #include "frontends/compiler/step_schedule.h"
 #include "frontends/onnx/export/export.h"
+#include "frontends/onnx/module_names.h"
 #include "frontends/onnx/supported_ops.h"
 #include "frontends/recipe/flags.h"
 #include "frontends/recipe/plugins.h"
@@ -77,6 +78,7 @@ private:
   void warnOfIdleOptions();
   CompileOptions options();
   absl::Status write(const CompileOptions &chosen, Result &result);
+  absl::Status addModules(Trace &trace) const;
   absl::Status makeArtifact(Result &result);
   absl::Status failure(llvm::Error error) const;
 
@@ -275,6 +277,16 @@ absl::Status Compilation::write(const CompileOptions &chosen, Result &result) {
   return written;
 }
 
+/// Other models than those of ONNX know no modules.
+absl::Status Compilation::addModules(Trace &trace) const {
+  if (!llvm::StringRef(request_.model).ends_with(".onnx"))
+    return absl::OkStatus();
+  auto modules = modulesOfOnnx(request_.model);
+  if (modules.ok())
+    trace.modules = *std::move(modules);
+  return modules.status();
+}
+
 absl::Status Compilation::makeArtifact(Result &result) {
   std::optional<PassTrace> trace;
   CompileOptions chosen = options();
@@ -290,7 +302,7 @@ absl::Status Compilation::makeArtifact(Result &result) {
   if (trace)
     result.trace = trace->trace();
   result.trace.learningRate = std::move(rates);
-  return absl::OkStatus();
+  return request_.wanted.trace ? addModules(result.trace) : absl::OkStatus();
 }
 
 absl::StatusOr<Result> Compilation::compile() {

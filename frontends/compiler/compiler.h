@@ -166,6 +166,7 @@ struct Trace {
   std::vector<PassRemark> remarks;
   std::vector<StepSchedule> schedules;
   RateCourse learningRate;
+  std::map<std::string, std::string> modules; // of the model's nodes, by name
 };
 
 struct Result {

@@ -49,3 +49,10 @@ TEST(CompileReport, KeepsTheOrderOfPasses) {
   EXPECT_EQ(facts["passes"][0]["pass"], "less-bn");
   EXPECT_EQ(facts["passes"][1]["after"]["graphs"][0]["flops"], 8);
 }
+
+TEST(CompileReport, NamesTheModulesOfNodes) {
+  compiler::Trace trace;
+  trace.modules["/layer1/layer1.0/conv1/Conv"] = "layer1.0.conv1";
+  auto facts = compileReport(ordered_json::object(), trace, "net.onnx", 12);
+  EXPECT_EQ(facts["modules"]["/layer1/layer1.0/conv1/Conv"], "layer1.0.conv1");
+}
