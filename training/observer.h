@@ -30,6 +30,8 @@ struct StepReport {
 struct PieceReport {
   int64_t step = 0, steps = 0;        // done; in all
   const std::vector<Metric> &figures; // of the last step
+  int64_t ran = 0;                    // the steps of this piece
+  double seconds = 0;                 // within them
 };
 
 /// A test of the state after a step.

@@ -128,13 +128,15 @@ Status Trainer::countStep(int64_t step, int64_t place, Inputs inputs) {
 StatusOr<Trainer::Flow> Trainer::trainChunk(const data::Chunk &chunk) {
   for (int64_t from = 0; from < chunk.count;) {
     int64_t count = pieceOf(chunk.count - from);
+    double before = times_.all;
     GO_ON(trainPiece(chunk, from, count));
     from += count;
     Decision decision = decider_->atBorder(border());
     if (decision.then == Decision::Then::breakOff)
       return Flow::breakOff;
     GRADUS_TRY(each([&](Observer &o) {
-      return o.onPiece({span_.done, span_.steps, latest_});
+      return o.onPiece(
+          {span_.done, span_.steps, latest_, count, times_.all - before});
     }));
     GO_ON(isEpochEnd() ? endEpoch(decision) : afterPiece(decision));
   }

@@ -124,6 +124,26 @@ TEST(Trainer, RunsItsStepsEpochByEpoch) {
                           "step 5 of epoch 3", "epoch 3/3 at 5", "save 5 end"));
 }
 
+TEST(Trainer, TellsOfPiecesAndTheirTime) {
+  struct Pieces : Observer {
+    Status onPiece(const PieceReport &report) override {
+      ran += report.ran;
+      seconds += report.seconds;
+      EXPECT_EQ(report.step, ran);
+      return {};
+    }
+    int64_t ran = 0;
+    double seconds = 0;
+  } pieces;
+  Adding adding;
+  Remote decider = alwaysOn();
+  Trained run(*adding.session, decider, 5, /*perEpoch=*/2);
+  run.trainer.add(pieces);
+  EXPECT_EQ(run.end(), End::done);
+  EXPECT_EQ(pieces.ran, 5);
+  EXPECT_DOUBLE_EQ(pieces.seconds, run.trainer.secondsInSteps());
+}
+
 TEST(Trainer, DoesWhatAnotherDecides) {
   Adding adding;
   Remote decider([](const Border &border) {
