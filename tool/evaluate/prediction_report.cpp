@@ -9,6 +9,8 @@
 #include "tool/session/session_options.h"
 #include "training/class_axis.h"
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -122,6 +124,9 @@ void PredictionReport::add(std::span<const void *const> inputs,
   check(session_.step(predict_, own));
   for (Compared &each : compared_)
     count(each, inputs[each.label], samples);
+  if (worst_)
+    addToWorst(inputs, samples);
+  seen_ += samples;
 }
 
 void PredictionReport::count(Compared &compared, const void *labels,
@@ -164,6 +169,99 @@ void PredictionReport::countNumbers(Compared &compared, const void *labels,
     compared.errors.add(target[i], predicted[i]);
 }
 
+void PredictionReport::keepWorst(size_t most) { worst_.emplace(most); }
+
+void PredictionReport::addToWorst(std::span<const void *const> inputs,
+                                  int64_t samples) {
+  const Compared &compared = compared_.front();
+  const void *labels = inputs[compared.label];
+  const auto &infos = session_.graphs()[predict_].inputs;
+  std::optional<PictureShape> shape;
+  const float *images = nullptr;
+  for (size_t i = 0; i < infos.size() && !shape; ++i) {
+    shape = PictureShape::of(infos[i].type);
+    images = static_cast<const float *>(inputs[inputs_[i]]);
+  }
+  for (int64_t i = 0; i < samples; ++i) {
+    std::optional<SampleResult> result =
+        compared.classes ? classResult(compared, labels, i)
+                         : numberResult(compared, labels, i);
+    if (!result)
+      continue;
+    result->sample = seen_ + i;
+    worst_->add(*result, [&] {
+      return shape ? samplePicture(*shape, images, i) : std::string();
+    });
+  }
+}
+
+/// The cross entropy of `classes` scores, `stride` apart.
+static double crossEntropy(const float *scores, int64_t classes, int64_t stride,
+                           int64_t label) {
+  double most = scores[0], sum = 0;
+  for (int64_t c = 1; c < classes; ++c)
+    most = std::max<double>(most, scores[c * stride]);
+  for (int64_t c = 0; c < classes; ++c)
+    sum += std::exp(scores[c * stride] - most);
+  return std::log(sum) + most - scores[label * stride];
+}
+
+/// Nothing if no label of the sample counts.
+std::optional<SampleResult>
+PredictionReport::classResult(const Compared &compared, const void *labels,
+                              int64_t sample) const {
+  const std::vector<int64_t> &shape = outputInfo(compared).type.shape;
+  int64_t classes = shape[compared.classAxis], inner = 1, each = 1;
+  for (int64_t axis = 1; axis < std::ssize(shape); ++axis)
+    if (axis != compared.classAxis) {
+      each *= shape[axis];
+      inner *= axis > compared.classAxis ? shape[axis] : 1;
+    }
+  auto *scores = static_cast<const float *>(
+      session_.outputBuffer(predict_, compared.output));
+  auto *label = static_cast<const int64_t *>(labels);
+  SampleResult result;
+  int64_t counted = 0;
+  for (int64_t i = sample * each; i < (sample + 1) * each; ++i) {
+    if (label[i] == compared.ignore || label[i] < 0 || label[i] >= classes)
+      continue;
+    const float *first = scores + i / inner * classes * inner + i % inner;
+    result.loss += crossEntropy(first, classes, inner, label[i]);
+    ++counted;
+  }
+  if (counted == 0)
+    return std::nullopt;
+  result.loss /= static_cast<double>(counted);
+  if (each == 1) {
+    const float *first = scores + sample * classes;
+    result.label = label[sample];
+    result.predicted = std::max_element(first, first + classes) - first;
+    result.probability = std::exp(-result.loss);
+  }
+  return result;
+}
+
+SampleResult PredictionReport::numberResult(const Compared &compared,
+                                            const void *labels,
+                                            int64_t sample) const {
+  const TensorInfo &output = outputInfo(compared);
+  int64_t each = output.bytes / sizeof(float) / output.type.shape[0];
+  auto *predicted = static_cast<const float *>(
+                        session_.outputBuffer(predict_, compared.output)) +
+                    sample * each;
+  auto *target = static_cast<const float *>(labels) + sample * each;
+  SampleResult result;
+  for (int64_t i = 0; i < each; ++i) {
+    double error = double(predicted[i]) - target[i];
+    result.loss += error * error / static_cast<double>(each);
+  }
+  if (each == 1) {
+    result.label = target[0];
+    result.predicted = predicted[0];
+  }
+  return result;
+}
+
 std::string PredictionReport::text() const {
   std::string text;
   for (const Compared &each : compared_) {
@@ -182,6 +280,26 @@ nlohmann::ordered_json PredictionReport::json() const {
       object[each.prefix + key] = value;
   }
   return object;
+}
+
+nlohmann::ordered_json PredictionReport::scoresJson() const {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Compared &each : compared_) {
+    nlohmann::ordered_json scores = {{"output", outputInfo(each).name}};
+    scores.update(each.classes ? each.classes->reportJson()
+                               : each.errors.reportJson());
+    list.push_back(scores);
+  }
+  return list;
+}
+
+nlohmann::ordered_json PredictionReport::worstJson() const {
+  if (!worst_ || compared_.empty())
+    return nullptr;
+  const Compared &compared = compared_.front();
+  return {{"output", outputInfo(compared).name},
+          {"by", compared.classes ? "cross entropy" : "mean square error"},
+          {"samples", worst_->json()}};
 }
 
 } // namespace gradus::cli

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "runtime/session/session.h"
+#include "tool/evaluate/sample_picture.h"
 #include "tool/evaluate/scores.h"
+#include "tool/evaluate/worst_samples.h"
 
 #include <optional>
 #include <span>
@@ -19,12 +21,23 @@ public:
   PredictionReport(runtime::Session &session, int evaluation,
                    std::vector<std::string> classes = {});
 
+  /// Keeps the worst samples from now on, by the first output that is compared.
+  void keepWorst(size_t most);
+
   /// Predicts a batch given as the inputs of `evaluation`, and counts its first
   /// `count` samples.
   void add(std::span<const void *const> inputs, int64_t count);
 
   std::string text() const;
   nlohmann::ordered_json json() const;
+  /// For a run's report: of each output that is compared {"output": its name,
+  /// ...} with its scores.
+  nlohmann::ordered_json scoresJson() const;
+  /// For a run's report: {"output", "by": what is counted as the loss of a
+  /// sample, "samples": ...}; null if nothing is compared or kept. By classes
+  /// that is the cross entropy of the scores, without weights and smoothing, by
+  /// numbers the mean square error, each a mean over the sample's labels.
+  nlohmann::ordered_json worstJson() const;
 
 private:
   /// An output of the model that a loss compares with labels.
@@ -43,6 +56,12 @@ private:
   void count(Compared &compared, const void *labels, int64_t samples);
   void countClasses(Compared &compared, const void *labels, int64_t samples);
   void countNumbers(Compared &compared, const void *labels, int64_t samples);
+  void addToWorst(std::span<const void *const> inputs, int64_t samples);
+  std::optional<SampleResult> classResult(const Compared &compared,
+                                          const void *labels,
+                                          int64_t sample) const;
+  SampleResult numberResult(const Compared &compared, const void *labels,
+                            int64_t sample) const;
   const runtime::TensorInfo &outputInfo(const Compared &compared) const;
 
   runtime::Session &session_;
@@ -50,6 +69,8 @@ private:
   std::vector<std::string> classNames_;
   std::vector<int> inputs_; // of `evaluation`, for each of `predict`
   std::vector<Compared> compared_;
+  std::optional<WorstSamples> worst_;
+  int64_t seen_ = 0; // samples
 };
 
 } // namespace gradus::cli

@@ -4,6 +4,7 @@
 
 #include "tool/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,6 +13,8 @@ using nlohmann::ordered_json;
 namespace gradus::cli {
 
 static constexpr int64_t kMostShown = 20; // maximum size of a matrix for people
+static constexpr int64_t kMostDrawn = 100; // and of one that is drawn
+static constexpr size_t kMostConfusions = 20;
 
 static double part(double of, double whole) {
   return whole ? of / whole : std::numeric_limits<double>::quiet_NaN();
@@ -102,6 +105,40 @@ ordered_json Confusion::json() const {
   return object;
 }
 
+/// Lists pairs of classes by how often one was taken for the other.
+ordered_json Confusion::confusionsJson() const {
+  std::vector<int64_t> places;
+  for (int64_t place = 0; place < std::ssize(counts_); ++place)
+    if (counts_[place] && place / classes_ != place % classes_)
+      places.push_back(place);
+  size_t most = std::min(kMostConfusions, places.size());
+  std::partial_sort(places.begin(), places.begin() + most, places.end(),
+                    [&](int64_t a, int64_t b) {
+                      return std::pair(-counts_[a], a) <
+                             std::pair(-counts_[b], b);
+                    });
+  ordered_json list = ordered_json::array();
+  for (size_t i = 0; i < most; ++i)
+    list.push_back({{"label", places[i] / classes_},
+                    {"predicted", places[i] % classes_},
+                    {"count", counts_[places[i]]}});
+  return list;
+}
+
+ordered_json Confusion::reportJson() const {
+  ordered_json object = {{"kind", "classes"},
+                         {"classes", ordered_json::array()}};
+  object.update(json());
+  if (classes_ > kMostDrawn)
+    object["confusion"] = ordered_json::array();
+  ordered_json counts = ordered_json::array();
+  for (int64_t of = 0; of < classes_; ++of)
+    counts.push_back(rowSum(of));
+  object["counts"] = counts;
+  object["confusions"] = confusionsJson();
+  return object;
+}
+
 void Errors::add(double target, double predicted) {
   double error = predicted - target;
   ++count_;
@@ -128,6 +165,12 @@ std::string Errors::text() const {
 
 ordered_json Errors::json() const {
   return {{"mae", meanAbsolute()}, {"rmse", rootMeanSquare()}, {"r2", r2()}};
+}
+
+ordered_json Errors::reportJson() const {
+  ordered_json object = {{"kind", "numbers"}};
+  object.update(json());
+  return object;
 }
 
 } // namespace gradus::cli

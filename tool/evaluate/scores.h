@@ -34,8 +34,12 @@ public:
   /// The scores as JSON: {"confusion": rows of labels, "precision": [...],
   /// "recall": [...]}, and "classes" if they have names.
   nlohmann::ordered_json json() const;
+  /// The same for a report, which has the matrix of up to 100 classes only:
+  /// also "kind", "counts" of labels, and the 20 most frequent "confusions".
+  nlohmann::ordered_json reportJson() const;
 
 private:
+  nlohmann::ordered_json confusionsJson() const;
   int64_t at(int64_t label, int64_t predicted) const {
     return counts_[label * classes_ + predicted];
   }
@@ -64,6 +68,8 @@ public:
   std::string text() const;
   /// The scores as JSON: {"mae": ..., "rmse": ..., "r2": ...}.
   nlohmann::ordered_json json() const;
+  /// The same with "kind", for a report.
+  nlohmann::ordered_json reportJson() const;
 
 private:
   int64_t count_ = 0;

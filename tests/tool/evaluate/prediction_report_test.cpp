@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace gradus::artifact;
 
 namespace gradus::cli {
@@ -68,6 +70,29 @@ TEST(PredictionReport, PassesOverAnAxisThatTheLabelsDoNotGoWith) {
   auto session = adder.open();
   PredictionReport report(*session, session->findGraph("evaluate"));
   EXPECT_TRUE(report.json().empty());
+}
+
+// The output is 0, 1, ... 7 in two rows of four scores.
+TEST(PredictionReport, KeepsTheWorstByTheirCrossEntropy) {
+  Adder adder(classifier(R"({"loss": {"class_axis": -1}})"));
+  auto session = adder.open();
+  PredictionReport report(*session, session->findGraph("evaluate"));
+  EXPECT_TRUE(report.worstJson().is_null());
+  report.keepWorst(2);
+  double all = std::log(std::exp(-3.0) + std::exp(-2.0) + std::exp(-1.0) + 1);
+  for (int64_t label : {3, 0, 1}) { // Of each row its greatest score is 3's.
+    const std::vector<int64_t> labels = {label, label};
+    const std::vector<const void *> inputs = {nullptr, labels.data()};
+    report.add(inputs, 1);
+  }
+  auto worst = report.worstJson();
+  EXPECT_EQ(worst["by"], "cross entropy");
+  ASSERT_EQ(worst["samples"].size(), 2u);
+  EXPECT_EQ(worst["samples"][0]["sample"], 1);
+  EXPECT_NEAR(worst["samples"][0]["loss"], 3 + all, 1e-6);
+  EXPECT_NEAR(worst["samples"][1]["loss"], 2 + all, 1e-6);
+  EXPECT_EQ(report.scoresJson()[0]["kind"], "classes");
+  EXPECT_EQ(report.scoresJson()[0]["confusion"][3][3], 2);
 }
 
 } // namespace

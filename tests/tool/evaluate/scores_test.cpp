@@ -32,6 +32,31 @@ TEST(Confusion, IsShownByClassesWhereThereAreMany) {
   EXPECT_THAT(many.text(), HasSubstr("3      1.000   1.000       1\n"));
 }
 
+TEST(Confusion, ReportsThePairsThatAreConfusedMostOften) {
+  Confusion confusion(3, {"a", "b", "c"});
+  for (auto [label, predicted] :
+       {std::pair(0, 2), {0, 2}, {1, 0}, {2, 0}, {0, 2}, {1, 1}})
+    confusion.add(label, predicted);
+  auto report = confusion.reportJson();
+  EXPECT_EQ(report["kind"], "classes");
+  EXPECT_EQ(report["classes"].dump(), R"(["a","b","c"])");
+  EXPECT_EQ(report["counts"].dump(), "[3,2,1]");
+  EXPECT_EQ(report["confusions"].dump(),
+            R"([{"label":0,"predicted":2,"count":3},)"
+            R"({"label":1,"predicted":0,"count":1},)"
+            R"({"label":2,"predicted":0,"count":1}])");
+}
+
+TEST(Confusion, ReportsNoMatrixOfManyClasses) {
+  Confusion drawn(100), listed(101);
+  for (int64_t i = 0; i < 101; ++i)
+    listed.add(i, (i + 1) % 101);
+  EXPECT_EQ(drawn.reportJson()["confusion"].size(), 100u);
+  EXPECT_EQ(listed.reportJson()["confusion"].size(), 0u);
+  EXPECT_EQ(listed.reportJson()["recall"].size(), 101u);
+  EXPECT_EQ(listed.reportJson()["confusions"].size(), 20u);
+}
+
 TEST(Errors, AreThoseOfTheFormulas) {
   Errors errors;
   for (auto [target, predicted] : {std::pair(1.0, 2.0), {3, 3}, {5, 3}})
