@@ -87,7 +87,7 @@ INSIDE = {
     "tool/tune": "tool tool/session",
     "tool/compile": "tool tool/inspect tool/report tool/session tool/tune",
     "tool/export": "tool tool/session tool/evaluate",
-    "tool/train": "tool tool/session tool/evaluate",
+    "tool/train": "tool tool/evaluate tool/report tool/session",
     "tool/run": "tool tool/session tool/evaluate tool/train",
 }
 

@@ -33,6 +33,8 @@ std::string shellText(const std::vector<std::string> &words) {
   return text;
 }
 
+std::string rememberedCommand() { return shellText(rememberedWords()); }
+
 std::string resumeCommand(const std::string &checkpoint) {
   std::vector<std::string> words;
   bool isValue = false;

@@ -10,6 +10,9 @@ namespace gradus::cli {
 /// Keeps the words of the call; main() passes them.
 void rememberCommandLine(int argc, char **argv);
 
+/// The call as a shell command; empty if it is not known.
+std::string rememberedCommand();
+
 /// The values of an option that repeats, for what must be known before the
 /// words are parsed.
 std::vector<std::string> valuesOf(const std::string &option);

@@ -70,11 +70,29 @@ std::string countText(double count) {
          kUnits[unit];
 }
 
+static HeardWords *hearing = nullptr;
+
+HeardWords::HeardWords() { hearing = this; }
+HeardWords::~HeardWords() { hearing = nullptr; }
+
+void HeardWords::add(training::Remark kind, const std::string &words) {
+  constexpr size_t kMost = 200;
+  if (said_.size() < kMost)
+    said_.push_back({kind, words});
+}
+
+static void hear(training::Remark kind, const std::string &words) {
+  if (hearing)
+    hearing->add(kind, words);
+}
+
 void warn(const std::string &words) {
+  hear(training::Remark::warning, words);
   std::fprintf(stderr, "warning: %s\n", printableLines(words).c_str());
 }
 
 void note(const std::string &words) {
+  hear(training::Remark::note, words);
   std::fprintf(stderr, "note: %s\n", printableLines(words).c_str());
 }
 

@@ -33,6 +33,25 @@ void note(const std::string &words);
 /// Prints what the training library has to say in the same way.
 void tell(training::Remark kind, const std::string &words);
 
+/// Keeps what is told by these while it lives, for a report; one at a time.
+class HeardWords {
+public:
+  struct Said {
+    training::Remark kind;
+    std::string words;
+  };
+  HeardWords();
+  ~HeardWords();
+  HeardWords(const HeardWords &) = delete;
+
+  /// The first 200.
+  const std::vector<Said> &said() const { return said_; }
+  void add(training::Remark kind, const std::string &words);
+
+private:
+  std::vector<Said> said_;
+};
+
 /// A table of text: columns are padded; numbers are right-aligned. Characters
 /// that move a terminal's cursor are escaped.
 class Table {

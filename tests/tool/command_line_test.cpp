@@ -49,3 +49,15 @@ TEST(CommandLine, WritesOutWhatATerminalWouldObey) {
 TEST(CommandLine, IsShortWhereTheCallIsNotKnown) {
   EXPECT_EQ(resumeCommand("c.safetensors"), "--resume c.safetensors");
 }
+
+TEST(CommandLine, IsRememberedAsAShellReadsIt) {
+  resumed({"gradus"}); // leaves nothing behind
+  EXPECT_EQ(rememberedCommand(), "");
+  std::vector<std::string> words = {"gradus", "train", "my file"};
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  rememberCommandLine(static_cast<int>(argv.size()), argv.data());
+  EXPECT_EQ(rememberedCommand(), "gradus train 'my file'");
+  rememberCommandLine(0, nullptr);
+}

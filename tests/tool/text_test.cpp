@@ -114,3 +114,24 @@ TEST(Printable, KnowsNoOtherUtf8ThanNamesDo) {
   for (const char *text : {"\xed\xa0\x80", "\xe0\x80\xaf", "\xf4\x90\x80\x80"})
     EXPECT_EQ(gradus::printable(text)[0], '\\') << "a surrogate, or too long";
 }
+
+TEST(Text, IsHeardWhileSomeoneListens) {
+  testing::internal::CaptureStderr();
+  warn("before");
+  {
+    HeardWords heard;
+    warn("it is late");
+    note("at last");
+    ASSERT_EQ(heard.said().size(), 2u);
+    EXPECT_EQ(heard.said()[0].words, "it is late");
+    EXPECT_EQ(heard.said()[0].kind, gradus::training::Remark::warning);
+    EXPECT_EQ(heard.said()[1].kind, gradus::training::Remark::note);
+    for (int i = 0; i < 500; ++i)
+      note("more");
+    EXPECT_EQ(heard.said().size(), 200u);
+  }
+  warn("after");
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find(
+                "warning: before\nwarning: it is late\nnote: at last\n"),
+            0u);
+}

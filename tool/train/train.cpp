@@ -11,6 +11,7 @@
 #include "tool/evaluate/trained_normalization.h"
 #include "tool/failure.h"
 #include "tool/interrupt.h"
+#include "tool/output_files.h"
 #include "tool/progress.h"
 #include "tool/session/averages.h"
 #include "tool/session/run_length.h"
@@ -22,6 +23,7 @@
 #include "tool/train/length_warnings.h"
 #include "tool/train/memory_use.h"
 #include "tool/train/recipe_changes.h"
+#include "tool/train/run_report.h"
 #include "tool/train/train_options.h"
 #include "tool/train/training_lines.h"
 #include "tool/train/training_outline.h"
@@ -38,6 +40,7 @@
 #include <chrono>
 
 using namespace gradus::runtime;
+using Clock = std::chrono::steady_clock;
 
 namespace gradus::cli {
 namespace {
@@ -136,6 +139,12 @@ struct Length {
   std::vector<std::string> remarks; // on another run's schedule
 };
 
+/// Each of these looks into steps, if it is asked for.
+struct Checks {
+  std::unique_ptr<training::Watch> watch;
+  std::optional<training::FiniteChecks> finite;
+};
+
 class TrainCommand {
 public:
   explicit TrainCommand(const TrainOptions &options);
@@ -153,20 +162,23 @@ private:
   void keepState();
   TrainingRecord record() const;
   void makeTrainer(training::Decider &decider);
-  void outline() const;
+  TrainingOutline outline() const;
   [[noreturn]] void leave(const training::Outcome &outcome) const;
-  void summarize(double seconds) const;
+  void train(Clock::time_point began);
+  TrainingSummary summary(Clock::time_point began) const;
+  void score();
+  void reportFailure(const Failure &failure) const;
 
   const TrainOptions &options_;
-  training::HeldCheckpoints held_; // until checkpoints_ has them
+  std::optional<RunReport> report_; // before what may warn
+  training::HeldCheckpoints held_;  // until checkpoints_ has them
   Sources sources_;
   MemoryMeter memory_;
   std::unique_ptr<Session> session_;
   Former former_;
   Length length_;
   training::PolicyOptions policyOptions_;
-  std::unique_ptr<training::Watch> watch_;
-  std::optional<training::FiniteChecks> finite_;
+  Checks checks_;
   std::optional<training::Checkpoints> checkpoints_;
   std::unique_ptr<training::TrainingLog> log_;
   std::optional<training::FeedBatches> batches_;
@@ -176,6 +188,9 @@ private:
 
 TrainCommand::TrainCommand(const TrainOptions &options) : options_(options) {
   checkTrainOptions(options);
+  checkWritable({options.report});
+  if (!options.report.empty())
+    report_.emplace(options);
   held_ = holdCheckpoints(options.checkpoint, !options.test.best.empty());
   openInputs();
   readRecord();
@@ -253,13 +268,13 @@ void TrainCommand::watchValues() {
   finite.testSource = sources_.testSource();
   finite.advice = "; --debug-nonfinite names the node";
   finite.tell = tell;
-  finite_.emplace(take(training::FiniteChecks::create(
+  checks_.finite.emplace(take(training::FiniteChecks::create(
       *session_, recipeOf(*session_), std::move(finite))));
   if (options_.watch.empty())
     return;
   auto watch = training::Watch::create(*session_, options_.watch, suggestion);
   checkOf("--watch", watch.status());
-  watch_ = *std::move(watch);
+  checks_.watch = *std::move(watch);
 }
 
 /// The error for too few samples, in the file or after the tests' part.
@@ -359,7 +374,7 @@ TrainingRecord TrainCommand::record() const {
 void TrainCommand::makeTrainer(training::Decider &decider) {
   training::TrainerOptions options;
   options.steps = length_.total;
-  options.longestPiece = options_.debugNonfinite || watch_ ? 1 : 0;
+  options.longestPiece = options_.debugNonfinite || checks_.watch ? 1 : 0;
   options.record = record();
   trainer_.emplace(take(training::Trainer::create(*session_, *batches_, decider,
                                                   std::move(options))));
@@ -371,7 +386,7 @@ void TrainCommand::makeTrainer(training::Decider &decider) {
     trainer_->resume(*former_.record);
 }
 
-void TrainCommand::outline() const {
+TrainingOutline TrainCommand::outline() const {
   TrainingOutline outline;
   outline.data = DataOutline::ofTraining(sources_.feeds.train);
   if (sources_.feeds.test)
@@ -390,7 +405,7 @@ void TrainCommand::outline() const {
       warn(words);
       outline.remarks.push_back(words);
     }
-  outline.print(options_);
+  return outline;
 }
 
 /// Ends a run whose steps so far were right, so they are saved.
@@ -407,9 +422,7 @@ void TrainCommand::leave(const training::Outcome &outcome) const {
   throw Failure(failure.code, failure.what() + saved);
 }
 
-void TrainCommand::run() {
-  outline();
-  auto began = std::chrono::steady_clock::now();
+void TrainCommand::train(Clock::time_point began) {
   Interrupt interrupt(*session_);
   Progress progress(length_.total, length_.start,
                     Progress::onTerminal() && !options_.session.json);
@@ -422,26 +435,43 @@ void TrainCommand::run() {
   StepWarnings warnings(*session_);
   // In this order: a value is watched before it is logged, a line is printed
   // before its figures are judged, and a state is checked before it is saved.
-  if (watch_)
-    trainer_->add(*watch_);
   for (training::Observer *observer :
-       std::initializer_list<training::Observer *>{&memory_, &bar, log_.get(),
-                                                   &lines, &*finite_,
-                                                   &*checkpoints_, &warnings})
-    trainer_->add(*observer);
+       std::initializer_list<training::Observer *>{
+           checks_.watch.get(), &memory_, &bar, log_.get(), &lines,
+           &*checks_.finite, &*checkpoints_, &warnings,
+           report_ ? &*report_ : nullptr})
+    if (observer)
+      trainer_->add(*observer);
   training::Outcome outcome = take(trainer_->run());
   if (outcome.end == training::Outcome::End::brokenOff ||
       outcome.end == training::Outcome::End::unreadable)
     leave(outcome);
-  std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - began;
-  summarize(seconds.count());
+  summary(began).print(options_, *session_);
   check(log_->finish());
   check(checkpoints_->finish());
-  check(finite_->checkLastTest(trainer_->step(), trainer_->tested()));
+  check(checks_.finite->checkLastTest(trainer_->step(), trainer_->tested()));
+  if (report_)
+    score();
 }
 
-void TrainCommand::summarize(double seconds) const {
+void TrainCommand::run() {
+  TrainingOutline outlined = outline();
+  outlined.print(options_);
+  auto began = Clock::now();
+  if (report_)
+    report_->begin({session_.get(), [=, this] { return summary(began); },
+                    outlined, sources_.seed});
+  try {
+    train(began);
+  } catch (const Failure &failure) {
+    reportFailure(failure);
+    throw;
+  }
+  if (report_)
+    report_->write({policy_->isStopped() ? "stopped early" : "done", ""});
+}
+
+TrainingSummary TrainCommand::summary(Clock::time_point began) const {
   const TrainingFeeds &feeds = sources_.feeds;
   TrainingSummary summary;
   summary.start = length_.start;
@@ -453,9 +483,37 @@ void TrainCommand::summarize(double seconds) const {
   summary.trainingSamples = feeds.train.samples();
   summary.testSamples = feeds.test ? feeds.test->samples() : 0;
   summary.stepSeconds = trainer_->secondsInSteps();
-  summary.seconds = seconds;
+  summary.seconds = std::chrono::duration<double>(Clock::now() - began).count();
   summary.measuredBytes = memory_.bytes();
-  summary.print(options_, *session_);
+  return summary;
+}
+
+void TrainCommand::score() {
+  if (!sources_.feeds.test)
+    return report_->leaveScoresOut(
+        "There was no test data: --eval or --validation gives some.");
+  const data::Dataset &set =
+      sources_.validation > 0 ? sources_.training : sources_.test;
+  try {
+    report_->score(*session_, *sources_.feeds.test,
+                   set.classes() ? *set.classes() : std::vector<std::string>(),
+                   dataThreads(options_.session));
+  } catch (const Failure &failure) {
+    report_->leaveScoresOut(absl::StrCat("Left out: ", failure.what()));
+  }
+}
+
+/// Writes the report of a run as far as it came. Its failure counts more than
+/// one to write that.
+void TrainCommand::reportFailure(const Failure &failure) const {
+  if (!report_ || !trainer_)
+    return;
+  bool isInterrupted = failure.code == kInterrupted;
+  try {
+    report_->write({isInterrupted ? "interrupted" : "failed", failure.what()});
+  } catch (const Failure &other) {
+    warn(absl::StrCat("--report: ", other.what()));
+  }
 }
 
 } // namespace

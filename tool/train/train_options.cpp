@@ -6,6 +6,7 @@
 #include "tool/evaluate/data_options.h"
 #include "tool/failure.h"
 #include "tool/output_files.h"
+#include "tool/report/page.h"
 #include "training/best_metric.h"
 
 #include "absl/strings/strip.h"
@@ -145,6 +146,13 @@ void addTrainOptions(CLI::App &command, TrainOptions &options) {
   command.add_option("--tensorboard", options.tensorboard,
                      "Write an event file for TensorBoard in this folder");
   command
+      .add_option(
+          "--report", options.report,
+          "FILE.html: a page of the run, written at its end, however it "
+          "ends: curves, confusions, the worst samples, speed, memory; "
+          "FILE.json: its data")
+      ->type_name("FILE");
+  command
       .add_option("--watch", options.watch,
                   "Log mean, std, min, max and what is not finite of a "
                   "parameter and its gradient, of another state, or of what a "
@@ -179,14 +187,16 @@ static void checkFiles(const TrainOptions &options) {
     inputs.push_back(std::move(file));
   const std::string &checkpoint = options.checkpoint.path;
   std::vector<UsedFile> outputs = {{roleOf(options.checkpoint), checkpoint},
-                                   {"--log", options.log}};
+                                   {"--log", options.log},
+                                   {"--report", options.report}};
   if (!options.test.best.empty() && !checkpoint.empty())
     outputs.push_back({"--best", training::siblingPath(checkpoint, "best")});
   // The checkpoint may be the file of --resume, which has already been read.
   checkOutputFiles(outputs, inputs);
   inputs.push_back({"--log", options.log});
+  inputs.push_back({"--report", options.report});
   checkKept(options.checkpoint, inputs);
-  checkOutputFiles({{"--log", options.log}},
+  checkOutputFiles({{"--log", options.log}, {"--report", options.report}},
                    {{"--resume", options.session.resume}});
   checkPartialNames(outputs, {{"--resume", options.session.resume}});
 }
@@ -227,6 +237,8 @@ void chooseCheckpoint(TrainOptions &options) {
 }
 
 void checkTrainOptions(const TrainOptions &options) {
+  if (!options.report.empty())
+    checkReportName(options.report);
   if (!options.test.best.empty()) {
     checkOf("--best", training::BestMetric::parse(options.test.best).status());
     if (!options.test.hasData())
@@ -248,9 +260,10 @@ void checkTrainOptions(const TrainOptions &options) {
     throw badInput("--patience ", options.test.patience,
                    ": needs --best METRIC, which it waits for");
   if (!options.watch.empty() && options.log.empty() &&
-      options.tensorboard.empty())
+      options.tensorboard.empty() && options.report.empty())
     throw badInput("--watch ", options.watch.front(),
-                   ": needs --log or --tensorboard, where it is written");
+                   ": needs --log, --tensorboard or --report, where it is "
+                   "written");
   if (!options.watch.empty() && options.debugNonfinite)
     throw badInput("--watch ", options.watch.front(),
                    ": cannot be watched with --debug-nonfinite, which looks at "

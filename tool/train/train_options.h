@@ -42,6 +42,7 @@ struct TrainOptions {
   TestOptions test;
   CheckpointOptions checkpoint;
   std::string log, tensorboard;   // a file, a folder
+  std::string report;             // a page, or its data
   std::vector<std::string> watch; // states and nodes of the model
   std::vector<std::string> set;   // numbers of the recipe, KEY=NUMBER
   std::optional<uint64_t> seed;

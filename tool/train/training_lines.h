@@ -1,5 +1,5 @@
-// Shows a training that runs: a progress bar, and a line for each epoch and each
-// test.
+// Shows a training that runs: a progress bar, and a line for each epoch and
+// each test.
 
 #pragma once
 

@@ -16,33 +16,29 @@ using nlohmann::ordered_json;
 
 namespace gradus::cli {
 
-static ordered_json summaryJson(const TrainingSummary &summary,
-                                const TrainOptions &options,
-                                const Session &session) {
-  int64_t steps = summary.done - summary.start;
-  ordered_json object = {
-      {"steps", summary.done},
-      {"test", training::toJson(summary.test)},
-      {"training_samples", summary.trainingSamples},
-      {"test_samples", summary.testSamples},
-      {"artifact", options.session.artifact},
-      {"artifact_bytes", session.artifact().size()},
-      {"checkpoint", options.checkpoint.path},
-      {"predicted_bytes", session.memory().predicted()},
-      {"at_load_bytes", session.memory().atLoad},
-      {"measured_bytes", summary.measuredBytes},
-      {"ms_per_step", steps ? summary.stepSeconds / steps * 1e3 : 0},
-      {"threads", session.threads()},
-      {"device", session.runsOn()},
-      {"seconds", summary.seconds}};
-  if (!summary.best.empty())
-    object.update(
-        {{"best", summary.best}, {"stopped_early", summary.stoppedEarly}});
+ordered_json TrainingSummary::toJson(const TrainOptions &options,
+                                     const Session &session) const {
+  int64_t ran = done - start;
+  ordered_json object = {{"steps", done},
+                         {"test", training::toJson(test)},
+                         {"training_samples", trainingSamples},
+                         {"test_samples", testSamples},
+                         {"artifact", options.session.artifact},
+                         {"artifact_bytes", session.artifact().size()},
+                         {"checkpoint", options.checkpoint.path},
+                         {"predicted_bytes", session.memory().predicted()},
+                         {"at_load_bytes", session.memory().atLoad},
+                         {"measured_bytes", measuredBytes},
+                         {"ms_per_step", ran ? stepSeconds / ran * 1e3 : 0},
+                         {"threads", session.threads()},
+                         {"device", session.runsOn()},
+                         {"seconds", seconds}};
+  if (!best.empty())
+    object.update({{"best", best}, {"stopped_early", stoppedEarly}});
   return object;
 }
 
-/// Predicted bytes are memory of the device, measured bytes the host's.
-static bool runsOnHost(const Session &session) {
+bool runsOnHost(const Session &session) {
   return isOfKind(textOf(session.plan().target()), "cpu");
 }
 
@@ -82,7 +78,7 @@ static Table summaryTable(const ordered_json &figures,
 
 void TrainingSummary::print(const TrainOptions &options,
                             const Session &session) const {
-  ordered_json figures = summaryJson(*this, options, session);
+  ordered_json figures = toJson(options, session);
   if (options.session.json) {
     printJson(figures);
     return;

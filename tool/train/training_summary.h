@@ -5,6 +5,8 @@
 #include "tool/evaluate/metrics_text.h"
 #include "tool/train/train_options.h"
 
+#include <nlohmann/json.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,9 +23,15 @@ struct TrainingSummary {
   double seconds = 0;        // in all
   uint64_t measuredBytes = 0;
 
+  nlohmann::ordered_json toJson(const TrainOptions &options,
+                                const runtime::Session &session) const;
   /// Prints a table for people, or a JSON line.
   void print(const TrainOptions &options,
              const runtime::Session &session) const;
 };
+
+/// Whether planned bytes are memory of the host, which measured bytes always
+/// are.
+bool runsOnHost(const runtime::Session &session);
 
 } // namespace gradus::cli

@@ -1,0 +1,214 @@
+// Joins what the run, its outline and its summary tell into one object.
+
+#include "tool/train/run_report.h"
+
+#include "messages/json_text.h"
+#include "runtime/flat.h"
+#include "runtime/well_known.h"
+#include "tool/command_line.h"
+#include "tool/evaluate/prediction_report.h"
+#include "tool/failure.h"
+#include "tool/output_files.h"
+#include "tool/report/page.h"
+#include "tool/session/averages.h"
+#include "tool/session/set_numbers.h"
+#include "training/evaluation.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+
+namespace gradus::cli {
+
+static constexpr size_t kWorst = 24;
+
+void RunReport::add(const std::string &of, int64_t step,
+                    const std::vector<training::Metric> &figures) {
+  for (const training::Metric &figure : figures) {
+    auto curve = std::find_if(curves_.begin(), curves_.end(), [&](auto &each) {
+      return each.first.first == of && each.first.second == figure.name;
+    });
+    if (curve == curves_.end())
+      curve = curves_.insert(curves_.end(), {{of, figure.name}, {}});
+    curve->second.add(step, figure.value);
+  }
+}
+
+Status RunReport::onStep(training::StepReport &report) {
+  add("step", report.step, report.figures);
+  add("step", report.step, report.besides);
+  return {};
+}
+
+Status RunReport::onPiece(const training::PieceReport &report) {
+  if (report.seconds > 0)
+    add("piece", report.step,
+        {{"samples_per_second",
+          double(report.ran * view_.outline.data.batch) / report.seconds}});
+  return {};
+}
+
+Status RunReport::onEpoch(const training::EpochReport &report) {
+  add("epoch", report.step, report.train);
+  add("epoch", report.step, {{"ms_per_step", report.secondsPerStep * 1e3}});
+  refresh();
+  return {};
+}
+
+Status RunReport::onTest(const training::TestReport &report) {
+  add("test", report.step, report.figures);
+  refresh();
+  return {};
+}
+
+/// The last save is followed by the page of the whole run.
+Status RunReport::onSave(const training::SaveReport &report) {
+  if (!report.isLast())
+    refresh();
+  return {};
+}
+
+void RunReport::begin(RunView view) {
+  view_ = std::move(view);
+  written_ = Clock::now();
+}
+
+/// A page that cannot be written is no reason to end the run: the next may be.
+void RunReport::refresh() {
+  constexpr auto kPause = std::chrono::seconds(10);
+  if (Clock::now() - written_ < kPause)
+    return;
+  try {
+    write({"running", ""});
+  } catch (const Failure &failure) {
+    warn(absl::StrCat("--report: ", failure.what()));
+  }
+  written_ = Clock::now();
+}
+
+void RunReport::score(Session &session, const data::Feed &test,
+                      std::vector<std::string> classes, int dataThreads) {
+  if (options_.test.averaged)
+    takeAverages(session);
+  int graph = findEvaluation(session, /*averaged=*/false);
+  PredictionReport report(session, graph, std::move(classes));
+  report.keepWorst(kWorst);
+  auto metrics = training::evaluate(
+      session, graph, test, dataThreads,
+      [&](auto inputs, int64_t count) { report.add(inputs, count); });
+  if (!metrics.ok()) {
+    scoreWords_ = "Left out: " + metrics.status().message();
+    return;
+  }
+  scoreWords_.clear();
+  scores_ = report.scoresJson();
+  worst_ = report.worstJson();
+  if (scores_.empty())
+    scoreWords_ = "The recipe's loss compares no classes (at most 1000) and no "
+                  "numbers that could be counted by sample.";
+  if (worst_.is_object())
+    worst_["of_part"] = options_.test.validation > 0;
+}
+
+ordered_json RunReport::runJson(const TrainingSummary &summary,
+                                const RunEnd &end) const {
+  ordered_json all = summary.toJson(options_, *view_.session);
+  const TrainingOutline &outline = view_.outline;
+  ordered_json run = {
+      {"ended", end.how},
+      {"why", end.why},
+      {"command", rememberedCommand()},
+      {"from_step", outline.start},
+      {"to_step", outline.total},
+      {"steps_per_epoch", outline.data.batches},
+      {"batch", outline.data.batch},
+      {"seed", view_.seed},
+      {"resumed_from", options_.session.resume},
+      {"data_text", outline.data.trainingText()},
+      {"test_data_text", outline.test ? outline.test->evaluationText() : ""},
+      {"schedule", outline.schedule},
+      {"seconds_in_steps", summary.stepSeconds}};
+  for (const char *key : {"steps", "test", "training_samples", "test_samples",
+                          "artifact", "artifact_bytes", "checkpoint",
+                          "ms_per_step", "threads", "device", "seconds"})
+    run[key] = all[key];
+  run["best"] = summary.best;
+  if (summary.done == summary.start)
+    run["ms_per_step"] = nullptr; // no step ran
+  return run;
+}
+
+/// Sums the bytes of the states of each role, in the order of the roles.
+static ordered_json statesJson(const Session &session) {
+  std::map<artifact::Role, uint64_t> bytes;
+  for (const StateInfo &state : session.states())
+    bytes[state.role] += state.bytes;
+  ordered_json list = ordered_json::array();
+  for (const auto &[role, size] : bytes)
+    list.push_back({{"role", artifact::EnumNameRole(role)}, {"bytes", size}});
+  return list;
+}
+
+ordered_json RunReport::memoryJson(const TrainingSummary &summary) const {
+  MemoryInfo memory = view_.session->memory();
+  ordered_json object = {{"states", statesJson(*view_.session)},
+                         {"state_bytes", memory.state},
+                         {"arena_bytes", memory.arena},
+                         {"constant_bytes", memory.constants},
+                         {"code_bytes", memory.code},
+                         {"predicted_bytes", memory.predicted()},
+                         {"at_load_bytes", memory.atLoad},
+                         {"measured_bytes", nullptr},
+                         {"is_of_host", runsOnHost(*view_.session)}};
+  if (summary.measuredBytes)
+    object["measured_bytes"] = summary.measuredBytes;
+  return object;
+}
+
+ordered_json RunReport::curvesJson() const {
+  ordered_json list = ordered_json::array();
+  for (const auto &[key, curve] : curves_) {
+    ordered_json object = {{"of", key.first}, {"name", key.second}};
+    object.update(curve.json());
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
+ordered_json RunReport::warningsJson() const {
+  ordered_json list = ordered_json::array();
+  for (const HeardWords::Said &said : heard_.said())
+    list.push_back(
+        {{"kind", said.kind == training::Remark::warning ? "warning" : "note"},
+         {"text", said.words}});
+  return list;
+}
+
+ordered_json RunReport::data(const RunEnd &end) const {
+  const Session &session = *view_.session;
+  const artifact::Header &header = session.artifact().header();
+  TrainingSummary summary = view_.summary();
+  ordered_json object = reportHead("run");
+  object.update({{"name", textOf(header.name())},
+                 {"producer", textOf(header.producer())},
+                 {"run", runJson(summary, end)},
+                 {"memory", memoryJson(summary)},
+                 {"curves", curvesJson()},
+                 {"scores", scores_},
+                 {"scores_words", scoreWords_},
+                 {"worst", worst_},
+                 {"warnings", warningsJson()},
+                 {"recipe", withNumbersOf(session, recipeOf(session))}});
+  return utf8Json(object);
+}
+
+void RunReport::write(const RunEnd &end) const {
+  writeWhole(options_.report, reportText(options_.report, data(end)));
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,89 @@
+// The report of a run: collects curves while it trains, and writes the page.
+
+#pragma once
+
+#include "tool/report/curve.h"
+#include "tool/text.h"
+#include "tool/train/training_outline.h"
+#include "tool/train/training_summary.h"
+#include "training/data/feed.h"
+#include "training/observer.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gradus::cli {
+
+/// Says how a run came to its end.
+struct RunEnd {
+  /// "done", "stopped early", "interrupted", "failed"; "running" before it.
+  std::string how = "done";
+  std::string why; // of "interrupted" and "failed"
+};
+
+/// A run that goes on, for as long as there is something to tell of it.
+struct RunView {
+  const runtime::Session *session = nullptr;
+  std::function<TrainingSummary()> summary; // of the steps so far
+  TrainingOutline outline; // what train prints before its first step
+  uint64_t seed = 0;
+};
+
+/// Listens to a trainer as its last observer, so that watched values are there.
+/// It changes nothing of the run, and costs a step what adding its figures to
+/// curves takes. The page of a run that goes on is written after epochs, tests
+/// and saves, unless the last one is younger than ten seconds.
+class RunReport : public training::Observer {
+public:
+  explicit RunReport(const TrainOptions &options) : options_(options) {}
+
+  runtime::Status onStep(training::StepReport &report) override;
+  runtime::Status onPiece(const training::PieceReport &report) override;
+  runtime::Status onEpoch(const training::EpochReport &report) override;
+  runtime::Status onTest(const training::TestReport &report) override;
+  runtime::Status onSave(const training::SaveReport &report) override;
+
+  /// Must come before the first step.
+  void begin(RunView view);
+  /// Predicts the test data once more with the final state, and compares sample
+  /// by sample; `classes` are the classes' names, if they have some. Data that
+  /// cannot be read, or a signal, leave the scores out.
+  void score(runtime::Session &session, const data::Feed &test,
+             std::vector<std::string> classes, int dataThreads);
+  /// Says why there are no scores.
+  void leaveScoresOut(const std::string &words) { scoreWords_ = words; }
+
+  /// Everything so far as the data of a report.
+  nlohmann::ordered_json data(const RunEnd &end) const;
+  /// Writes it to the file of --report, whole or not at all.
+  void write(const RunEnd &end) const;
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  void add(const std::string &of, int64_t step,
+           const std::vector<training::Metric> &figures);
+  void refresh();
+  nlohmann::ordered_json runJson(const TrainingSummary &summary,
+                                 const RunEnd &end) const;
+  nlohmann::ordered_json memoryJson(const TrainingSummary &summary) const;
+  nlohmann::ordered_json curvesJson() const;
+  nlohmann::ordered_json warningsJson() const;
+
+  const TrainOptions &options_;
+  HeardWords heard_;
+  RunView view_;
+  Clock::time_point written_; // the last page, or the begin
+  /// By what they are of ("step", "epoch", "test", "piece") and their names, in
+  /// the order in which they came.
+  std::vector<std::pair<std::pair<std::string, std::string>, Curve>> curves_;
+  nlohmann::ordered_json scores_ = nlohmann::ordered_json::array(),
+                         worst_ = nullptr;
+  std::string scoreWords_ = "Predictions are compared at the end of a run that "
+                            "comes to its end.";
+};
+
+} // namespace gradus::cli
