@@ -34,8 +34,8 @@ function section(id, title, ...content) {
 }
 
 /// A table. A `#` before a title marks a column of numbers. A row is a list of cells, or {section: "heading"}, or {cells, class}.
-/// On a narrow screen each row is a block of named values; a table with another style than `rows` scrolls in itself.
-function table(titles, rows, style = "rows") {
+/// On a narrow screen each row of many columns is a block of named values; a table of the style `wide` scrolls in itself.
+function table(titles, rows, style = titles.length > 4 ? "rows" : "few") {
   const names = titles.map(title => title.replace(/^#/, ""));
   const cell = (content, i) =>
     el("td", {role: "cell", class: titles[i][0] === "#" ? "n" : "words", "data-title": names[i]}, content);
@@ -43,7 +43,7 @@ function table(titles, rows, style = "rows") {
     ? el("tr", {role: "row", class: "section"}, el("th", {scope: "rowgroup", role: "rowheader", colspan: titles.length}, each.section))
     : el("tr", {role: "row", class: each.class}, (each.cells || each).map(cell));
   const head = names.map((name, i) => el("th", {scope: "col", role: "columnheader", class: titles[i][0] === "#" ? "n" : null}, name));
-  return el("div", {class: "scroll", tabindex: style === "rows" ? null : 0}, el("table", {class: style, role: "table"},
+  return el("div", {class: "scroll", tabindex: style === "wide" ? 0 : null}, el("table", {class: style, role: "table"},
     el("thead", {role: "rowgroup"}, el("tr", {role: "row"}, head)), el("tbody", {role: "rowgroup"}, rows.map(row))));
 }
 

@@ -7,7 +7,7 @@ const endings = {"stopped early": "stopped early by --patience", interrupted: "i
 const metricText = (name, value) => name === "accuracy" || name.endsWith("_accuracy") || name.endsWith("top5") ? percent(value) : short(value);
 
 function stepsText(run) {
-  const first = run.from_step < run.steps ? `steps ${run.from_step + 1} to ${run.steps} of ${run.to_step}` : `no step; the state is at step ${run.steps}`;
+  const first = run.from_step < run.steps ? `Steps ${run.from_step + 1} to ${run.steps} of ${run.to_step}` : `No step; the state is at step ${run.steps}`;
   return first + (run.resumed_from ? `, resumed from ${run.resumed_from}` : "");
 }
 
@@ -173,7 +173,7 @@ function factSection(data) {
   const rows = [["artifact", `${run.artifact} (${bytes(run.artifact_bytes)})`], ["checkpoint", run.checkpoint || "none"],
     ["resumed from", run.resumed_from], ["data", run.data_text], ["test data", run.test_data_text], ["seed", run.seed],
     ["batch", run.batch], ["training samples", run.training_samples], ["test samples", run.test_samples], ["schedule", run.schedule],
-    ["device", run.device + `, ${plural(run.threads, "thread")}`], ["made with", data.producer]];
+    ["device", run.device], ["made with", data.producer]];
   return section("facts", "The run", el("pre", {class: "wrapped"}, run.command),
     table(["Fact", "Value"], rows.filter(row => row[1] !== "" && row[1] !== null)));
 }

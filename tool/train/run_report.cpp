@@ -133,9 +133,9 @@ ordered_json RunReport::runJson(const TrainingSummary &summary,
       {"test_data_text", outline.test ? outline.test->evaluationText() : ""},
       {"schedule", outline.schedule},
       {"seconds_in_steps", summary.stepSeconds}};
-  for (const char *key : {"steps", "test", "training_samples", "test_samples",
-                          "artifact", "artifact_bytes", "checkpoint",
-                          "ms_per_step", "threads", "device", "seconds"})
+  for (const char *key :
+       {"steps", "test", "training_samples", "test_samples", "artifact",
+        "artifact_bytes", "checkpoint", "ms_per_step", "device", "seconds"})
     run[key] = all[key];
   run["best"] = summary.best;
   if (summary.done == summary.start)
