@@ -59,9 +59,10 @@ INSIDE = {
     "frontends/builder": "frontends/recipe",
     "frontends/onnx/pytorch": "frontends/onnx/file",
     "frontends/onnx/importer": "frontends/onnx/file frontends/onnx/pytorch",
-    "frontends/onnx/operators": "frontends/onnx/file frontends/onnx/pytorch frontends/onnx/importer",
+    "frontends/onnx/writer": "frontends/onnx/file frontends/onnx/importer",
+    "frontends/onnx/operators": "frontends/onnx/file frontends/onnx/pytorch frontends/onnx/importer frontends/onnx/writer",
     "frontends/onnx": "frontends/onnx/file frontends/onnx/pytorch frontends/onnx/importer frontends/onnx/operators",
-    "frontends/onnx/export": "frontends/onnx/file frontends/onnx/pytorch frontends/onnx/importer",
+    "frontends/onnx/export": "frontends/onnx/file frontends/onnx/pytorch frontends/onnx/importer frontends/onnx/writer frontends/onnx/operators",
     "frontends/compiler": "frontends/recipe frontends/onnx frontends/onnx/export",
     "frontends/opt": "frontends/recipe",
 

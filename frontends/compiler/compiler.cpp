@@ -344,6 +344,22 @@ absl::Status checkTargets(const Request &request) {
   return absl::OkStatus();
 }
 
+/// Exports the program that an artifact carries.
+absl::StatusOr<ExportedOnnx>
+exportCarried(const ExportRequest &request,
+              const std::vector<TrainedTensor> &trained,
+              const ExportOptions &options) {
+  Request artifact;
+  artifact.model = request.model;
+  artifact.carried = request.carried;
+  Compilation compilation(artifact);
+  if (absl::Status status = compilation.read(); !status.ok())
+    return status;
+  auto program = *compilation.module().getOps<ProgramOp>().begin();
+  auto exported = exportProgram(program, trained, options);
+  return exported.ok() ? exported : at(exported.status(), request.model);
+}
+
 class Library final : public Compiler {
 public:
   absl::StatusOr<Result> compile(const Request &request) override {
@@ -407,7 +423,9 @@ public:
     options.withNormalization = request.withNormalization;
     options.dataName = request.dataName;
     options.dims = request.dims;
-    auto exported = exportOnnx(request.model, trained, options);
+    auto exported = request.carried
+                        ? exportCarried(request, trained, options)
+                        : exportOnnx(request.model, trained, options);
     if (!exported.ok())
       return exported.status();
     return Exported{exported->model,     exported->data,

@@ -248,9 +248,12 @@ struct InputNormalization {
   std::vector<float> mean, std;
 };
 
-/// Trained values to write back into an .onnx file.
+/// Trained values to write as an .onnx file: back into the model's, or with the
+/// program of an artifact.
 struct ExportRequest {
   std::string model;
+  /// Stands in place of the file `model`, the artifact that carries it.
+  std::optional<CarriedProgram> carried;
   std::vector<Weight> weights;
   bool inference = false; // drop the training form of normalization, dropout
   std::vector<InputNormalization> normalizations;

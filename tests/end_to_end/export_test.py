@@ -65,6 +65,18 @@ expected = read(outputs)[name][:int(batch)]
 numpy.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5 * max(1, abs(expected).max()))
 """
 
+# An exported program is a sound file and predicts what Gradus does.
+PROGRAM = READ + """
+import onnx, onnxruntime
+model, data, outputs, name, batch = sys.argv[1:]
+onnx.checker.check_model(model, full_check=True)
+onnxruntime.set_default_logger_severity(3)
+session, tensors = onnxruntime.InferenceSession(model), read(data)
+found = session.run([name], {each.name: tensors[each.name][:int(batch)] for each in session.get_inputs()})[0]
+expected = read(outputs)[name][:int(batch)]
+numpy.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * abs(expected).max())
+"""
+
 # What was trained has the checkpoint's bytes, and nothing else is other than it was, but for `changes` in nodes.
 SAME = READ + """
 import onnx
@@ -162,6 +174,23 @@ class Export(unittest.TestCase):
         self.run_in(PYTHON, "-c", NORMS, model, str(norms), multiplier)
         self.run_in(PYTHON, "-c", PREDICTS, model, data, out, case["output"]["name"], str(case["inputs"][0]["shape"][0]))
 
+    def check_program(self, folder, *methods, ema=False):
+        """Trains the files of both exporters, and writes what was trained from their artifacts."""
+        with open(os.path.join(MODELS, folder, "case.json")) as stream:
+            case = json.load(stream)
+        for file in ("model.onnx", "model_dynamo.onnx"):
+            name = ".".join([folder, file[:-5], "program", *(method.strip("-").replace("=", "_") for method in methods)])
+            data, artifact, checkpoint, out, model = (name + ending for ending in (
+                ".data.safetensors", ".gradus", ".checkpoint.safetensors", ".out.safetensors", ".onnx"))
+            averaged = ["--ema"] if ema else []
+            self.run_in(PYTHON, "-c", JOIN, os.path.join(MODELS, folder, "data.safetensors"), data)
+            self.run_in(GRADUS, "compile", os.path.join(MODELS, folder, file), "--recipe", self.recipe(case, file, name), *methods,
+                        "-o", artifact)
+            self.run_in(GRADUS, "train", artifact, "--data", data, "--steps", "3", "--checkpoint", checkpoint, "--overwrite")
+            self.run_in(GRADUS, "predict", artifact, "--checkpoint", checkpoint, "--data", data, *averaged, "-o", out)
+            self.run_in(GRADUS, "export", artifact, "--checkpoint", checkpoint, "--inference", *averaged, "-o", model)
+            self.run_in(PYTHON, "-c", PROGRAM, model, data, out, case["output"]["name"], str(case["inputs"][0]["shape"][0]))
+
     def recipe(self, case, file, name):
         shapes = {each["name"]: each["shape"] for each in case["inputs"]}
         described = next(each for each in case["files"] if each["file"] == file)
@@ -189,6 +218,20 @@ class Export(unittest.TestCase):
     def test_a_normalized_head_with_its_bias_in_a_file_for_training(self):
         self.check_rewritten("resnet18-small", "model.onnx", 9, "fc.multiplier", "--less-bn", "--boost", "O1",
                              "--fc-to-fn=bias=true,epsilon=0.5", flags=["--inference"])
+
+    def test_a_program_of_convolutions(self):
+        self.check_program("resnet18-small")
+
+    def test_a_program_that_methods_rewrote(self):
+        self.check_program("resnet18-small", "--less-bn", "--fc-to-fn")
+
+    def test_a_program_with_averages(self):
+        self.check_program("lenet5", "--set=ema.decay=0.9", ema=True)
+
+    def test_programs_of_other_architectures(self):
+        for folder in ("mlp", "lenet5", "lstm-tiny", "gpt2-tiny", "bert-tiny", "dlrm-tiny", "norm-free-tiny"):
+            with self.subTest(folder):
+                self.check_program(folder)
 
     def test_tied_weights(self):
         self.check_case("gpt2-tiny", "model.onnx")

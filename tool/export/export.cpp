@@ -4,6 +4,7 @@
 #include "messages/printable.h"
 #include "runtime/safetensors.h"
 #include "runtime/session/checkpoint.h"
+#include "tool/carried_program.h"
 #include "tool/commands.h"
 #include "tool/compiler_library.h"
 #include "tool/failure.h"
@@ -33,8 +34,11 @@ struct ExportOptions {
 constexpr const char *kFooter = R"(Examples:
   gradus export lenet.onnx --checkpoint lenet.safetensors -o trained.onnx
   gradus export resnet.onnx --checkpoint resnet.safetensors --inference -o resnet_trained.onnx
+  gradus export resnet.gradus --checkpoint resnet.safetensors --inference -o resnet_trained.onnx
 
-The file stays as it is but for the values of its initializers. --inference turns
+A file stays as it is but for the values of its initializers. From an artifact the
+program that it carries is written, with the layers that methods have changed, and
+with the sizes that it was compiled for. --inference turns
 batch normalization, dropout and AlphaDropout of a file exported for training into
 those of inference, and puts its chance in the place of each coin of a known chance
 (stochastic depth, Bernoulli); other random numbers are drawn as before. --ema
@@ -96,6 +100,15 @@ void warnOfNormalization(const ExportOptions &options,
                       "does; --with-normalization puts it into the model"));
 }
 
+/// The program and its initial values, which the request refers to.
+std::optional<OpenedProgram> openArtifact(compiler::ExportRequest &request) {
+  compiler::Request artifact;
+  artifact.model = request.model;
+  std::optional<OpenedProgram> opened = openProgram(artifact);
+  request.carried = artifact.carried;
+  return opened;
+}
+
 /// Warns, like the import does for predictions.
 void warnOfCoins(const std::string &model, int added) {
   if (added)
@@ -111,8 +124,9 @@ void run(const ExportOptions &options) {
   checkOutputFiles(
       {{"-o", options.output}},
       {{"the model", options.model}, {"--checkpoint", options.checkpoint}});
-  if (!options.model.ends_with(".onnx"))
-    throw badInput(options.model, ": is no ONNX model (.onnx)");
+  if (!options.model.ends_with(".onnx") && !isArtifact(options.model))
+    throw badInput(options.model,
+                   ": is neither an ONNX model (.onnx) nor an artifact");
   if (!options.output.ends_with(".onnx"))
     throw badInput("-o ", options.output,
                    ": expected a name that ends in .onnx");
@@ -134,6 +148,7 @@ void run(const ExportOptions &options) {
     request.weights.push_back(
         {tensor.name, nameOf(from.type.dtype), from.type.shape, from.data});
   }
+  std::optional<OpenedProgram> artifact = openArtifact(request);
   compiler::Exported exported = take(compilerLibrary().exportModel(request));
   checkApart(options, exported, dataFile);
   if (!exported.data.empty())
@@ -163,7 +178,8 @@ void addExport(CLI::App &app) {
       app.add_subcommand("export", "Writes trained weights into an ONNX file");
   command->footer(kFooter);
   command
-      ->add_option("model", options->model, "The .onnx file that was trained")
+      ->add_option("model", options->model,
+                   "The .onnx file that was trained, or its artifact")
       ->required();
   command
       ->add_option("--checkpoint", options->checkpoint,

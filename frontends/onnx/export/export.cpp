@@ -1,5 +1,5 @@
-// Writes trained values into the file. Names, nodes and metadata stay as its
-// exporter wrote them; only initializers change, and with
+// Writes trained values into a model. Of a file, names, nodes and metadata stay
+// as its exporter wrote them; only initializers change, and with
 // ExportOptions::inference the form of two ops and of random masks
 // (export_coins.h). Layers that a method rewrote are rewritten in the file
 // (rewritten_layers.h). Running statistics that shared a tensor get their own
@@ -9,10 +9,12 @@
 
 #include "frontends/onnx/export/export_coins.h"
 #include "frontends/onnx/export/export_normalization.h"
+#include "frontends/onnx/export/program_model.h"
 #include "frontends/onnx/export/rewritten_layers.h"
 #include "frontends/onnx/file/model_file.h"
 #include "frontends/onnx/file/onnx.pb.h"
 #include "frontends/onnx/importer/thrown.h"
+#include "messages/error_kind.h"
 #include "messages/message.h"
 #include "runtime/float_conversion.h"
 
@@ -122,11 +124,12 @@ void addEntry(TensorProto &tensor, const char *key, const std::string &value) {
   entry->set_value(value);
 }
 
-/// Moves the raw bytes of all initializers into one data file.
-std::string moveOut(const ModelFile &file, const std::string &name) {
+/// Moves the raw bytes of the initializers into one data file.
+std::string moveOut(const std::vector<TensorProto *> &initializers,
+                    const std::string &name) {
   constexpr size_t kAlignment = 4096; // lets a reader map it
   std::string data;
-  for (TensorProto *each : file.initializers()) {
+  for (TensorProto *each : initializers) {
     TensorProto &tensor = *each;
     if (tensor.raw_data().size() < 1024)
       continue;
@@ -143,30 +146,35 @@ std::string moveOut(const ModelFile &file, const std::string &name) {
 
 //===-- the export --------------------------------------------------------===//
 
+TrainedTensors byName(const std::vector<TrainedTensor> &trained) {
+  TrainedTensors all;
+  for (const TrainedTensor &tensor : trained)
+    all[tensor.name] = &tensor;
+  return all;
+}
+
+/// Gives a model its trained values and writes it.
 class Exporter {
 public:
-  Exporter(ModelFile &file, const std::vector<TrainedTensor> &trained,
+  Exporter(::onnx::ModelProto &model, std::vector<TensorProto *> initializers,
+           const std::vector<TrainedTensor> &trained,
            const ExportOptions &options)
-      : file_(file), graph_(*file.model().mutable_graph()), options_(options) {
-    for (const TrainedTensor &tensor : trained)
-      trained_[tensor.name] = &tensor;
-  }
+      : model_(model), initializers_(std::move(initializers)),
+        options_(options), trained_(byName(trained)) {}
 
-  absl::StatusOr<ExportedOnnx> run() {
-    GRADUS_RETURN_IF_ERROR(rewriteLayers(file_, trained_));
-    result_.read = file_.dataFiles();
-    for (TensorProto *tensor : file_.initializers())
-      GRADUS_RETURN_IF_ERROR(write(*tensor));
+  /// `bringIn` moves a value that stays from its data file into the model, or
+  /// refuses one that must not stay.
+  absl::StatusOr<ExportedOnnx>
+  run(llvm::function_ref<absl::Status(TensorProto &)> bringIn) {
+    for (TensorProto *tensor : initializers_)
+      GRADUS_RETURN_IF_ERROR(write(*tensor, bringIn));
     if (result_.written.empty())
       return invalid("none of the ", trained_.size(),
                      " trained tensors is an initializer of the model");
-    if (options_.inference)
-      makeInference();
     GRADUS_RETURN_IF_ERROR(normalize());
-    bindInputs(graph_, options_.dims);
     if (bytes_ > options_.largestInside)
-      result_.data = moveOut(file_, options_.dataName);
-    if (!file_.model().SerializeToString(&result_.model))
+      result_.data = moveOut(initializers_, options_.dataName);
+    if (!model_.SerializeToString(&result_.model))
       return invalid("takes more than 2 GiB without its initializers, which a "
                      "file of ONNX's cannot hold");
     return std::move(result_);
@@ -174,58 +182,81 @@ public:
 
 private:
   absl::Status normalize() {
-    auto normalizations = ofInputs(file_, options_.normalizations);
+    auto normalizations = ofInputs(model_.graph(), options_.normalizations);
     if (options_.withNormalization)
-      return addNormalization(file_, normalizations);
+      return addNormalization(model_, normalizations);
     for (const InputNormalization &each : normalizations)
       result_.wantNormalized.push_back(each.input);
     return absl::OkStatus();
   }
 
-  void makeInference() {
-    for (NodeProto &node : *graph_.mutable_node())
-      onnx::makeInference(node);
-    result_.addedCoins = makeCoinsIdle(file_);
-  }
-
-  /// Writes a new value, or moves the old one from its data file into the
-  /// model.
-  absl::Status write(TensorProto &tensor) {
+  absl::Status write(TensorProto &tensor,
+                     llvm::function_ref<absl::Status(TensorProto &)> bringIn) {
     auto found = trained_.find(tensor.name());
     if (found != trained_.end() && dtypeOf(tensor)) {
       GRADUS_RETURN_IF_ERROR(setTrained(tensor, *found->second));
       result_.written.push_back(tensor.name());
     } else {
+      GRADUS_RETURN_IF_ERROR(bringIn(tensor));
       if (dtypeOf(tensor) && tensor.dims_size())
         result_.kept.push_back(tensor.name());
-      GRADUS_RETURN_IF_ERROR(bringIn(tensor));
     }
     bytes_ += tensor.raw_data().size();
     return absl::OkStatus();
   }
 
-  absl::Status bringIn(TensorProto &tensor) {
-    if (tensor.data_location() != TensorProto::EXTERNAL)
-      return absl::OkStatus();
-    GRADUS_ASSIGN_OR_RETURN(mlir::DenseElementsAttr elements,
-                            file_.elements(tensor, context_));
-    llvm::ArrayRef<char> raw = elements.getRawData();
-    std::string bytes(raw.begin(), raw.end());
-    if (elements.isSplat()) // stored once
-      for (int64_t i = 1; i < elements.getNumElements(); ++i)
-        bytes.append(raw.begin(), raw.end());
-    setBytes(tensor, std::move(bytes));
-    return absl::OkStatus();
-  }
-
-  ModelFile &file_;
-  ::onnx::GraphProto &graph_;
+  ::onnx::ModelProto &model_;
+  std::vector<TensorProto *> initializers_;
   const ExportOptions &options_;
-  mlir::MLIRContext context_;
   TrainedTensors trained_;
   ExportedOnnx result_;
   uint64_t bytes_ = 0;
 };
+
+//===-- a file ------------------------------------------------------------===//
+
+absl::Status bringIn(ModelFile &file, TensorProto &tensor) {
+  if (tensor.data_location() != TensorProto::EXTERNAL)
+    return absl::OkStatus();
+  mlir::MLIRContext context;
+  GRADUS_ASSIGN_OR_RETURN(mlir::DenseElementsAttr elements,
+                          file.elements(tensor, context));
+  llvm::ArrayRef<char> raw = elements.getRawData();
+  std::string bytes(raw.begin(), raw.end());
+  if (elements.isSplat()) // stored once
+    for (int64_t i = 1; i < elements.getNumElements(); ++i)
+      bytes.append(raw.begin(), raw.end());
+  setBytes(tensor, std::move(bytes));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExportedOnnx>
+exportFile(ModelFile &file, const std::vector<TrainedTensor> &trained,
+           const ExportOptions &options) {
+  ::onnx::GraphProto &graph = *file.model().mutable_graph();
+  GRADUS_RETURN_IF_ERROR(rewriteLayers(file, byName(trained)));
+  if (options.inference)
+    for (NodeProto &node : *graph.mutable_node())
+      makeInference(node);
+  int addedCoins = options.inference ? makeCoinsIdle(file) : 0;
+  std::vector<std::string> dataFiles = file.dataFiles();
+  bindInputs(graph, options.dims);
+  auto exported =
+      Exporter(file.model(), file.initializers(), trained, options)
+          .run([&](TensorProto &tensor) { return bringIn(file, tensor); });
+  if (!exported.ok())
+    return exported;
+  exported->read = std::move(dataFiles);
+  exported->addedCoins = addedCoins;
+  return exported;
+}
+
+std::vector<TensorProto *> initializersOf(::onnx::GraphProto &graph) {
+  std::vector<TensorProto *> all;
+  for (TensorProto &tensor : *graph.mutable_initializer())
+    all.push_back(&tensor);
+  return all;
+}
 
 } // namespace
 } // namespace onnx
@@ -233,19 +264,32 @@ private:
 absl::StatusOr<ExportedOnnx>
 exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
            const ExportOptions &options) {
-  absl::Status status;
   try {
     auto file = onnx::ModelFile::open(path, onnx::Contents::whole);
     if (!file.ok())
-      return invalid(path, ": ", file.status().message());
-    auto exported = onnx::Exporter(**file, trained, options).run();
-    if (exported.ok())
-      return exported;
-    status = exported.status();
+      return at(file.status(), path);
+    auto exported = onnx::exportFile(**file, trained, options);
+    return exported.ok() ? exported : at(exported.status(), path);
   } catch (const std::exception &) {
-    status = invalid(onnx::wordsOfThrown());
+    return invalid(path, ": ", onnx::wordsOfThrown());
   }
-  return invalid(path, ": ", status.message());
+}
+
+absl::StatusOr<ExportedOnnx>
+exportProgram(ProgramOp program, const std::vector<TrainedTensor> &trained,
+              const ExportOptions &options) {
+  GRADUS_ASSIGN_OR_RETURN(onnx::ProgramModel written,
+                          onnx::writeProgram(program, options.inference));
+  auto initializers = onnx::initializersOf(*written.model.mutable_graph());
+  return onnx::Exporter(written.model, initializers, trained, options)
+      .run([&](::onnx::TensorProto &tensor) {
+        return written.unset.count(tensor.name())
+                   ? invalid("the checkpoint has no value for \"",
+                             tensor.name(),
+                             "\", and the program none to "
+                             "start with")
+                   : absl::OkStatus();
+      });
 }
 
 } // namespace gradus

@@ -1,5 +1,8 @@
-// Writes trained weights back into the ONNX file that they came from.
+// Writes trained weights as an ONNX model: into the file that they came from,
+// or with the program that was trained.
 #pragma once
+
+#include "ir/gradus.h"
 
 #include "absl/status/statusor.h"
 
@@ -58,5 +61,11 @@ struct ExportOptions {
 absl::StatusOr<ExportedOnnx>
 exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
            const ExportOptions &options = {});
+
+/// Exports the graph @predict of a program. All of its states must be in
+/// `trained` or have a value.
+absl::StatusOr<ExportedOnnx>
+exportProgram(ProgramOp program, const std::vector<TrainedTensor> &trained,
+              const ExportOptions &options = {});
 
 } // namespace gradus

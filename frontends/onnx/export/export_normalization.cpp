@@ -126,24 +126,24 @@ private:
 } // namespace
 
 std::vector<InputNormalization>
-ofInputs(const ModelFile &file, const std::vector<InputNormalization> &all) {
+ofInputs(const GraphProto &graph, const std::vector<InputNormalization> &all) {
   std::vector<InputNormalization> found;
   for (const InputNormalization &each : all)
-    if (findInput(file.graph(), each.input))
+    if (findInput(graph, each.input))
       found.push_back(each);
   return found;
 }
 
-absl::Status addNormalization(ModelFile &file,
+absl::Status addNormalization(::onnx::ModelProto &model,
                               const std::vector<InputNormalization> &ofInputs) {
   constexpr int kBroadcasting = 7; // first opset in which nodes broadcast
-  if (!ofInputs.empty() && file.opset() < kBroadcasting)
-    return invalid("is of opset ", file.opset(),
+  int64_t opset = opsetOf(model);
+  if (!ofInputs.empty() && opset < kBroadcasting)
+    return invalid("is of opset ", opset,
                    ", in which a normalization cannot be written; expected ",
                    kBroadcasting, " or later");
   for (const InputNormalization &each : ofInputs)
-    GRADUS_RETURN_IF_ERROR(
-        Normalizing(*file.model().mutable_graph(), each).run());
+    GRADUS_RETURN_IF_ERROR(Normalizing(*model.mutable_graph(), each).run());
   return absl::OkStatus();
 }
 

@@ -202,12 +202,14 @@ bool ModelFile::read(llvm::StringRef bytes, Contents contents) {
 
 const ::onnx::GraphProto &ModelFile::graph() const { return model_->graph(); }
 
-int64_t ModelFile::opset() const {
-  for (const auto &set : model_->opset_import())
+int64_t opsetOf(const ::onnx::ModelProto &model) {
+  for (const auto &set : model.opset_import())
     if (set.domain().empty() || set.domain() == "ai.onnx")
       return set.version();
   return 0;
 }
+
+int64_t ModelFile::opset() const { return opsetOf(*model_); }
 
 bool ModelFile::hasOpset() const { return model_->opset_import_size() > 0; }
 

@@ -31,6 +31,9 @@ bool isUnsigned(int dataType);
 /// The name, such as FLOAT16, for errors.
 std::string dataTypeName(int dataType);
 
+/// The version of a model's default operator set; 0 if it names only others.
+int64_t opsetOf(const ::onnx::ModelProto &model);
+
 /// A model's messages hold all values, so that it can be written again, or
 /// large values stay in the file, to be read once.
 enum class Contents { separated, whole };
@@ -45,7 +48,7 @@ public:
   const ::onnx::GraphProto &graph() const;
   /// The model; it can be written again only if its contents are whole.
   ::onnx::ModelProto &model() { return *model_; }
-  /// The version of the default operator set; 0 if the model names only others.
+  /// opsetOf() the model.
   int64_t opset() const;
   /// Whether it names any operator set.
   bool hasOpset() const;

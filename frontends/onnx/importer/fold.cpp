@@ -67,6 +67,17 @@ void forEachIndex(ArrayRef<int64_t> shape,
   }
 }
 
+SmallVector<int64_t> axesMoved(int64_t rank, int64_t from, int64_t to,
+                               int64_t count) {
+  SmallVector<int64_t> order;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (axis < from || axis >= from + count)
+      order.push_back(axis);
+  for (int64_t i = 0; i < count; ++i)
+    order.insert(order.begin() + to + i, from + i);
+  return order;
+}
+
 Constant gathered(const Constant &input, ArrayRef<int64_t> shape,
                   llvm::function_ref<int64_t(ArrayRef<int64_t>)> place) {
   Constant result = zeros(input.element, shape);

@@ -16,6 +16,10 @@ absl::StatusOr<int64_t> normalAxis(int64_t axis, int64_t rank);
 absl::StatusOr<llvm::SmallVector<int64_t>>
 normalAxes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
+/// The permutation that moves the `count` axes from `from` on to begin at `to`.
+llvm::SmallVector<int64_t> axesMoved(int64_t rank, int64_t from, int64_t to,
+                                     int64_t count);
+
 /// Gathers from a constant: the result at each index is the input's element at
 /// the row-major position `place(index)`.
 Constant gathered(const Constant &input, llvm::ArrayRef<int64_t> shape,

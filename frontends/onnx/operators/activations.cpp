@@ -1,6 +1,7 @@
 // ONNX activations with parameters. Those that we have no op for are built from
 // arith and math, so that their gradients follow.
 
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/fake_quantize.h"
 #include "frontends/onnx/operators/operators.h"
 
@@ -315,6 +316,149 @@ absl::Status prelu(Importer &importer, const Node &node) {
   return importer.define(node, 0, slopedBelowZero(b, input, slope));
 }
 
+//===-- export ------------------------------------------------------------===//
+
+absl::Status writeClip(const OpWriter &w, const char *node) {
+  auto clip = cast<ClipOp>(w.op);
+  auto limit = [&](const APFloat &number) {
+    return number.isInfinity() ? "" : w.number(number.convertToDouble());
+  };
+  Names inputs = {w.input(0), limit(clip.getLow()), limit(clip.getHigh())};
+  while (inputs.back().empty())
+    inputs.pop_back();
+  return w.define(node, inputs);
+}
+
+absl::Status writeLeakyRelu(const OpWriter &w, const char *node) {
+  double slope = cast<LeakyReluOp>(w.op).getSlope().convertToDouble();
+  return w.define(node, {w.input(0)}, {attribute("alpha", slope)});
+}
+
+/// Whether a value is `x > 0`.
+bool isAboveZero(Value value, Value x) {
+  auto compare = value.getDefiningOp<arith::CmpFOp>();
+  return compare && compare.getPredicate() == arith::CmpFPredicate::OGT &&
+         compare.getLhs() == x && isNumber(compare.getRhs(), 0);
+}
+
+/// The x of log(1 + exp(x)), as softplus() writes it; null for other values.
+Value softplusInput(Operation *op) {
+  auto sum = dyn_cast<arith::AddFOp>(op);
+  auto above = sum ? sum.getLhs().getDefiningOp<arith::SelectOp>() : nullptr;
+  auto log = sum ? sum.getRhs().getDefiningOp<math::Log1pOp>() : nullptr;
+  auto power = log ? log.getOperand().getDefiningOp<math::ExpOp>() : nullptr;
+  auto size =
+      power ? power.getOperand().getDefiningOp<arith::SelectOp>() : nullptr;
+  if (!above || !size)
+    return {};
+  Value x = above.getTrueValue();
+  auto negated = size.getTrueValue().getDefiningOp<arith::NegFOp>();
+  // The negative of a negative is folded.
+  auto own = x.getDefiningOp<arith::NegFOp>();
+  bool isNegative = (negated && negated.getOperand() == x) ||
+                    (own && own.getOperand() == size.getTrueValue());
+  return isNegative && size.getFalseValue() == x &&
+                 isNumber(above.getFalseValue(), 0) &&
+                 isAboveZero(above.getCondition(), x) &&
+                 isAboveZero(size.getCondition(), x)
+             ? x
+             : Value();
+}
+
+bool isSoftplus(Operation *op) { return bool(softplusInput(op)); }
+
+absl::Status writeSoftplus(const OpWriter &w, const char *node) {
+  return w.define(node, {w.graph.nameOf(softplusInput(w.op))});
+}
+
+/// A value as `factor` times another.
+std::pair<Value, double> withoutFactor(Value value) {
+  if (auto product = value.getDefiningOp<arith::MulFOp>())
+    if (std::optional<double> factor = numberOf(product.getRhs()))
+      return {product.getLhs(), *factor};
+  return {value, 1};
+}
+
+/// The parts of x > 0 ? right x : left (exp(inner x) - 1).
+struct Exponential {
+  Value x;
+  double right, left, inner;
+};
+
+std::optional<Exponential> exponentialOf(Operation *op) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (!select)
+    return std::nullopt;
+  auto [power, left] = withoutFactor(select.getFalseValue());
+  auto minusOne = power.getDefiningOp<math::ExpM1Op>();
+  auto negative = minusOne
+                      ? minusOne.getOperand().getDefiningOp<arith::SelectOp>()
+                      : nullptr;
+  if (!negative || !isNumber(negative.getTrueValue(), 0) ||
+      !isAboveZero(negative.getCondition(), negative.getFalseValue()))
+    return std::nullopt;
+  auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+  Value x = compare ? compare.getLhs() : Value();
+  if (!x || !isAboveZero(select.getCondition(), x))
+    return std::nullopt;
+  Value scaled = negative.getFalseValue(), plain = select.getTrueValue();
+  auto [narrow, inner] =
+      scaled == x ? std::pair(scaled, 1.0) : withoutFactor(scaled);
+  auto [wide, right] =
+      plain == x ? std::pair(plain, 1.0) : withoutFactor(plain);
+  if (narrow != x || wide != x || (right != 1 && inner != 1))
+    return std::nullopt;
+  return Exponential{x, right, left, inner};
+}
+
+template <bool hasInner, bool hasRight> bool isExponential(Operation *op) {
+  std::optional<Exponential> found = exponentialOf(op);
+  return found && (found->inner != 1) == hasInner &&
+         (found->right != 1) == hasRight &&
+         (!hasInner || float(1 / found->left) == float(found->inner));
+}
+
+/// Celu's width is its alpha, too.
+absl::Status writeElu(const OpWriter &w, const char *node) {
+  Exponential found = *exponentialOf(w.op);
+  return w.define(node, {w.graph.nameOf(found.x)},
+                  {attribute("alpha", found.left)});
+}
+
+absl::Status writeSelu(const OpWriter &w, const char *node) {
+  constexpr double kAlpha = 1.67326319217681884765625,
+                   kGamma = 1.05070102214813232421875;
+  Exponential found = *exponentialOf(w.op);
+  bool isUsual = float(found.left) == float(kGamma * kAlpha) &&
+                 float(found.right) == float(kGamma);
+  return w.define(
+      node, {w.graph.nameOf(found.x)},
+      {attribute("alpha", isUsual ? kAlpha : found.left / found.right),
+       attribute("gamma", isUsual ? kGamma : found.right)});
+}
+
+/// log(1 + x) = x log(u) / (u - 1) with the rounded u = 1 + x, which is as
+/// accurate as the logarithm (Goldberg, "What Every Computer Scientist Should
+/// Know About Floating-Point Arithmetic", theorem 4).
+absl::Status writeLog1p(const OpWriter &w, const char *node) {
+  std::string x = w.input(0), one = w.number(1);
+  std::string u = w.node("Add", {x, one});
+  std::string ratio = w.node(
+      "Div", {w.node("Mul", {x, w.node("Log", {u})}), w.node("Sub", {u, one})});
+  std::string isFinite =
+      w.node("And", {w.node("Not", {w.node("Equal", {u, one})}),
+                     w.node("Not", {w.node("IsInf", {u})})});
+  return w.define(node, {isFinite, ratio, x});
+}
+
+/// exp(x) - 1 = tanh(x / 2) (exp(x) + 1)
+absl::Status writeExpM1(const OpWriter &w, const char *node) {
+  std::string x = w.input(0);
+  std::string half = w.node("Tanh", {w.node("Mul", {x, w.number(0.5)})});
+  return w.define(node,
+                  {half, w.node("Add", {w.node("Exp", {x}), w.number(1)})});
+}
+
 const Operator kOperators[] = {
     {"LeakyRelu", {6, "X"}, build<leakyRelu>},
     {"ThresholdedRelu", {10, "X"}, build<thresholdedRelu>},
@@ -334,8 +478,23 @@ const Operator kOperators[] = {
     {"PRelu", {6, "X, slope"}, prelu},
 };
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.clip", "Clip", writeClip},
+    {"gradus.leaky_relu", "LeakyRelu", writeLeakyRelu},
+    {"arith.addf", "Softplus", writeSoftplus, isSoftplus},
+    {"arith.select", "Elu", writeElu, isExponential<false, false>},
+    {"arith.select", "Celu", writeElu, isExponential<true, false>},
+    {"arith.select", "Selu", writeSelu, isExponential<false, true>},
+    {"math.log", "Log", same},
+    {"math.log1p", "Where", writeLog1p},
+    {"math.expm1", "Mul", writeExpM1},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> activationOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> activationExports() { return kExports; }
 
 } // namespace gradus::onnx

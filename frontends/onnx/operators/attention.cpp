@@ -1,6 +1,7 @@
 // ONNX's attention and rotary embedding, in small ops.
 
 #include "frontends/onnx/importer/building.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 
 #include <cmath>
@@ -365,12 +366,37 @@ absl::Status rotaryEmbedding(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
+//===-- export ------------------------------------------------------------===//
+
+absl::Status writeAttention(const OpWriter &w, const char *node) {
+  auto attention = cast<AttentionOp>(w.op);
+  if (attention.getDropout() || attention.getStep())
+    return w.error("drops probabilities, which ONNX has no node for");
+  w.graph.needOpset(23);
+  Names inputs = {w.input(0), w.input(1), w.input(2)};
+  if (Value mask = attention.getMask())
+    inputs.push_back(w.graph.nameOf(mask));
+  for (Value value : {attention.getLogsumexp(), attention.getRemainder()})
+    w.graph.refuse(value, w.error("gives logarithms of sums, which ONNX has no "
+                                  "node for"));
+  return w.define(node, inputs,
+                  {attribute("scale", attention.getScale().convertToDouble()),
+                   attribute("is_causal", int64_t(attention.getCausal()))});
+}
+
 const Operator kOperators[] = {
     {"Attention", {23, "Q, K, V, attn_mask, past_key, past_value"}, attention},
     {"RotaryEmbedding", {23, "X, cos_cache, sin_cache"}, rotaryEmbedding}};
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.attention", "Attention", writeAttention},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> attentionOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> attentionExports() { return kExports; }
 
 } // namespace gradus::onnx

@@ -1,6 +1,7 @@
 // ONNX ops that normalize by mean and variance: of channels, of single images
 // or of groups of channels.
 
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 
 #include "ir/arithmetic.h"
@@ -202,6 +203,122 @@ absl::Status groupNormalization(Importer &importer, const Node &node) {
                   perChannel(importer, node, affine.bias, channels)));
 }
 
+//===-- export ------------------------------------------------------------===//
+
+/// With running statistics it is written for training, which moves them, unless
+/// the graph is for inference.
+absl::Status writeBatchNorm(const OpWriter &w, const char *node) {
+  auto norm = cast<BatchNormOp>(w.op);
+  Attributes all = {attribute("epsilon", norm.getEpsilon().convertToDouble())};
+  if (std::optional<APFloat> momentum = norm.getMomentum())
+    all.push_back(attribute("momentum", momentum->convertToDouble()));
+  bool trains = norm.getMomentum() && !w.graph.isForInference();
+  if (trains)
+    all.push_back(attribute("training_mode", int64_t(1)));
+  GRADUS_RETURN_IF_ERROR(w.define(node, w.inputs(), all));
+  if (trains)
+    w.graph.addOutputs({w.graph.fresh(nodeName(w.op) + "/running_mean"),
+                        w.graph.fresh(nodeName(w.op) + "/running_variance")});
+  return absl::OkStatus();
+}
+
+/// Running statistics of which all is replaced have no part in the result.
+absl::Status writeOwnStatistics(const OpWriter &w, const char *node) {
+  auto norm = cast<BatchNormTrainingOp>(w.op);
+  RankedTensorType type = tensorType(norm.getMean());
+  auto all = [&](double number) {
+    return w.graph.constant(DenseElementsAttr::get(
+        type, FloatAttr::get(type.getElementType(), number)));
+  };
+  GRADUS_RETURN_IF_ERROR(w.define(
+      node, {w.input(0), w.input(1), w.input(2), all(0), all(1)},
+      {attribute("epsilon", norm.getEpsilon().convertToDouble()),
+       attribute("momentum", 0.0), attribute("training_mode", int64_t(1))}));
+  std::string mean = w.graph.nameFor(norm.getMean(), nodeName(w.op) + "/mean"),
+              variance = w.graph.nameFor(norm.getVariance(),
+                                         nodeName(w.op) + "/variance");
+  w.graph.setName(norm.getMean(), mean);
+  w.graph.setName(norm.getVariance(), variance);
+  return w.graph.addOutputs({mean, variance}), absl::OkStatus();
+}
+
+/// The parts of an imported InstanceNormalization or GroupNormalization.
+struct GroupNorm {
+  Value input, scale, bias;
+  BatchNormTrainingOp norm;
+};
+
+/// The vector that a value has along the channels; null if it has none.
+Value perChannel(Value value) {
+  auto spread = value.getDefiningOp<BroadcastOp>();
+  bool isVector = spread && spread.getDimensions().size() == 1 &&
+                  spread.getDimensions()[0] == 1 &&
+                  tensorType(spread.getInput()).getDimSize(0) ==
+                      tensorType(value).getDimSize(1);
+  return isVector ? spread.getInput() : Value();
+}
+
+std::optional<GroupNorm> groupNormOf(Operation *op) {
+  auto sum = dyn_cast<arith::AddFOp>(op);
+  auto product = sum ? sum.getLhs().getDefiningOp<arith::MulFOp>() : nullptr;
+  if (!product || tensorType(product).getRank() < 3)
+    return std::nullopt;
+  GroupNorm found{
+      {}, perChannel(product.getRhs()), perChannel(sum.getRhs()), {}};
+  Value normal = product.getLhs();
+  if (auto back = normal.getDefiningOp<ReshapeOp>())
+    normal = back.getInput();
+  found.norm = normal.getDefiningOp<BatchNormTrainingOp>();
+  if (!found.norm || !found.scale || !found.bias ||
+      tensorType(found.norm.getInput()).getRank() != 3 ||
+      tensorType(found.norm.getInput()).getDimSize(0) != 1 ||
+      !isNumber(found.norm.getScale(), 1) || !isNumber(found.norm.getBias(), 0))
+    return std::nullopt;
+  found.input = found.norm.getInput();
+  if (auto fold = found.input.getDefiningOp<ReshapeOp>())
+    found.input = fold.getInput();
+  bool isWhole = found.input.getType() == sum.getType();
+  int64_t rows = tensorType(found.norm.getScale()).getDimSize(0),
+          images = tensorType(sum).getDimSize(0);
+  bool divides = rows % images == 0 &&
+                 tensorType(sum).getDimSize(1) % (rows / images) == 0;
+  return isWhole && divides ? std::optional(found) : std::nullopt;
+}
+
+int64_t groupsOf(GroupNorm found) {
+  return tensorType(found.norm.getScale()).getDimSize(0) /
+         tensorType(found.input).getDimSize(0);
+}
+
+bool isInstanceNorm(Operation *op) {
+  std::optional<GroupNorm> found = groupNormOf(op);
+  return found &&
+         groupsOf(*found) == tensorType(op->getResult(0)).getDimSize(1);
+}
+
+bool isGroupNorm(Operation *op) { return bool(groupNormOf(op)); }
+
+Names inputsOf(const OpWriter &w, const GroupNorm &found) {
+  return {w.graph.nameOf(found.input), w.graph.nameOf(found.scale),
+          w.graph.nameOf(found.bias)};
+}
+
+absl::Status writeInstanceNorm(const OpWriter &w, const char *node) {
+  GroupNorm found = *groupNormOf(w.op);
+  return w.define(
+      node, inputsOf(w, found),
+      {attribute("epsilon", found.norm.getEpsilon().convertToDouble())});
+}
+
+absl::Status writeGroupNorm(const OpWriter &w, const char *node) {
+  w.graph.needOpset(21);
+  GroupNorm found = *groupNormOf(w.op);
+  return w.define(
+      node, inputsOf(w, found),
+      {attribute("epsilon", found.norm.getEpsilon().convertToDouble()),
+       attribute("num_groups", groupsOf(found))});
+}
+
 const Operator kOperators[] = {
     {"BatchNormalization",
      {6, "X, scale, B",
@@ -212,8 +329,18 @@ const Operator kOperators[] = {
     {"InstanceNormalization", {6, "input, scale, B"}, instanceNormalization},
     {"GroupNormalization", {18, "X, scale, bias"}, groupNormalization}};
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.batch_norm", "BatchNormalization", writeBatchNorm},
+    {"gradus.batch_norm_training", "BatchNormalization", writeOwnStatistics},
+    {"arith.addf", "InstanceNormalization", writeInstanceNorm, isInstanceNorm},
+    {"arith.addf", "GroupNormalization", writeGroupNorm, isGroupNorm},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> batchNormOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> batchNormExports() { return kExports; }
 
 } // namespace gradus::onnx

@@ -1,6 +1,7 @@
 // ONNX elementwise ops. Broadcasting becomes explicit.
 
 #include "frontends/onnx/importer/fold.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 #include "frontends/onnx/pytorch/aten_call.h"
 
@@ -226,6 +227,33 @@ absl::Status dropout(Importer &importer, const Node &node) {
                         importer.builder.getF64FloatAttr(ratio)));
 }
 
+//===-- export ------------------------------------------------------------===//
+
+absl::Status writeGelu(const OpWriter &w, const char *node) {
+  w.graph.needOpset(20);
+  bool isTanh = cast<GeluOp>(w.op).getTanh();
+  return w.define(node, {w.input(0)},
+                  {attribute("approximate", isTanh ? "tanh" : "none")});
+}
+
+/// Written for training; for inference the program has no dropout.
+absl::Status writeDropout(const OpWriter &w, const char *node) {
+  Builder builder(w.op->getContext());
+  double ratio = cast<DropoutOp>(w.op).getRatio().convertToDouble();
+  return w.define(node,
+                  {w.input(0), w.graph.number(ratio, builder.getF32Type()),
+                   w.graph.number(1, builder.getI1Type())});
+}
+
+absl::Status writeStopGradient(const OpWriter &w, const char *node) {
+  if (cast<StopGradientOp>(w.op).getSubstitute())
+    return w.error("passes its gradient to the value before a rounding, which "
+                   "ONNX has no node for");
+  GRADUS_RETURN_IF_ERROR(w.define(node, {w.input(0)}));
+  return w.graph.mark(kCall, "target=torch.ops.aten.detach.default"),
+         absl::OkStatus();
+}
+
 const Operator kOperators[] = {
     {"Add", {6, "A, B"}, binary<arith::AddFOp, arith::AddIOp>, foldAdd},
     {"Sub", {6, "A, B"}, binary<arith::SubFOp, arith::SubIOp>, foldSub},
@@ -248,8 +276,32 @@ const Operator kOperators[] = {
      dropout},
 };
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"arith.addf", "Add", broadcasting},
+    {"arith.addi", "Add", broadcasting},
+    {"arith.subf", "Sub", broadcasting},
+    {"arith.subi", "Sub", broadcasting},
+    {"arith.mulf", "Mul", broadcasting},
+    {"arith.muli", "Mul", broadcasting},
+    {"arith.divf", "Div", broadcasting},
+    {"arith.divsi", "Div", broadcasting},
+    {"arith.divui", "Div", broadcastingUnsigned},
+    {"gradus.relu", "Relu", same},
+    {"gradus.sigmoid", "Sigmoid", same},
+    {"math.tanh", "Tanh", same},
+    {"math.exp", "Exp", same},
+    {"math.erf", "Erf", same},
+    {"math.sqrt", "Sqrt", same},
+    {"gradus.gelu", "Gelu", writeGelu},
+    {"gradus.dropout", "Dropout", writeDropout},
+    {"gradus.stop_gradient", "Identity", writeStopGradient},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> elementwiseOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> elementwiseExports() { return kExports; }
 
 } // namespace gradus::onnx

@@ -11,7 +11,7 @@ Value isExtreme(const Building &b, Value input, Value extreme) {
     return b.compare(arith::CmpIPredicate::eq, input, extreme);
   using FloatIs = arith::CmpFPredicate;
   return b.make<arith::OrIOp>(b.compare(FloatIs::OEQ, input, extreme),
-                              b.compare(FloatIs::UNO, input, input));
+                              b.make<math::IsNaNOp>(input));
 }
 
 Value placeOfExtreme(const Building &b, Reduction kind, Value input,

@@ -1,5 +1,6 @@
 // ONNX ops that read or write at indices.
 
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 #include "frontends/onnx/operators/scatter_reduction.h"
 #include "frontends/onnx/operators/slicing.h"
@@ -155,6 +156,8 @@ absl::Status gatherElements(Importer &importer, const Node &node) {
 Value positionsOf(const Building &b, Value indices, ArrayRef<int64_t> extents) {
   int64_t last = tensorType(indices).getRank() - 1, size = 1;
   ArrayRef<int64_t> shape = tensorType(indices).getShape().drop_back();
+  if (extents.size() == 1)
+    return b.shaped(indices, shape);
   for (int64_t extent : extents)
     size *= extent;
   Value position, inside;
@@ -222,7 +225,7 @@ Value scattered(const Building &b, Value data, Value updates,
                 llvm::function_ref<Value(Value)> scatter) {
   Value added = scatter(updates);
   if (b.node.text("reduction", "none") == "add")
-    return b.add(data, added);
+    return isNumber(data, 0) ? added : b.add(data, added);
   Type element = b.builder.getI32Type();
   Value ones = splat(b.builder, b.loc, tensorType(updates).clone(element), 1);
   Value hits = scatter(ones);
@@ -359,6 +362,60 @@ absl::Status scatterElements(Importer &importer, const Node &node) {
   return importer.define(node, 0, scattered(b, data, updates, scatter));
 }
 
+//===-- export ------------------------------------------------------------===//
+
+/// Whether the batch dimensions are all but the last, along which is gathered.
+bool isOfElements(int64_t axis, int64_t batch, int64_t rank, int64_t indices) {
+  return axis == batch && rank == axis + 1 && indices == batch + 1;
+}
+
+/// The indices as tuples of one number.
+std::string tuplesOf(const OpWriter &w) {
+  SmallVector<int64_t> shape(w.inputType(1).getShape());
+  shape.push_back(1);
+  return w.shaped(w.input(1), w.inputType(1).getShape(), shape);
+}
+
+/// ONNX gathers directly behind the batch dimensions; transposes move the other
+/// axes out of the way (gatheredBetween in shape.cpp).
+absl::Status writeGather(const OpWriter &w, const char *node) {
+  auto gather = cast<GatherOp>(w.op);
+  int64_t axis = gather.getAxis(), batch = gather.getBatchDims();
+  if (batch == 0)
+    return w.define(node, w.inputs(), {attribute("axis", axis)});
+  if (isOfElements(axis, batch, w.inputType(0).getRank(),
+                   w.inputType(1).getRank()))
+    return w.define("GatherElements", w.inputs(), {attribute("axis", axis)});
+  if (axis == batch)
+    return w.define("GatherND", {w.input(0), tuplesOf(w)},
+                    {attribute("batch_dims", batch)});
+  SmallVector<int64_t> there =
+      axesMoved(w.inputType(0).getRank(), axis, batch, 1);
+  SmallVector<int64_t> back = axesMoved(w.type().getRank(), batch, axis,
+                                        w.inputType(1).getRank() - batch);
+  std::string first =
+      w.node("Transpose", {w.input(0)}, {attribute("perm", ArrayRef(there))});
+  std::string found = w.node("GatherND", {first, tuplesOf(w)},
+                             {attribute("batch_dims", batch)});
+  return w.define("Transpose", {found}, {attribute("perm", ArrayRef(back))});
+}
+
+absl::Status writeScatterAdd(const OpWriter &w, const char *node) {
+  auto scatter = cast<ScatterAddOp>(w.op);
+  int64_t axis = scatter.getAxis(), batch = scatter.getBatchDims();
+  RankedTensorType type = w.type();
+  std::string zeros = w.graph.constant(DenseElementsAttr::get(
+      type, Builder(w.op->getContext()).getZeroAttr(type.getElementType())));
+  if (isOfElements(axis, batch, type.getRank(), w.inputType(1).getRank()))
+    return w.define(node, {zeros, w.input(1), w.input(0)},
+                    {attribute("axis", axis), attribute("reduction", "add")});
+  if (axis == 0 && batch == 0)
+    return w.define("ScatterND", {zeros, tuplesOf(w), w.input(0)},
+                    {attribute("reduction", "add")});
+  return w.error("adds slices along axis ", axis, " with ", batch,
+                 " batch dimensions, which ONNX has no node for");
+}
+
 const Operator kOperators[] = {
     {"Gather", {6, "data"}, gather},
     {"GatherElements", {11, "data"}, gatherElements},
@@ -374,8 +431,16 @@ const Operator kOperators[] = {
      scatterND},
 };
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.gather", "Gather", writeGather},
+    {"gradus.scatter_add", "ScatterElements", writeScatterAdd},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> indexingOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> indexingExports() { return kExports; }
 
 } // namespace gradus::onnx

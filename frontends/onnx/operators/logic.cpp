@@ -1,5 +1,5 @@
-// ONNX ops that compare, select, combine booleans and cast, and arithmetic with
-// any number of inputs.
+// ONNX ops that compare, select and combine booleans, and arithmetic with any
+// number of inputs.
 
 #include "frontends/onnx/importer/building.h"
 #include "frontends/onnx/operators/operators.h"
@@ -19,51 +19,6 @@ Value Building::ordered(Value value, bool isUnsigned) const {
   Value mask = arith::ConstantOp::create(
       builder, loc, SplatElementsAttr::get(tensorType(value), top));
   return make<arith::XOrIOp>(value, mask);
-}
-
-/// Rounds towards zero; goes through an integer that is wider than the result.
-static Value floatToInteger(const Building &b, Value value, Type element,
-                            bool toUnsigned) {
-  RankedTensorType type = tensorType(value);
-  unsigned width = element.getIntOrFloatBitWidth();
-  if (width == 64 && toUnsigned)
-    return b.make<arith::FPToUIOp>(type.clone(element), value);
-  unsigned wide = width < 32 ? 32 : width == 32 && toUnsigned ? 64 : width;
-  Type through = b.builder.getIntegerType(wide);
-  Value whole = b.make<arith::FPToSIOp>(type.clone(through), value);
-  return wide == width ? whole
-                       : b.make<arith::TruncIOp>(type.clone(element), whole);
-}
-
-Value castTo(const Building &b, Value value, Type element, bool fromUnsigned,
-             bool toUnsigned) {
-  RankedTensorType type = tensorType(value);
-  Type from = type.getElementType(), to = type.clone(element);
-  if (from == element)
-    return value;
-  if (isa<FloatType>(element) && fromUnsigned)
-    return b.make<arith::UIToFPOp>(to, value);
-  if (isa<FloatType>(element))
-    return convert(b.builder, b.loc, value, element);
-  if (element.isInteger(1) && isa<FloatType>(from))
-    return b.compare(arith::CmpFPredicate::UNE, value, b.number(0, value));
-  if (element.isInteger(1))
-    return b.compare(arith::CmpIPredicate::ne, value, b.number(0, value));
-  if (isa<FloatType>(from))
-    return floatToInteger(b, value, element, toUnsigned);
-  bool widens = from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth();
-  if (from.isInteger(1) || (fromUnsigned && widens))
-    return b.make<arith::ExtUIOp>(to, value);
-  if (widens)
-    return b.make<arith::ExtSIOp>(to, value);
-  return b.make<arith::TruncIOp>(to, value);
-}
-
-absl::Status judgeCast(const Node &node) {
-  int64_t to = node.integer("to", 0);
-  return hasElementType(to) ? absl::OkStatus()
-                            : node.error("casts to ", dataTypeName(to),
-                                         ", which is not supported");
 }
 
 static std::string wordsOf(Type type) {
@@ -189,13 +144,12 @@ absl::Status where(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.select(values[0], values[1], values[2]));
 }
 
-template <typename Op>
-absl::Status question(Importer &importer, const Node &node) {
+absl::Status isNan(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
   if (!Building::isFloat(value))
     return node.error("its input holds no floats");
-  return importer.define(node, 0, b.make<Op>(value));
+  return importer.define(node, 0, b.make<math::IsNaNOp>(value));
 }
 
 /// Finds infinities of the signs that attributes choose.
@@ -416,32 +370,6 @@ absl::Status sign(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.select(is(FloatIs::OGT), one, negative));
 }
 
-//===-- casts -------------------------------------------------------------===//
-
-absl::Status cast(Importer &importer, const Node &node) {
-  Building b(importer, node);
-  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
-  int64_t to = node.integer("to", 0);
-  Type element = elementType(to, importer.context());
-  bool toUnsigned = isUnsigned(to);
-  GRADUS_RETURN_IF_ERROR(importer.define(
-      node, 0, castTo(b, value, element, b.isUnsigned(), toUnsigned)));
-  importer.setUnsigned(node, 0, toUnsigned);
-  return absl::OkStatus();
-}
-
-absl::Status castLike(Importer &importer, const Node &node) {
-  Building b(importer, node);
-  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
-  GRADUS_ASSIGN_OR_RETURN(RankedTensorType like, importer.type(node, 1));
-  bool toUnsigned = b.isUnsigned(1);
-  GRADUS_RETURN_IF_ERROR(importer.define(
-      node, 0,
-      castTo(b, value, like.getElementType(), b.isUnsigned(), toUnsigned)));
-  importer.setUnsigned(node, 0, toUnsigned);
-  return absl::OkStatus();
-}
-
 // Booleans are unsigned 0 and 1, hence the unsigned comparisons.
 const Operator kOperators[] = {
     {"Equal", {6}, comparison<FloatIs::OEQ, IntegerIs::eq, IntegerIs::eq>},
@@ -458,7 +386,7 @@ const Operator kOperators[] = {
     {"Xor", {6}, logical<arith::XOrIOp>},
     {"Not", {1}, logicalNot},
     {"Where", {9, "X, Y"}, where},
-    {"IsNaN", {9}, question<math::IsNaNOp>},
+    {"IsNaN", {9}, isNan},
     {"IsInf", {10}, isInfinite},
     {"Max",
      {6, "data_0"},
@@ -488,13 +416,6 @@ const Operator kOperators[] = {
     {"Asinh", {9, "input"}, floatFunction<math::AsinhOp>},
     {"Acosh", {9, "input"}, floatFunction<math::AcoshOp>},
     {"Atanh", {9, "input"}, floatFunction<math::AtanhOp>},
-    {"Cast", {6, "input", "types that Gradus has not", judgeCast}, cast},
-    {"CastLike",
-     {15, "input", "types that Gradus has not"},
-     castLike,
-     nullptr,
-     true,
-     /*firstTypeInput=*/1},
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // ONNX's matmuls.
 
 #include "frontends/onnx/importer/building.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 
 #include "ir/build.h"
@@ -137,12 +138,58 @@ absl::Status matMul(Importer &importer, const Node &node) {
   return importer.define(node, 0, reshape(builder, location, *product, shape));
 }
 
+//===-- export ------------------------------------------------------------===//
+
+/// An operand of a matmul, with its last two dimensions exchanged if it is
+/// transposed; in the result's type.
+std::string matrixOf(const OpWriter &w, int input, bool transposed) {
+  RankedTensorType type = w.inputType(input);
+  std::string name = w.input(input);
+  if (type.getElementType() != w.type().getElementType())
+    name =
+        w.node("Cast", {name},
+               {attribute("to", int64_t(dataType(w.type().getElementType())))});
+  if (!transposed)
+    return name;
+  SmallVector<int64_t> order = allAxes(type.getRank());
+  std::swap(order[order.size() - 2], order.back());
+  return w.node("Transpose", {name}, {attribute("perm", ArrayRef(order))});
+}
+
+absl::Status writeBatched(const OpWriter &w, const char *node) {
+  auto product = cast<MatmulOp>(w.op);
+  return w.define(node, {matrixOf(w, 0, product.getTransposeA()),
+                         matrixOf(w, 1, product.getTransposeB())});
+}
+
+bool isOfMatrices(Operation *op) {
+  return tensorType(op->getResult(0)).getRank() == 2;
+}
+
+absl::Status writeGemm(const OpWriter &w, const char *node) {
+  auto product = cast<MatmulOp>(w.op);
+  bool transA = product.getTransposeA(), transB = product.getTransposeB();
+  if (!transA && !transB)
+    return writeBatched(w, "MatMul");
+  return w.define(node, {matrixOf(w, 0, false), matrixOf(w, 1, false)},
+                  {attribute("transA", int64_t(transA)),
+                   attribute("transB", int64_t(transB))});
+}
+
 const Operator kOperators[] = {
     {"Gemm", {6, "A, B, C", "integers"}, ofFloats<gemm>},
     {"MatMul", {6, "A, B", "integers"}, ofFloats<matMul>}};
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.matmul", "Gemm", writeGemm, isOfMatrices},
+    {"gradus.matmul", "MatMul", writeBatched},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> matrixOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> matrixExports() { return kExports; }
 
 } // namespace gradus::onnx

@@ -13,9 +13,9 @@ using Family = llvm::ArrayRef<Operator>;
 static const Family takingEmpty[] = {
     controlFlowOperators(), elementwiseOperators(), activationOperators(),
     matrixOperators(),      shapeOperators(),       reductionOperators(),
-    indexingOperators(),    logicOperators(),       normOperators(),
-    resizeOperators(),      sequenceOperators(),    slicingOperators(),
-    paddingOperators()};
+    indexingOperators(),    logicOperators(),       castOperators(),
+    normOperators(),        resizeOperators(),      sequenceOperators(),
+    slicingOperators(),     paddingOperators()};
 
 /// Families that divide by sizes of their inputs, or read their first elements.
 static const Family computing[] = {

@@ -39,6 +39,8 @@ struct Operator {
   bool foldsByEvaluation = true;
   /// The first input of which only the type matters.
   int firstTypeInput = std::numeric_limits<int>::max();
+  /// Whether a node of constants is built all the same; null: none is.
+  bool (*isKept)(const Node &) = nullptr;
   /// Whether inputs may be empty; `findOperator` sets it by family.
   bool takesEmpty = false;
 
@@ -55,6 +57,7 @@ llvm::ArrayRef<Operator> shapeOperators();
 llvm::ArrayRef<Operator> reductionOperators();
 llvm::ArrayRef<Operator> indexingOperators();
 llvm::ArrayRef<Operator> logicOperators();
+llvm::ArrayRef<Operator> castOperators();
 llvm::ArrayRef<Operator> transformerOperators();
 llvm::ArrayRef<Operator> rankingOperators();
 llvm::ArrayRef<Operator> einsumOperators();

@@ -1,6 +1,7 @@
 // ONNX ops that pad a tensor, or repeat it.
 
 #include "frontends/onnx/file/size_limits.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 #include "frontends/onnx/operators/slicing.h"
 
@@ -147,6 +148,18 @@ absl::Status tile(Importer &importer, const Node &node) {
   return importer.define(node, 0, reshape(b.builder, b.loc, repeated, shape));
 }
 
+//===-- export ------------------------------------------------------------===//
+
+absl::Status writePad(const OpWriter &w, const char *node) {
+  auto pad = cast<PadOp>(w.op);
+  if (llvm::any_of(pad.getInterior(), [](int64_t count) { return count != 0; }))
+    return w.error("pads between the elements, which ONNX has no node for");
+  SmallVector<int64_t> pads(pad.getLow());
+  llvm::append_range(pads, pad.getHigh());
+  return w.define(node, {w.input(0), w.graph.integers(pads),
+                         w.number(pad.getValue().convertToDouble())});
+}
+
 const Operator kOperators[] = {
     {"Pad",
      {6, "data", "computed `pads`, `constant_value`, `axes`", judgePad},
@@ -154,8 +167,15 @@ const Operator kOperators[] = {
     {"Tile", {6, "input", "computed `repeats`"}, tile},
 };
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.pad", "Pad", writePad},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> paddingOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> paddingExports() { return kExports; }
 
 } // namespace gradus::onnx

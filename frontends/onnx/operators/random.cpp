@@ -7,6 +7,7 @@
 #include "frontends/onnx/file/model_file.h"
 #include "frontends/onnx/file/onnx.pb.h"
 #include "frontends/onnx/file/size_limits.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/extremes.h"
 #include "frontends/onnx/pytorch/alpha_dropout.h"
 
@@ -15,7 +16,6 @@
 #include "runtime/well_known.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 #include <numbers>
 
@@ -87,16 +87,6 @@ private:
   Value step_;
   int64_t seed_ = 0;
 };
-
-std::optional<double> numberOf(Value value) {
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    value = broadcast.getInput();
-  DenseElementsAttr elements;
-  if (matchPattern(value, m_Constant(&elements)) && elements.isSplat() &&
-      isa<FloatType>(elements.getElementType()))
-    return elements.getSplatValue<APFloat>().convertToDouble();
-  return std::nullopt;
-}
 
 /// The first number of a float type from `low` on and the last below `high`.
 std::pair<double, double> withinLimits(double low, double high, Type element) {
@@ -414,6 +404,60 @@ absl::Status multinomial(Importer &importer, const Node &node) {
   return importer.define(node, 0, castTo(b, sampled, wanted));
 }
 
+//===-- export ------------------------------------------------------------===//
+
+/// The dropout of ones that a condition compares with 1; null if it does not.
+DropoutOp onesThatStay(Value condition, arith::CmpFPredicate predicate) {
+  auto compare = condition.getDefiningOp<arith::CmpFOp>();
+  if (!compare || compare.getPredicate() != predicate ||
+      !isNumber(compare.getRhs(), 1))
+    return {};
+  auto dropout = withoutBroadcast(compare.getLhs()).getDefiningOp<DropoutOp>();
+  return dropout && isNumber(dropout.getInput(), 1) ? dropout : nullptr;
+}
+
+DropoutOp maskOf(Operation *op) {
+  auto select = cast<arith::SelectOp>(op);
+  return isNumber(select.getTrueValue(), 1)
+             ? onesThatStay(select.getCondition(), arith::CmpFPredicate::OGT)
+             : nullptr;
+}
+
+/// Whether the op is the mask that coins() makes.
+bool isMask(Operation *op) { return bool(maskOf(op)); }
+
+absl::Status writeMask(const OpWriter &w, const char *node) {
+  RankedTensorType type = w.type();
+  int64_t element = dataType(type.getElementType());
+  double chance = 1 - maskOf(w.op).getRatio().convertToDouble();
+  std::string drawn = w.node(
+      "RandomUniform", {},
+      {attribute("shape", type.getShape()), attribute("dtype", element)});
+  std::string less =
+      w.node("Less", {drawn, w.graph.number(chance, type.getElementType())});
+  return w.define(node, {less}, {attribute("to", element)});
+}
+
+/// Whether the op is the choice that idle() adds; training takes the second
+/// value.
+bool isIdleChoice(Operation *op) {
+  return bool(onesThatStay(cast<arith::SelectOp>(op).getCondition(),
+                           arith::CmpFPredicate::OEQ));
+}
+
+absl::Status writeIdleChoice(const OpWriter &w, const char *node) {
+  return w.define(node, {w.input(2)});
+}
+
+bool isUniformNumber(Operation *op) { return isUniform(op->getResult(0)); }
+
+absl::Status writeUniform(const OpWriter &w, const char *node) {
+  return w.define(
+      node, {},
+      {attribute("shape", w.type().getShape()),
+       attribute("dtype", int64_t(dataType(w.type().getElementType())))});
+}
+
 //===-- the table ---------------------------------------------------------===//
 
 /// The table entry of an op that draws; it is never folded.
@@ -432,6 +476,13 @@ constexpr Operator kOperators[] = {
     drawing("RandomNormalLike", 6, normal<true>),
     drawing("Bernoulli", 15, bernoulli),
     drawing("Multinomial", 7, multinomial),
+};
+
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"arith.select", "Cast", writeMask, isMask},
+    {"arith.select", "Identity", writeIdleChoice, isIdleChoice},
+    {"arith.mulf", "RandomUniform", writeUniform, isUniformNumber},
 };
 
 } // namespace
@@ -459,5 +510,7 @@ void takeCoins(GraphOp graph) {
 }
 
 llvm::ArrayRef<Operator> randomOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> randomExports() { return kExports; }
 
 } // namespace gradus::onnx

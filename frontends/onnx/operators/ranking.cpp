@@ -52,7 +52,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Value keyOf(const Building &b, Value input) {
   if (!Building::isFloat(input))
     return input;
-  Value isNan = b.compare(FloatIs::UNO, input, input);
+  Value isNan = b.make<math::IsNaNOp>(input);
   return b.select(isNan, b.number(kInfinity, input), input);
 }
 

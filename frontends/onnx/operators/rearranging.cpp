@@ -1,10 +1,10 @@
 // ONNX ops that exchange pixels and channels, hardmax, normalizations along
 // axes; identities; and bit operations.
 
+#include "frontends/onnx/file/onnx.pb.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/extremes.h"
 #include "frontends/onnx/operators/operators.h"
-
-#include "frontends/onnx/file/onnx.pb.h"
 
 namespace gradus::onnx {
 namespace {
@@ -245,6 +245,36 @@ absl::Status bitCast(Importer &importer, const Node &node) {
   return absl::OkStatus();
 }
 
+//===-- export ------------------------------------------------------------===//
+
+/// Integers and truth have nodes of their own.
+absl::Status writeAnd(const OpWriter &w, const char *node) {
+  bool isTruth = w.type().getElementType().isInteger(1);
+  return w.define(isTruth ? "And" : node, w.spread());
+}
+absl::Status writeOr(const OpWriter &w, const char *node) {
+  bool isTruth = w.type().getElementType().isInteger(1);
+  return w.define(isTruth ? "Or" : node, w.spread());
+}
+absl::Status writeXor(const OpWriter &w, const char *node) {
+  bool isTruth = w.type().getElementType().isInteger(1);
+  return w.define(isTruth ? "Xor" : node, w.spread());
+}
+
+/// ONNX shifts unsigned integers.
+absl::Status writeShift(const OpWriter &w, const char *node) {
+  bool isLeft = isa<arith::ShLIOp>(w.op);
+  return w.defineUnsigned(node, w.spreadUnsigned(),
+                          {attribute("direction", isLeft ? "LEFT" : "RIGHT")});
+}
+
+absl::Status writeBitCast(const OpWriter &w, const char *node) {
+  w.graph.needOpset(26);
+  return w.define(
+      node, {w.input(0)},
+      {attribute("to", int64_t(dataType(w.type().getElementType())))});
+}
+
 const Operator kOperators[] = {
     {"DepthToSpace", {6, "input"}, depthToSpace},
     {"SpaceToDepth", {6, "input"}, spaceToDepth},
@@ -268,8 +298,20 @@ const Operator kOperators[] = {
     {"BitCast", {26, "", "types that Gradus has not", judgeCast}, bitCast},
 };
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"arith.andi", "BitwiseAnd", writeAnd},
+    {"arith.ori", "BitwiseOr", writeOr},
+    {"arith.xori", "BitwiseXor", writeXor},
+    {"arith.shli", "BitShift", writeShift},
+    {"arith.shrui", "BitShift", writeShift},
+    {"arith.bitcast", "BitCast", writeBitCast},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> rearrangingOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> rearrangingExports() { return kExports; }
 
 } // namespace gradus::onnx

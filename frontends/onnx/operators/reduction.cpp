@@ -1,6 +1,7 @@
 // ONNX reductions.
 
 #include "frontends/onnx/importer/building.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 
 #include "ir/build.h"
@@ -98,6 +99,17 @@ absl::Status globalPool(Importer &importer, const Node &node) {
       reshape(importer.builder, location, pooled, keptShape(shape, axes)));
 }
 
+//===-- export ------------------------------------------------------------===//
+
+absl::Status writeReduce(const OpWriter &w, const char *) {
+  static constexpr const char *kNodes[] = {"ReduceSum", "ReduceMax",
+                                           "ReduceMin", "ReduceMean"};
+  auto reduce = cast<ReduceOp>(w.op);
+  return w.define(kNodes[int(reduce.getKind())],
+                  {w.input(0), w.graph.integers(reduce.getAxes())},
+                  {attribute("keepdims", int64_t(0))});
+}
+
 const Operator kOperators[] = {
     {"ReduceMean",
      {6, "data", "computed `axes`; booleans"},
@@ -111,8 +123,15 @@ const Operator kOperators[] = {
     {"GlobalMaxPool", {6, "X"}, ofFloats<globalPool<Reduction::max>>},
 };
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.reduce", "ReduceSum", writeReduce},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> reductionOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> reductionExports() { return kExports; }
 
 } // namespace gradus::onnx

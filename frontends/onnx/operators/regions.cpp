@@ -287,7 +287,13 @@ absl::Status roiAlign(Importer &importer, const Node &node) {
 
 /// Rounds to integers, halves away from zero.
 Value rounded(const Building &b, Value x) {
-  return castTo(b, b.make<math::RoundOp>(x), b.builder.getI64Type());
+  Value size = b.absolute(x), whole = b.floor(size);
+  Value isMore = b.compare(arith::CmpFPredicate::OGE, b.subtract(size, whole),
+                           b.number(0.5, x));
+  Value nearest = b.select(isMore, b.add(whole, b.number(1, x)), whole);
+  Value result =
+      b.select(b.less(x, b.number(0, x)), b.negate(nearest), nearest);
+  return castTo(b, result, b.builder.getI64Type());
 }
 
 /// A mask of the pixels along an axis that are in a bin of a region: [regions,

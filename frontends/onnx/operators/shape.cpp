@@ -4,10 +4,12 @@
 
 #include "frontends/onnx/file/onnx.pb.h"
 #include "frontends/onnx/file/size_limits.h"
-#include "frontends/onnx/importer/fold.h"
+#include "frontends/onnx/importer/building.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 
 #include "ir/build.h"
+#include "ir/gather_sizes.h"
 
 #include <cmath>
 
@@ -15,6 +17,9 @@ namespace gradus::onnx {
 namespace {
 
 using namespace mlir;
+
+/// The note at a node that stands for an iota.
+constexpr llvm::StringLiteral kIotaAxis = "gradus.iota";
 
 //===-- constants ---------------------------------------------------------===//
 
@@ -294,10 +299,40 @@ absl::StatusOr<SmallVector<int64_t>> permutationOf(const Node &node,
   return permutation;
 }
 
+/// A gather between two transposes of which the first moves the gathered axis
+/// behind the batch dimensions and the second moves the result back: a gather
+/// along the axis where it stands. Null for other transposes.
+Value gatheredBetween(const Building &b, Value input,
+                      ArrayRef<int64_t> permutation) {
+  auto gather = input.getDefiningOp<GatherOp>();
+  auto first =
+      gather ? gather.getInput().getDefiningOp<TransposeOp>() : nullptr;
+  if (!first || !gather.getBatchDims() ||
+      gather.getAxis() != gather.getBatchDims())
+    return {};
+  int64_t batch = gather.getBatchDims(), axis = first.getPermutation()[batch],
+          rank = tensorType(first).getRank(),
+          count = tensorType(gather.getIndices()).getRank() - batch;
+  SmallVector<int64_t> shape =
+      gatheredShape(tensorType(first.getInput()).getShape(),
+                    tensorType(gather.getIndices()).getShape(), axis, batch);
+  bool isMoved =
+      axis > batch &&
+      first.getPermutation() == ArrayRef(axesMoved(rank, axis, batch, 1)) &&
+      permutation == ArrayRef(axesMoved(shape.size(), batch, axis, count));
+  return isMoved ? b.make<GatherOp>(tensorType(input).clone(shape),
+                                    first.getInput(), gather.getIndices(), axis,
+                                    batch)
+                 : Value();
+}
+
 absl::Status transposed(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> permutation,
                           permutationOf(node, tensorType(input).getRank()));
+  if (Value gathered =
+          gatheredBetween(Building(importer, node), input, permutation))
+    return importer.define(node, 0, gathered);
   return importer.define(
       node, 0,
       transpose(importer.builder, importer.location(node), input, permutation));
@@ -323,6 +358,16 @@ expandedShape(const Node &node, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   return shape.ok() ? shape : node.error(shape.status().message());
 }
 
+/// The axis of an iota that our own export wrote; nothing at other nodes.
+std::optional<int64_t> iotaAxis(const Node &node) {
+  int64_t axis = 0;
+  if (node.metadata(kIotaAxis).getAsInteger(10, axis))
+    return std::nullopt;
+  return axis;
+}
+
+bool isIota(const Node &node) { return iotaAxis(node).has_value(); }
+
 absl::Status expand(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> wanted,
@@ -330,6 +375,12 @@ absl::Status expand(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(
       SmallVector<int64_t> shape,
       expandedShape(node, tensorType(input).getShape(), wanted));
+  RankedTensorType type = tensorType(input).clone(shape);
+  std::optional<int64_t> axis = iotaAxis(node);
+  if (axis && *axis >= 0 && *axis < type.getRank() &&
+      isa<IntegerType>(type.getElementType()))
+    return importer.define(
+        node, 0, iota(importer.builder, importer.location(node), type, *axis));
   return importer.define(
       node, 0,
       broadcastLast(importer.builder, importer.location(node), input, shape));
@@ -342,6 +393,67 @@ absl::StatusOr<Constant> foldExpand(const Node &node, Constants inputs) {
       SmallVector<int64_t> shape,
       expandedShape(node, inputs[0]->tensor.shape, inputs[1]->tensor.integers));
   return expanded(*inputs[0], shape);
+}
+
+//===-- export ------------------------------------------------------------===//
+
+/// A reshape that changes the sign of integers keeps their bits.
+absl::Status writeReshape(const OpWriter &w, const char *) {
+  auto isUnsigned = [](RankedTensorType type) {
+    return type.getElementType().isUnsignedInteger();
+  };
+  bool from = isUnsigned(w.inputType(0)), to = isUnsigned(w.type());
+  ArrayRef<int64_t> before = w.inputType(0).getShape(),
+                    after = w.type().getShape();
+  Value input = w.op->getOperand(0);
+  std::string name = to && !from ? w.graph.unsignedNameOf(input) : w.input(0);
+  if (before != after || from == to) {
+    std::string shape = w.graph.integers(after);
+    return from && !to ? w.defineUnsigned("Reshape", {name, shape})
+                       : w.define("Reshape", {name, shape});
+  }
+  if (to)
+    return w.alias(name);
+  return w.graph.setUnsignedName(w.op->getResult(0), name), absl::OkStatus();
+}
+
+absl::Status writeTranspose(const OpWriter &w, const char *node) {
+  return w.define(
+      node, {w.input(0)},
+      {attribute("perm", cast<TransposeOp>(w.op).getPermutation())});
+}
+
+/// ONNX aligns shapes at their last dimension.
+absl::Status writeBroadcast(const OpWriter &w, const char *node) {
+  ArrayRef<int64_t> before = w.inputType(0).getShape();
+  SmallVector<int64_t> aligned(w.type().getRank(), 1);
+  ArrayRef<int64_t> dimensions = cast<BroadcastOp>(w.op).getDimensions();
+  for (auto [axis, size] : llvm::zip(dimensions, before))
+    aligned[axis] = size;
+  ArrayRef<int64_t> needed = aligned;
+  if (dimensions.empty())
+    needed = {};
+  else
+    needed = needed.drop_front(dimensions.front());
+  return w.define(node, {w.shaped(w.input(0), before, needed),
+                         w.graph.integers(w.type().getShape())});
+}
+
+/// The numbers are stored; the mark keeps the import from storing all of them.
+absl::Status writeIota(const OpWriter &w, const char *node) {
+  RankedTensorType type = w.type();
+  int64_t axis = cast<IotaOp>(w.op).getAxis();
+  SmallVector<int64_t> shape(type.getRank(), 1);
+  shape[axis] = type.getDimSize(axis);
+  auto element = cast<IntegerType>(type.getElementType());
+  SmallVector<APInt> numbers;
+  for (int64_t i = 0; i < shape[axis]; ++i)
+    numbers.push_back(APInt(64, i).zextOrTrunc(element.getWidth()));
+  std::string name = w.graph.constant(
+      DenseElementsAttr::get(RankedTensorType::get(shape, element), numbers));
+  GRADUS_RETURN_IF_ERROR(
+      w.define(node, {name, w.graph.integers(type.getShape())}));
+  return w.graph.mark(kIotaAxis, std::to_string(axis)), absl::OkStatus();
 }
 
 const Operator kOperators[] = {
@@ -376,11 +488,27 @@ const Operator kOperators[] = {
      rearrange<unsqueezeRule>,
      foldRearrange<unsqueezeRule>},
     {"Transpose", {6, "data"}, transposed, foldTranspose},
-    {"Expand", {8, "input", "computed `shape`"}, expand, foldExpand},
+    {"Expand",
+     {8, "input", "computed `shape`"},
+     expand,
+     foldExpand,
+     /*foldsByEvaluation=*/true,
+     /*firstTypeInput=*/std::numeric_limits<int>::max(),
+     isIota},
+};
+
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.reshape", "Reshape", writeReshape},
+    {"gradus.transpose", "Transpose", writeTranspose},
+    {"gradus.broadcast", "Expand", writeBroadcast},
+    {"gradus.iota", "Expand", writeIota},
 };
 
 } // namespace
 
 llvm::ArrayRef<Operator> shapeOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> shapeExports() { return kExports; }
 
 } // namespace gradus::onnx

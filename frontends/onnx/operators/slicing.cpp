@@ -1,6 +1,7 @@
 // ONNX ops that slice tensors and join them.
 
 #include "frontends/onnx/operators/slicing.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 
 namespace gradus::onnx {
@@ -225,6 +226,34 @@ absl::Status concatFromSequence(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
+//===-- export ------------------------------------------------------------===//
+
+/// Only the axes that are cut are named.
+absl::Status writeSlice(const OpWriter &w, const char *node) {
+  auto slice = cast<SliceOp>(w.op);
+  SmallVector<int64_t> starts, ends, axes, steps;
+  for (int64_t d = 0; d < w.type().getRank(); ++d) {
+    int64_t start = slice.getStarts()[d], step = slice.getSteps()[d],
+            count = w.type().getDimSize(d);
+    if (start == 0 && step == 1 && count == w.inputType(0).getDimSize(d))
+      continue;
+    int64_t end = start + count * step;
+    starts.push_back(start);
+    ends.push_back(end < 0 ? INT64_MIN : end); // -1 is the last element
+    axes.push_back(d);
+    steps.push_back(step);
+  }
+  GraphWriter &graph = w.graph;
+  return w.define(node,
+                  {w.input(0), graph.integers(starts), graph.integers(ends),
+                   graph.integers(axes), graph.integers(steps)});
+}
+
+absl::Status writeConcatenate(const OpWriter &w, const char *node) {
+  int64_t axis = cast<ConcatenateOp>(w.op).getAxis();
+  return w.define(node, w.inputs(), {attribute("axis", axis)});
+}
+
 const Operator kOperators[] = {
     {"Slice", {6, "data", "computed `starts`, `ends`, `axes`, `steps`"}, slice},
     {"Split", {6, "input", "computed `split`"}, split},
@@ -237,8 +266,16 @@ const Operator kOperators[] = {
     {"ConcatFromSequence", {11, "input_sequence"}, concatFromSequence},
 };
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.slice", "Slice", writeSlice},
+    {"gradus.concatenate", "Concat", writeConcatenate},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> slicingOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> slicingExports() { return kExports; }
 
 } // namespace gradus::onnx

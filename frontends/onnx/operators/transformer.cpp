@@ -1,6 +1,7 @@
 // Softmax and the normalizations over features.
 
 #include "frontends/onnx/importer/building.h"
+#include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 
 namespace gradus::onnx {
@@ -84,6 +85,34 @@ absl::Status normalization(Importer &importer, const Node &node) {
   return rms ? absl::OkStatus() : defineStatistics(b, input, axis, epsilon);
 }
 
+//===-- export ------------------------------------------------------------===//
+
+absl::Status writeSoftmax(const OpWriter &w, const char *) {
+  auto softmax = cast<SoftmaxOp>(w.op);
+  return w.define(softmax.getLog() ? "LogSoftmax" : "Softmax", {w.input(0)},
+                  {attribute("axis", int64_t(softmax.getAxis()))});
+}
+
+absl::Status writeLayerNorm(const OpWriter &w, const char *node) {
+  auto norm = cast<LayerNormOp>(w.op);
+  return w.define(node, w.inputs(),
+                  {attribute("axis", -w.inputType(1).getRank()),
+                   attribute("epsilon", norm.getEpsilon().convertToDouble())});
+}
+
+bool isRms(Operation *op) { return cast<LayerNormOp>(op).getRms(); }
+
+absl::Status writeRmsNorm(const OpWriter &w, const char *node) {
+  auto norm = cast<LayerNormOp>(w.op);
+  w.graph.needOpset(23);
+  Attributes all = {attribute("axis", -w.inputType(1).getRank()),
+                    attribute("epsilon", norm.getEpsilon().convertToDouble())};
+  if (!norm.getBias())
+    return w.define(node, w.inputs(), all);
+  std::string plain = w.node(node, {w.input(0), w.input(1)}, all);
+  return w.define("Add", {plain, w.input(2)});
+}
+
 const Operator kOperators[] = {
     {"Softmax", {6, "input"}, ofFloats<softmax<false>>},
     {"LogSoftmax", {6, "input"}, ofFloats<softmax<true>>},
@@ -92,8 +121,17 @@ const Operator kOperators[] = {
     {"SimplifiedLayerNormalization", {6, "X, scale"}, normalization<true>},
 };
 
+// Op list: the nodes that ONNX has for ops.
+constexpr ExportRow kExports[] = {
+    {"gradus.softmax", "Softmax", writeSoftmax},
+    {"gradus.layer_norm", "RMSNormalization", writeRmsNorm, isRms},
+    {"gradus.layer_norm", "LayerNormalization", writeLayerNorm},
+};
+
 } // namespace
 
 llvm::ArrayRef<Operator> transformerOperators() { return kOperators; }
+
+llvm::ArrayRef<ExportRow> transformerExports() { return kExports; }
 
 } // namespace gradus::onnx

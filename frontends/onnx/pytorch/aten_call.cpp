@@ -9,8 +9,6 @@
 
 namespace gradus::onnx {
 
-static constexpr llvm::StringRef kCall = "pkg.torch.onnx.fx_node";
-
 bool isDetach(const Node &node) {
   static const llvm::Regex call("target=torch\\.ops\\.aten\\.detach_?\\.");
   return node.type() == "Identity" && call.match(node.metadata(kCall));

@@ -9,6 +9,9 @@
 
 namespace gradus::onnx {
 
+/// The key of the note.
+inline constexpr llvm::StringLiteral kCall = "pkg.torch.onnx.fx_node";
+
 /// Whether the call is `x.detach()`.
 bool isDetach(const Node &node);
 

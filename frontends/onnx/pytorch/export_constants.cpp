@@ -34,13 +34,16 @@ bool isScalarParameter(ModelFile &file, const ExportMarks &marks,
   static const llvm::Regex lifted("^(c_)?_?(lifted_)?(tensor|custom_obj)_");
   static const llvm::Regex member("^[A-Za-z_][A-Za-z0-9_]*$");
   StringRef name = tensor.name();
-  if (tensor.dims_size() > 0 || file.model().producer_name() != "pytorch" ||
-      !member.match(name) || lifted.match(name) || isMadeUp(name))
+  if (tensor.dims_size() > 0)
+    return false;
+  if (marks.parameters.count(tensor.name()))
+    return true;
+  if (file.model().producer_name() != "pytorch" || !member.match(name) ||
+      lifted.match(name) || isMadeUp(name))
     return false;
   // The optimizer of torch.export makes all constants initializers, with names
   // of all kinds.
-  return marks.parameters.count(tensor.name()) ||
-         !isTorchExport(file.graph()) ||
+  return !isTorchExport(file.graph()) ||
          llvm::any_of(file.graph().node(), [](const NodeProto &node) {
            return node.op_type() == "Constant";
          });

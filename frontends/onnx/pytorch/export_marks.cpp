@@ -21,7 +21,6 @@ using ::onnx::TensorProto;
 
 constexpr StringRef kSignature =
     "pkg.torch.export.ExportedProgram.graph_signature";
-constexpr StringRef kKind = "pkg.torch.export.graph_signature.InputSpec.kind";
 constexpr StringRef kFoldedFrom = "pkg.onnxscript.optimizer.folded_from";
 
 bool isFloat(const TensorProto &tensor) { return floatSize(tensor) > 0; }

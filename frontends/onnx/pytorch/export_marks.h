@@ -9,6 +9,10 @@
 
 namespace gradus::onnx {
 
+/// The key of the mark that says what a value is: "PARAMETER" or "BUFFER".
+inline constexpr llvm::StringLiteral kKind =
+    "pkg.torch.export.graph_signature.InputSpec.kind";
+
 struct ExportMarks {
   /// Names by kind; all empty in files without such marks, as from other
   /// exporters and from tools that drop metadata.

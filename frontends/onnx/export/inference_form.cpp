@@ -1,0 +1,62 @@
+// Without its dropout, a random mask compares numbers that are known
+// (operators/random.cpp), which is folded here.
+
+#include "frontends/onnx/export/inference_form.h"
+
+#include "frontends/onnx/writer/op_writer.h"
+
+#include "ir/gradient_ops.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+
+/// MLIR folds comparisons of scalars alone.
+void foldComparison(arith::CmpFOp compare) {
+  std::optional<double> a = numberOf(compare.getLhs()),
+                        b = numberOf(compare.getRhs());
+  if (!a || !b)
+    return;
+  bool holds = arith::applyCmpPredicate(compare.getPredicate(), APFloat(*a),
+                                        APFloat(*b));
+  OpBuilder builder(compare);
+  auto type = cast<RankedTensorType>(compare.getType());
+  compare.getResult().replaceAllUsesWith(arith::ConstantOp::create(
+      builder, compare.getLoc(),
+      DenseElementsAttr::get(type, builder.getBoolAttr(holds))));
+  compare.erase();
+}
+
+/// Runs the folders of all ops.
+void fold(GraphOp graph) {
+  (void)applyPatternsGreedily(graph.getOperation(),
+                              RewritePatternSet(graph.getContext()));
+}
+
+} // namespace
+
+void makeInference(GraphOp graph) {
+  Block &block = graph.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      attention.removeDropoutAttr();
+    if (auto dropout = dyn_cast<DropoutOp>(op)) {
+      dropout.getResult().replaceAllUsesWith(dropout.getInput());
+      dropout.erase();
+    }
+    // A straight-through estimator only changes gradients.
+    if (auto stop = dyn_cast<StopGradientOp>(op)) {
+      stop.getResult().replaceAllUsesWith(stop.getInput());
+      stop.erase();
+    }
+  }
+  for (auto compare : llvm::make_early_inc_range(graph.getOps<arith::CmpFOp>()))
+    foldComparison(compare);
+  fold(graph);
+}
+
+} // namespace gradus::onnx

@@ -1,0 +1,45 @@
+// Outside of training nothing drops.
+
+#include "frontends/onnx/export/inference_form.h"
+
+#include "../written.h"
+#include "tests/this_build.h"
+
+using namespace gradus;
+using namespace gradus::testing;
+
+TEST(InferenceForm, DropoutGivesItsInput) {
+  Imported model = parsed({"%x: tensor<4xf32>",
+                           "%d = gradus.dropout %x ratio 0.5 : tensor<4xf32>\n"
+                           "%y = math.exp %d : tensor<4xf32>",
+                           "tensor<4xf32>"});
+  gradus::onnx::makeInference(model.predict());
+  EXPECT_TRUE(model.predict().getOps<DropoutOp>().empty());
+  EXPECT_FALSE(model.predict().getOps<mlir::math::ExpOp>().empty());
+}
+
+/// The types of the nodes of an exported file.
+std::vector<std::string> nodesOf(const std::string &file, bool forInference) {
+  Imported model = import(GRADUS_SOURCE_DIR "/tests/data/exports/" + file);
+  EXPECT_EQ(model.error, "");
+  auto written = gradus::onnx::writeProgram(model.program(), forInference);
+  EXPECT_TRUE(written.ok());
+  std::vector<std::string> types;
+  for (const auto &node : written->model.graph().node())
+    types.push_back(node.op_type());
+  return types;
+}
+
+bool draws(const std::string &file, bool forInference) {
+  return llvm::is_contained(nodesOf(file, forInference), "RandomUniform");
+}
+
+TEST(InferenceForm, MasksOfKnownProbabilityAreThatProbability) {
+  EXPECT_TRUE(draws("coins_whole.onnx", /*forInference=*/false));
+  EXPECT_FALSE(draws("coins_whole.onnx", /*forInference=*/true));
+}
+
+TEST(InferenceForm, AlphaDropoutGivesItsInput) {
+  EXPECT_TRUE(draws("alpha_whole.onnx", /*forInference=*/false));
+  EXPECT_FALSE(draws("alpha_whole.onnx", /*forInference=*/true));
+}

@@ -1,0 +1,28 @@
+// Casts are written with the signs of integers, which graphs do not have.
+
+#include "../written.h"
+
+using namespace gradus;
+using namespace gradus::testing;
+
+TEST(Casts, UnsignedIntegersStayUnsigned) {
+  Imported model = parsed({"%x: tensor<3xui8>",
+                           "%i = gradus.reshape %x : tensor<3xui8> -> "
+                           "tensor<3xi8>\n%y = arith.uitofp %i : tensor<3xi8> "
+                           "to tensor<3xf32>",
+                           "tensor<3xf32>"});
+  auto written = gradus::onnx::writeProgram(model.program(), false);
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ(written->model.graph().node_size(), 1); // one cast of the input
+  Imported again = importedAgain(model);
+  HostTensor bytes = zeros({3}, false);
+  bytes.integers = {0, 128, 255};
+  expectEqual(evaluate(again, {bytes}).at(0).floats, {0, 128, 255});
+}
+
+TEST(Casts, SmallIntegersLoseUpperBits) {
+  expectSame({"%x: tensor<4xf32>",
+              "%w = arith.fptosi %x : tensor<4xf32> to tensor<4xi32>\n%y = "
+              "arith.trunci %w : tensor<4xi32> to tensor<4xi8>",
+              "tensor<4xi8>"});
+}

@@ -1,0 +1,45 @@
+// Functions that ONNX does not have are formulas of others.
+
+#include "../written.h"
+
+using namespace gradus;
+using namespace gradus::testing;
+
+/// The output for these numbers, of the import of what a program is written as.
+std::vector<double> outputOf(const std::string &body,
+                             const std::vector<double> &numbers) {
+  std::string type = "tensor<" + std::to_string(numbers.size()) + "xf32>";
+  std::string text = body;
+  Imported model = parsed({"%x: " + type, text + " : " + type, type});
+  Imported again = importedAgain(model);
+  return evaluate(again, {tensor({int64_t(numbers.size())}, numbers)})
+      .at(0)
+      .floats;
+}
+
+TEST(LogicExports, RoundingKeepsTheSign) {
+  expectEqual(outputOf("%y = math.round %x", {-2.5, -0.4, 0.5, 1.49}),
+              {-3, 0, 1, 1});
+  expectEqual(outputOf("%y = math.trunc %x", {-2.5, -0.4, 0.5, 1.9}),
+              {-2, 0, 0, 1});
+}
+
+TEST(LogicExports, ComparisonsKnowNaN) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::pair<const char *, std::vector<int64_t>> cases[] = {
+      {"oeq", {0, 1, 0}}, {"une", {1, 0, 1}}, {"one", {0, 0, 1}},
+      {"ueq", {1, 1, 0}}, {"ult", {1, 0, 1}}, {"uno", {1, 0, 0}},
+      {"ord", {0, 1, 1}}};
+  for (const auto &[is, expected] : cases) {
+    Imported model = parsed(
+        {"%x: tensor<3xf32>, %z: tensor<3xf32>",
+         std::string("%y = arith.cmpf ") + is + ", %x, %z : tensor<3xf32>",
+         "tensor<3xi1>"});
+    Imported again = importedAgain(model);
+    auto found =
+        evaluate(again, {tensor({3}, {nan, 1, 1}), tensor({3}, {1, 1, 2})});
+    EXPECT_EQ(found.at(0).integers,
+              decltype(found.at(0).integers)(expected.begin(), expected.end()))
+        << is;
+  }
+}
