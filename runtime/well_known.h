@@ -34,8 +34,6 @@ inline constexpr char kStep[] = "step"; // counts steps
 inline constexpr char kAcceptedSteps[] = "accepted_steps";
 inline constexpr char kSkippedSteps[] = "skipped_steps";
 inline constexpr char kLossScale[] = "loss_scale";
-/// Counts the normalizations that LessBN removed.
-inline constexpr char kLessBnRemoved[] = "less_bn/removed";
 /// Ends the name of the state that a normalized layer is multiplied by.
 inline constexpr char kMultiplier[] = ".multiplier";
 

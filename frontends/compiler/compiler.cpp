@@ -428,10 +428,8 @@ public:
                         : exportOnnx(request.model, trained, options);
     if (!exported.ok())
       return exported.status();
-    return Exported{exported->model,     exported->data,
-                    exported->written,   exported->kept,
-                    exported->read,      exported->wantNormalized,
-                    exported->addedCoins};
+    return Exported{exported->model, exported->data, exported->written,
+                    exported->kept,  exported->read, exported->wantNormalized};
   }
 
   std::string recipeSchema() override { return recipe::schema(); }

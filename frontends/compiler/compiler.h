@@ -268,9 +268,6 @@ struct Exported {
   std::vector<std::string> read;          // data files that the model names
   /// Inputs that the caller of the model must normalize.
   std::vector<std::string> wantNormalized;
-  /// The number of random masks to which the model adds a number: with
-  /// `inference` its values there may differ from PyTorch's eval.
-  int addedCoins = 0;
 };
 
 /// A key of the recipe as a flag of the command line.

@@ -107,15 +107,10 @@ private:
                 "output \""
              << predict.getOutputName(*output)
              << "\", but for activations behind it";
-    double epsilon = settings.epsilon;
-    bool hadBias = bool(head.biased), keepsBias = settings.bias;
-    if (failed(replace(head, epsilon, keepsBias)))
+    if (failed(replace(head, settings.epsilon, settings.bias)))
       return failure();
     predict->setAttr(kDone, UnitAttr::get(&getContext()));
-    if (hadBias && failed(leaveRecord(kFcToFnBias, keepsBias)))
-      return failure();
-    return epsilon == usualFnEpsilon() ? success()
-                                       : leaveRecord(kFcToFnEpsilon, epsilon);
+    return success();
   }
 
   /// Finds the output that the loss names, or the model's only one.
@@ -155,13 +150,6 @@ private:
       dropBias(head);
     report(head.matmul, weight);
     return success();
-  }
-
-  /// Records, for the export of a checkpoint, what the layer's states do not
-  /// tell.
-  LogicalResult leaveRecord(StringRef name, double value) {
-    auto type = RankedTensorType::get({}, Builder(&getContext()).getF32Type());
-    return ensureState(getOperation(), name, type, Role::buffer, value);
   }
 
   /// Gives other users of the matmul without its bias an unchanged copy.
@@ -246,7 +234,7 @@ recipe::Field fcToFnKey() {
   using recipe::Field, recipe::Keys;
   using Fn = FcToFnSettings;
   const Keys<Fn> keys = {
-      Field{"epsilon", number, kUsualFnEpsilon,
+      Field{"epsilon", number, "0.0001",
             "the minimum square of a norm that is divided by"}
           .from(1e-30)
           .into(&Fn::epsilon),

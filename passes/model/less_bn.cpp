@@ -59,16 +59,15 @@ struct LessBnPass : impl::LessBnBase<LessBnPass> {
     ProgramOp program = getOperation();
     GraphOp predict = program.getGraph(well_known::kPredict);
     auto settings = lessBn().of(program);
-    if (!predict || !settings || program.getState(kRecord))
+    if (!predict || !settings || predict->hasAttr(kDone))
       return;
     NamePatterns keep(settings->keep);
     warnOfUnmatched(keep, predict);
-    if (failed(rewrite(predict, keep)))
-      signalPassFailure();
+    rewrite(predict, keep);
   }
 
 private:
-  LogicalResult rewrite(GraphOp predict, const NamePatterns &keep) {
+  void rewrite(GraphOp predict, const NamePatterns &keep) {
     int64_t found = 0, removed = 0;
     for (auto &[op, verdict] : judgeNorms(predict)) {
       auto norm = cast<BatchNormOp>(op);
@@ -85,13 +84,11 @@ private:
         << (Twine(removed) + " of " + Twine(found) +
             " batch normalizations taken out")
                .str();
-    if (removed == 0) {
+    if (removed == 0)
       recipe::keyWarning(getOperation(), "less_bn")
           << "takes nothing out: none of the model's " << found
           << " batch normalizations stands in a block that it knows";
-      return success();
-    }
-    return leaveRecord(removed);
+    predict->setAttr(kDone, UnitAttr::get(&getContext()));
   }
 
   void takeOut(BatchNormOp norm) {
@@ -111,14 +108,6 @@ private:
       dropIfUnused(getOperation(), state);
   }
 
-  /// Adds a state by which checkpoints show that the model was changed.
-  LogicalResult leaveRecord(int64_t removed) {
-    OpBuilder builder(&getContext());
-    return ensureState(getOperation(), kRecord,
-                       RankedTensorType::get({}, builder.getF32Type()),
-                       Role::buffer, removed);
-  }
-
   void report(BatchNormOp norm, const NormVerdict &verdict, bool isKept) {
     auto options = remark::RemarkOpts::name("LessBn").category(getArgument());
     if (verdict.redundant && !isKept)
@@ -130,7 +119,7 @@ private:
                  " kept: " + (isKept ? "`keep` names it" : verdict.reason);
   }
 
-  static constexpr StringLiteral kRecord{well_known::kLessBnRemoved};
+  static constexpr StringLiteral kDone = "gradus.less_normalization";
 };
 
 recipe::Field lessBnKey() {

@@ -296,7 +296,7 @@ class Rewritten : public testing::TestWithParam<std::string> {};
 TEST_P(Rewritten, TrainsAsTheModelRewrittenByHand) {
   NamedTensors found = trained(block("less_bn = {}, " + GetParam(), false));
   NamedTensors expected = trained(block(GetParam(), true));
-  EXPECT_EQ(found.at("less_bn/removed").floats[0], 1);
+  EXPECT_EQ(found.size(), expected.size());
   for (const auto &[name, tensor] : expected)
     EXPECT_EQ(found.at(name).floats, tensor.floats) << name;
 }

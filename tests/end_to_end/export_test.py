@@ -100,18 +100,6 @@ if not changes:
 assert list(before.opset_import) == list(after.opset_import) and list(before.graph.input) == list(after.graph.input)
 """
 
-# The batch normalizations of a file, and whether it is a sound one.
-NORMS = """
-import sys
-import onnx
-model = onnx.load(sys.argv[1])
-onnx.checker.check_model(sys.argv[1], full_check=True)
-found = sum(node.op_type == "BatchNormalization" for node in model.graph.node)
-assert found == int(sys.argv[2]), f"{found} batch normalizations"
-assert sys.argv[3] in [each.name for each in model.graph.initializer]
-"""
-
-
 @unittest.skipUnless(os.path.exists(PYTHON), "ONNX Runtime is not there")
 class Export(unittest.TestCase):
     def run_in(self, *command):
@@ -158,27 +146,12 @@ class Export(unittest.TestCase):
             batch = batch or case["inputs"][0]["shape"][0]
             self.run_in(PYTHON, "-c", PREDICTS, model, data, out, case["output"]["name"], str(batch))
 
-    def check_rewritten(self, folder, file, norms, multiplier, *methods, flags=()):
-        """Trains a model that methods rewrite, and takes it back into its file, which is rewritten alike."""
+    def check_program(self, folder, *methods, files=("model.onnx", "model_dynamo.onnx"), ema=False, predicts=None):
+        """Trains files, of both exporters, and writes what was trained from their artifacts. The one with the flags
+        `predicts` predicts, if given, in place of the trained one."""
         with open(os.path.join(MODELS, folder, "case.json")) as stream:
             case = json.load(stream)
-        name = f"{folder}.{os.path.splitext(file)[0]}.{len(methods)}.rewritten"
-        data, artifact, checkpoint, out, model = (name + ending for ending in (
-            ".data.safetensors", ".gradus", ".checkpoint.safetensors", ".out.safetensors", ".onnx"))
-        original = os.path.join(MODELS, folder, file)
-        self.run_in(PYTHON, "-c", JOIN, os.path.join(MODELS, folder, "data.safetensors"), data)
-        self.run_in(GRADUS, "compile", original, "--recipe", self.recipe(case, file, name), *methods, "-o", artifact)
-        self.run_in(GRADUS, "train", artifact, "--data", data, "--steps", "3", "--checkpoint", checkpoint, "--overwrite")
-        self.run_in(GRADUS, "predict", artifact, "--checkpoint", checkpoint, "--data", data, "-o", out)
-        self.run_in(GRADUS, "export", original, "--checkpoint", checkpoint, *flags, "-o", model)
-        self.run_in(PYTHON, "-c", NORMS, model, str(norms), multiplier)
-        self.run_in(PYTHON, "-c", PREDICTS, model, data, out, case["output"]["name"], str(case["inputs"][0]["shape"][0]))
-
-    def check_program(self, folder, *methods, ema=False):
-        """Trains the files of both exporters, and writes what was trained from their artifacts."""
-        with open(os.path.join(MODELS, folder, "case.json")) as stream:
-            case = json.load(stream)
-        for file in ("model.onnx", "model_dynamo.onnx"):
+        for file in files:
             name = ".".join([folder, file[:-5], "program", *(method.strip("-").replace("=", "_") for method in methods)])
             data, artifact, checkpoint, out, model = (name + ending for ending in (
                 ".data.safetensors", ".gradus", ".checkpoint.safetensors", ".out.safetensors", ".onnx"))
@@ -187,7 +160,11 @@ class Export(unittest.TestCase):
             self.run_in(GRADUS, "compile", os.path.join(MODELS, folder, file), "--recipe", self.recipe(case, file, name), *methods,
                         "-o", artifact)
             self.run_in(GRADUS, "train", artifact, "--data", data, "--steps", "3", "--checkpoint", checkpoint, "--overwrite")
-            self.run_in(GRADUS, "predict", artifact, "--checkpoint", checkpoint, "--data", data, *averaged, "-o", out)
+            predictor = artifact
+            if predicts is not None:
+                predictor = name + ".predicts.gradus"
+                self.run_in(GRADUS, "compile", os.path.join(MODELS, folder, file), "--recipe", name + ".json", *predicts, "-o", predictor)
+            self.run_in(GRADUS, "predict", predictor, "--checkpoint", checkpoint, "--data", data, *averaged, "-o", out)
             self.run_in(GRADUS, "export", artifact, "--checkpoint", checkpoint, "--inference", *averaged, "-o", model)
             self.run_in(PYTHON, "-c", PROGRAM, model, data, out, case["output"]["name"], str(case["inputs"][0]["shape"][0]))
 
@@ -212,18 +189,27 @@ class Export(unittest.TestCase):
     def test_another_batch_of_a_symbolic_size(self):
         self.check_case("resnet18-small", "model_dynshape.onnx", "--inference", changes=20, batch=3)
 
-    def test_fewer_normalizations_and_a_normalized_head(self):
-        self.check_rewritten("resnet18-small", "model_dynamo.onnx", 9, "fc.multiplier", "--less-bn", "--fc-to-fn")
-
-    def test_a_normalized_head_with_its_bias_in_a_file_for_training(self):
-        self.check_rewritten("resnet18-small", "model.onnx", 9, "fc.multiplier", "--less-bn", "--boost", "O1",
-                             "--fc-to-fn=bias=true,epsilon=0.5", flags=["--inference"])
-
     def test_a_program_of_convolutions(self):
         self.check_program("resnet18-small")
 
     def test_a_program_that_methods_rewrote(self):
-        self.check_program("resnet18-small", "--less-bn", "--fc-to-fn")
+        self.check_program("resnet18-small", "--less-bn", "--fc-to-fn=bias=true,epsilon=0.5")
+
+    def test_a_program_with_fewer_normalizations(self):
+        self.check_program("resnet18-small", "--less-bn", files=["model_dynamo.onnx"])
+
+    def test_a_program_with_a_normalized_head(self):
+        self.check_program("lenet5", "--fc-to-fn")
+
+    def test_a_program_of_which_layers_were_frozen(self):
+        self.check_program("lenet5", "--gradient-freeze=last-layers=1")
+
+    def test_a_program_of_frozen_normalizations(self):
+        self.check_program("resnet18-small", "--set=freeze_batch_norm=true", files=["model.onnx"])
+
+    def test_a_program_trained_in_bf16_is_written_in_f32(self):
+        """The precision is no part of the program that an artifact carries."""
+        self.check_program("lenet5", "--precision=bf16", predicts=[])
 
     def test_a_program_with_averages(self):
         self.check_program("lenet5", "--set=ema.decay=0.9", ema=True)

@@ -1,4 +1,5 @@
-// gradus export: writes trained weights back into the user's ONNX file.
+// gradus export: writes trained weights as an ONNX file, the user's or that of
+// an artifact's program.
 
 #include "messages/json_text.h"
 #include "messages/printable.h"
@@ -37,12 +38,12 @@ constexpr const char *kFooter = R"(Examples:
   gradus export resnet.gradus --checkpoint resnet.safetensors --inference -o resnet_trained.onnx
 
 A file stays as it is but for the values of its initializers. From an artifact the
-program that it carries is written, with the layers that methods have changed, and
-with the sizes that it was compiled for. --inference turns
-batch normalization, dropout and AlphaDropout of a file exported for training into
-those of inference, and puts its chance in the place of each coin of a known chance
-(stochastic depth, Bernoulli); other random numbers are drawn as before. --ema
-writes the averages of the weights in their place. --with-normalization puts the
+program that it carries is written, with the layers that methods have changed
+(less_bn, fc_to_fn), and with the sizes that it was compiled for. --inference turns
+batch normalization and dropout into those of inference, and of an artifact
+AlphaDropout and coins of a known chance (stochastic depth, Bernoulli), too; other
+random numbers are drawn as before. --ema writes the averages of the weights in
+their place. --with-normalization puts the
 recipe's inputs.normalize in front of the model, so that it takes what `predict`
 takes; pixels of u8 are still divided by 255 before it. Weights of another
 floating-point type are converted to the file's. Above 1 GiB the weights go to a
@@ -109,17 +110,6 @@ std::optional<OpenedProgram> openArtifact(compiler::ExportRequest &request) {
   return opened;
 }
 
-/// Warns, like the import does for predictions.
-void warnOfCoins(const std::string &model, int added) {
-  if (added)
-    warn(absl::StrCat(model, ": ", added,
-                      added == 1 ? " coin of a known chance has a number"
-                                 : " coins of a known chance have numbers",
-                      " added, as in a form of AlphaDropout; for inference the "
-                      "chance stands in its place, which need not be PyTorch's "
-                      "eval"));
-}
-
 void run(const ExportOptions &options) {
   checkOutputFiles(
       {{"-o", options.output}},
@@ -157,7 +147,6 @@ void run(const ExportOptions &options) {
   for (const std::string &name : exported.kept)
     warn(options.checkpoint + " has no value for \"" + name +
          "\", which stays");
-  warnOfCoins(options.model, exported.addedCoins);
   warnOfNormalization(options, exported);
   if (options.json)
     printJson(nlohmann::ordered_json{{"model", options.output},
@@ -175,7 +164,7 @@ void run(const ExportOptions &options) {
 void addExport(CLI::App &app) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App *command =
-      app.add_subcommand("export", "Writes trained weights into an ONNX file");
+      app.add_subcommand("export", "Writes trained weights as an ONNX file");
   command->footer(kFooter);
   command
       ->add_option("model", options->model,
@@ -188,8 +177,8 @@ void addExport(CLI::App &app) {
   command->add_option("-o,--output", options->output, "A new .onnx file")
       ->required();
   command->add_flag("--inference", options->inference,
-                    "Inference form of normalization, dropout and coins of a "
-                    "known chance");
+                    "Inference form of normalization and dropout, and of an "
+                    "artifact's coins of a known chance");
   command->add_flag("--with-normalization", options->normalizes,
                     "The model normalizes its inputs itself, as training did "
                     "before it");

@@ -1,24 +1,24 @@
 // Writes trained values into a model. Of a file, names, nodes and metadata stay
 // as its exporter wrote them; only initializers change, and with
-// ExportOptions::inference the form of two ops and of random masks
-// (export_coins.h). Layers that a method rewrote are rewritten in the file
-// (rewritten_layers.h). Running statistics that shared a tensor get their own
-// (own_statistics.h).
+// ExportOptions::inference the form of two ops. Running statistics that shared
+// a tensor get their own (own_statistics.h).
 
 #include "frontends/onnx/export/export.h"
 
-#include "frontends/onnx/export/export_coins.h"
 #include "frontends/onnx/export/export_normalization.h"
 #include "frontends/onnx/export/program_model.h"
-#include "frontends/onnx/export/rewritten_layers.h"
 #include "frontends/onnx/file/model_file.h"
 #include "frontends/onnx/file/onnx.pb.h"
 #include "frontends/onnx/importer/thrown.h"
+#include "frontends/onnx/operators/random.h"
 #include "messages/error_kind.h"
 #include "messages/message.h"
 #include "runtime/float_conversion.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/MLIRContext.h"
+
+#include "llvm/ADT/StringSet.h"
 
 #include <map>
 
@@ -42,6 +42,9 @@ const char *dtypeOf(const TensorProto &tensor) {
   }
   return nullptr;
 }
+
+constexpr const char *kFromArtifact = "gradus export STEP.gradus --checkpoint "
+                                      "FILE.safetensors -o FILE.onnx";
 
 void setBytes(TensorProto &tensor, std::string bytes) {
   tensor.clear_float_data();
@@ -96,6 +99,33 @@ void makeInference(NodeProto &node) {
     node.mutable_input()->RemoveLast();
 }
 
+/// Returns the first node that draws random numbers, also in nested graphs;
+/// null if there is none.
+const NodeProto *findDrawing(const ::onnx::GraphProto &graph) {
+  for (const NodeProto &node : graph.node()) {
+    if (llvm::any_of(randomOperators(), [&](const Operator &drawing) {
+          return node.op_type() == drawing.name;
+        }))
+      return &node;
+    for (const auto &attribute : node.attribute())
+      if (const NodeProto *nested = findDrawing(attribute.g()))
+        return nested;
+  }
+  return nullptr;
+}
+
+/// Only a program tells which random numbers are masks of dropout.
+absl::Status refuseRandom(const ::onnx::GraphProto &graph) {
+  const NodeProto *drawing = findDrawing(graph);
+  if (!drawing)
+    return absl::OkStatus();
+  return invalid("draws random numbers (", drawing->op_type(), " \"",
+                 drawing->name(),
+                 "\"); --inference of such a model needs the "
+                 "artifact in place of the file: ",
+                 kFromArtifact);
+}
+
 //===-- sizes -------------------------------------------------------------===//
 
 /// Sets symbolic sizes, which have the importer's names: their own, or
@@ -145,6 +175,8 @@ std::string moveOut(const std::vector<TensorProto *> &initializers,
 }
 
 //===-- the export --------------------------------------------------------===//
+
+using TrainedTensors = std::map<std::string, const TrainedTensor *>;
 
 TrainedTensors byName(const std::vector<TrainedTensor> &trained) {
   TrainedTensors all;
@@ -213,6 +245,69 @@ private:
   uint64_t bytes_ = 0;
 };
 
+//===-- models that methods changed ---------------------------------------===//
+
+/// The trained values of a file's initializers show whether a method changed
+/// the model that was trained.
+class Unchanged {
+public:
+  Unchanged(const ::onnx::GraphProto &graph, const TrainedTensors &trained)
+      : graph_(graph), trained_(trained) {
+    for (const TensorProto &tensor : graph.initializer()) {
+      initializers_.insert(tensor.name());
+      layers_.insert(layerOf(tensor.name()));
+    }
+  }
+
+  absl::Status check() const {
+    for (const auto &[name, tensor] : trained_)
+      if (isMultiplier(name))
+        return refuse("\"" + name + "\", which fc_to_fn adds to a layer");
+    // Weights that are no checkpoint of a training may lack some.
+    if (trained_.contains(well_known::kStep))
+      for (const NodeProto &node : graph_.node())
+        if (lacksStates(node))
+          return refuse("no state of the batch normalization of \"" +
+                        node.input(1) + "\", as less_bn leaves it");
+    return absl::OkStatus();
+  }
+
+private:
+  static llvm::StringRef layerOf(llvm::StringRef name) {
+    return name.rsplit('.').first;
+  }
+
+  bool isMultiplier(llvm::StringRef name) const {
+    return !initializers_.contains(name) &&
+           name.consume_back(well_known::kMultiplier) && layers_.contains(name);
+  }
+
+  /// Whether the file has states of a batch normalization, and all are
+  /// untrained.
+  bool lacksStates(const NodeProto &node) const {
+    if (node.op_type() != "BatchNormalization" || node.input_size() != 5)
+      return false;
+    auto states = llvm::drop_begin(node.input());
+    return llvm::any_of(states,
+                        [&](const std::string &state) {
+                          return initializers_.contains(state);
+                        }) &&
+           llvm::none_of(states, [&](const std::string &state) {
+             return trained_.contains(state);
+           });
+  }
+
+  static absl::Status refuse(const std::string &found) {
+    return invalid("is not the model that was trained: the checkpoint has ",
+                   found,
+                   "; its artifact carries the changed model: ", kFromArtifact);
+  }
+
+  const ::onnx::GraphProto &graph_;
+  const TrainedTensors &trained_;
+  llvm::StringSet<> initializers_, layers_;
+};
+
 //===-- a file ------------------------------------------------------------===//
 
 absl::Status bringIn(ModelFile &file, TensorProto &tensor) {
@@ -234,20 +329,20 @@ absl::StatusOr<ExportedOnnx>
 exportFile(ModelFile &file, const std::vector<TrainedTensor> &trained,
            const ExportOptions &options) {
   ::onnx::GraphProto &graph = *file.model().mutable_graph();
-  GRADUS_RETURN_IF_ERROR(rewriteLayers(file, byName(trained)));
-  if (options.inference)
+  TrainedTensors trainedByName = byName(trained);
+  GRADUS_RETURN_IF_ERROR(Unchanged(graph, trainedByName).check());
+  if (options.inference) {
+    GRADUS_RETURN_IF_ERROR(refuseRandom(graph));
     for (NodeProto &node : *graph.mutable_node())
       makeInference(node);
-  int addedCoins = options.inference ? makeCoinsIdle(file) : 0;
+  }
   std::vector<std::string> dataFiles = file.dataFiles();
   bindInputs(graph, options.dims);
   auto exported =
       Exporter(file.model(), file.initializers(), trained, options)
           .run([&](TensorProto &tensor) { return bringIn(file, tensor); });
-  if (!exported.ok())
-    return exported;
-  exported->read = std::move(dataFiles);
-  exported->addedCoins = addedCoins;
+  if (exported.ok())
+    exported->read = std::move(dataFiles);
   return exported;
 }
 

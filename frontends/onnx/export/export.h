@@ -30,7 +30,6 @@ struct ExportedOnnx {
   std::vector<std::string> read;    // data files that the model names
   /// Inputs that the caller of the model must normalize.
   std::vector<std::string> wantNormalized;
-  int addedCoins = 0; // masks with a number added (makeCoinsIdle)
 };
 
 /// The normalization that training applied to an input: (input - mean) / std.
@@ -40,8 +39,9 @@ struct InputNormalization {
 };
 
 struct ExportOptions {
-  /// Gives batch normalization and dropout their inference forms, and replaces
-  /// random masks of known probability by that probability.
+  /// Gives batch normalization and dropout their inference forms. A program's
+  /// random masks of known probability become that probability; a file that
+  /// draws random numbers is refused.
   bool inference = false;
   /// The normalization in training outside of the model; with
   /// `withNormalization` the exported model does it itself.

@@ -3,7 +3,6 @@
 
 #include "frontends/onnx/export/export_normalization.h"
 
-#include "frontends/onnx/export/new_node.h"
 #include "frontends/onnx/file/model_file.h"
 #include "frontends/onnx/file/onnx.pb.h"
 #include "messages/message.h"
@@ -16,6 +15,19 @@ namespace {
 using ::onnx::GraphProto;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
+
+/// Returns a node with one output, which has the node's name.
+::onnx::NodeProto newNode(const char *op,
+                          const std::vector<std::string> &inputs,
+                          const std::string &output) {
+  ::onnx::NodeProto node;
+  node.set_op_type(op);
+  node.set_name(output);
+  for (const std::string &input : inputs)
+    node.add_input(input);
+  node.add_output(output);
+  return node;
+}
 
 /// Collects the names of all values, also of nested graphs.
 void addNames(const GraphProto &graph, llvm::StringSet<> &names) {

@@ -2,6 +2,7 @@
 
 #include "exported.h"
 #include "frontends/onnx/file/model_file.h"
+#include "tests/frontends/onnx/small_model.h"
 #include "tests/this_build.h"
 
 #include <cstring>
@@ -89,6 +90,85 @@ TEST(Export, RefusesWhatDoesNotFit) {
   EXPECT_EQ(exportOnnx(kHeads, {other.tensor}).status().message(),
             kHeads + ": none of the 1 trained tensors is an initializer of the "
                      "model");
+}
+
+/// Returns the reason why trained tensors do not go into a model.
+std::string errorOf(const SmallModel &model, const std::vector<Values> &values,
+                    bool inference = false) {
+  std::vector<TrainedTensor> trained;
+  for (const Values &each : values) {
+    trained.push_back(each.tensor);
+    trained.back().bytes = {
+        reinterpret_cast<const uint8_t *>(each.floats.data()),
+        sizeof(float) * each.floats.size()};
+  }
+  ExportOptions options;
+  options.inference = inference;
+  std::string path = model.write();
+  auto exported = exportOnnx(path, trained, options);
+  if (exported.ok())
+    return "";
+  std::string text(exported.status().message());
+  EXPECT_TRUE(text.starts_with(path + ": ")) << text;
+  return text.substr(std::min(text.size(), path.size() + 2));
+}
+
+constexpr const char *kFromArtifact =
+    "gradus export STEP.gradus --checkpoint FILE.safetensors -o FILE.onnx";
+
+/// A batch normalization behind a dense layer.
+SmallModel normalized() {
+  SmallModel model;
+  model.input("x", {2, 3})
+      .floats("fc.weight", {3, 3}, std::vector<float>(9, 1));
+  for (const char *name : {"bn.weight", "bn.bias", "bn.mean", "bn.variance"})
+    model.floats(name, {3}, {1, 1, 1});
+  model.node("MatMul", {"x", "fc.weight"}, {"h"})
+      .node("BatchNormalization",
+            {"h", "bn.weight", "bn.bias", "bn.mean", "bn.variance"}, {"y"});
+  return model.output("y");
+}
+
+TEST(Export, RefusesTheFileOfAModelThatLessBnChanged) {
+  Values weight("fc.weight", {3, 3}), step("step", {}), mean("bn.mean", {3});
+  EXPECT_EQ(errorOf(normalized(), {weight, step}),
+            std::string(
+                "is not the model that was trained: the checkpoint has no "
+                "state of the batch normalization of \"bn.weight\", as less_bn "
+                "leaves it; its artifact carries the changed model: ") +
+                kFromArtifact);
+  EXPECT_EQ(errorOf(normalized(), {weight, step, mean}), "");
+  EXPECT_EQ(errorOf(normalized(), {weight}), "")
+      << "weights of elsewhere may be a part of all";
+}
+
+TEST(Export, RefusesTheFileOfAModelThatFcToFnChanged) {
+  Values weight("fc.weight", {3, 3}), mean("bn.mean", {3}),
+      multiplier("fc.multiplier", {1}), other("other.multiplier", {1});
+  EXPECT_EQ(errorOf(normalized(), {weight, mean, multiplier}),
+            std::string("is not the model that was trained: the checkpoint has "
+                        "\"fc.multiplier\", which fc_to_fn adds to a layer; "
+                        "its artifact carries the changed model: ") +
+                kFromArtifact);
+  EXPECT_EQ(errorOf(normalized(), {weight, mean, other}), "");
+  SmallModel own = normalized();
+  own.floats("fc.multiplier", {1}, {1});
+  EXPECT_EQ(errorOf(own, {weight, mean, multiplier,
+                          Values("sgd/momentum/fc.multiplier", {1})}),
+            "");
+}
+
+/// A file does not say which of its random numbers are masks of dropout.
+TEST(Export, RefusesTheInferenceFormOfAFileThatDraws) {
+  SmallModel model = normalized();
+  model.node("RandomNormalLike", {"y"}, {"noise"}).output("noise");
+  Values weight("fc.weight", {3, 3});
+  EXPECT_EQ(errorOf(model, {weight}), "");
+  std::string error = errorOf(model, {weight}, /*inference=*/true);
+  EXPECT_TRUE(error.starts_with(
+      "draws random numbers (RandomNormalLike \"the RandomNormalLike\")"))
+      << error;
+  EXPECT_TRUE(error.ends_with(kFromArtifact)) << error;
 }
 
 TEST(Export, PutsLargeModelsBesideTheirData) {

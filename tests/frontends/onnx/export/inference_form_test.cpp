@@ -43,3 +43,29 @@ TEST(InferenceForm, AlphaDropoutGivesItsInput) {
   EXPECT_TRUE(draws("alpha_whole.onnx", /*forInference=*/false));
   EXPECT_FALSE(draws("alpha_whole.onnx", /*forInference=*/true));
 }
+
+/// Returns the prediction of a file's program, or of what it is written as.
+std::vector<double> predicted(const std::string &file, bool isWritten) {
+  Imported model = import(GRADUS_SOURCE_DIR "/tests/data/exports/" + file);
+  EXPECT_EQ(model.error, "");
+  Imported again =
+      isWritten ? importedAgain(model, /*forInference=*/true) : Imported();
+  Imported &asked = isWritten ? again : model;
+  StateMap states = statesOf(asked.program());
+  states["step"] = {{}, false, {}, {0}}; // by which masks are drawn
+  HostTensor image = counted({2, 3, 4, 4});
+  for (double &value : image.floats)
+    value = value / 96 - 0.5;
+  auto outputs = evaluateGraph(asked.predict(), {image}, states);
+  EXPECT_TRUE(mlir::succeeded(outputs));
+  return mlir::succeeded(outputs) ? (*outputs)[0].floats
+                                  : std::vector<double>();
+}
+
+TEST(InferenceForm, PredictsAsTheProgramDoes) {
+  for (const char *file :
+       {"coins_whole.onnx", "alpha_whole.onnx", "alpha_default.onnx"})
+    EXPECT_EQ(predicted(file, /*isWritten=*/true),
+              predicted(file, /*isWritten=*/false))
+        << file;
+}
