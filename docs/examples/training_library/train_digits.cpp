@@ -7,6 +7,7 @@
 #include "training/training_log.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 using namespace gradus::runtime;
 using namespace gradus::training;
@@ -32,7 +33,7 @@ Status train(char **arguments) {
   TrainingFeeds feeds;
   GRADUS_ASSIGN(feeds, feedsOf(*session, samples, tests));
   FeedBatches batches(feeds.train, /*seed=*/0);
-  int64_t epoch = batches.perEpoch(), steps = epoch * std::stoi(arguments[4]);
+  int64_t epoch = batches.perEpoch(), steps = epoch * std::atoi(arguments[4]);
 
   auto checkpoints = Checkpoints::create(
       *session, {.path = kept, .every = "1epoch", .keep = 2}, epoch);
@@ -63,7 +64,7 @@ Status train(char **arguments) {
 }
 
 int main(int count, char **arguments) {
-  Status status = count == 6 ? train(arguments) : invalid("expected 5 words");
+  Status status = count == 6 ? train(arguments) : invalid("train_digits ARTIFACT TRAIN TEST EPOCHS FOLDER");
   if (!status.ok())
     std::fprintf(stderr, "%s\n", status.message().c_str());
   return status.ok() ? 0 : 1;
