@@ -31,8 +31,6 @@ std::string settledOption(const Request &request) {
       return flag;
   if (!request.dims.empty())
     return "--dim " + request.dims.front();
-  if (!request.recipe.memoryLimit.empty())
-    return "--memory-limit " + request.recipe.memoryLimit;
   if (!request.weights.file.empty())
     return "--weights " + request.weights.file;
   return request.weights.rule.empty() ? ""
@@ -125,7 +123,10 @@ absl::StatusOr<Program> readCarriedProgram(const Request &request,
                                            MLIRContext &context) {
   GRADUS_RETURN_IF_ERROR(checkRequest(request));
   const CarriedProgram &carried = *request.carried;
-  auto recipe = recipe::read(carried.recipe, request.model + ": its recipe");
+  recipe::Overrides overrides;
+  addMemoryLimit(request, overrides);
+  auto recipe =
+      recipe::read(carried.recipe, request.model + ": its recipe", overrides);
   if (!recipe.ok())
     return recipe.status();
   ArrayRef<char> bytes(reinterpret_cast<const char *>(carried.bytecode.data()),
@@ -139,7 +140,7 @@ absl::StatusOr<Program> readCarriedProgram(const Request &request,
   }
   for (const std::string &remark : recipe->remarks)
     mlir::emitWarning(UnknownLoc::get(&context)) << "recipe: " << remark;
-  return Program{std::move(*module), carried.recipe, /*afterModel=*/true};
+  return Program{std::move(*module), recipe->json, /*afterModel=*/true};
 }
 
 } // namespace gradus::compiler

@@ -64,8 +64,15 @@ bool lacksWeights(ModuleOp module) {
   return walked.wasInterrupted();
 }
 
-absl::StatusOr<OwningOpRef<ModuleOp>>
-readText(const Request &request, DictionaryAttr recipe, MLIRContext &context) {
+absl::StatusOr<OwningOpRef<ModuleOp>> readText(const Request &request,
+                                               const recipe::Recipe &asked,
+                                               DictionaryAttr recipe,
+                                               MLIRContext &context) {
+  if (!asked.dims.empty())
+    return invalid(request.model, ": has no symbolic dimension \"",
+                   asked.dims.begin()->first,
+                   "\" (inputs.dims of the recipe): all sizes of a program are "
+                   "fixed; --set 'inputs.dims={}' takes them out");
   auto module =
       parseSourceFile<ModuleOp>(request.model, ParserConfig(&context));
   if (!module)
@@ -110,9 +117,9 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const Request &request,
   if (path.ends_with(".onnx"))
     return readOnnx(request, recipe, attribute, context);
   if (path.ends_with(".mlir"))
-    return readText(request, attribute, context);
+    return readText(request, recipe, attribute, context);
   return invalid(request.model,
-                 ": expected a model that ends in .onnx or .mlir");
+                 ": is neither a model (.onnx, .mlir) nor an artifact");
 }
 
 //===-- weights -----------------------------------------------------------===//
@@ -390,6 +397,13 @@ absl::StatusOr<recipe::Recipe> settleRecipe(const Request &request,
 
 } // namespace
 
+void addMemoryLimit(const Request &request, recipe::Overrides &overrides) {
+  const std::string &limit = request.recipe.memoryLimit;
+  if (!limit.empty())
+    overrides.push_back(
+        {"memory_limit=\"" + limit + "\"", "--memory-limit " + limit});
+}
+
 absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
   if (absl::Status status = checkDims(request.dims); !status.ok())
     return status;
@@ -407,9 +421,7 @@ absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
                    request.recipe.overrides.end());
   for (const std::string &dim : request.dims)
     overrides.push_back({"inputs.dims." + dim, "--dim " + dim});
-  if (!request.recipe.memoryLimit.empty())
-    overrides.push_back({"memory_limit=\"" + request.recipe.memoryLimit + "\"",
-                         "--memory-limit " + request.recipe.memoryLimit});
+  addMemoryLimit(request, overrides);
   if (!request.recipe.text.empty())
     return recipe::read(request.recipe.text, "recipe", overrides);
   return recipe::readFile(request.recipe.file, overrides);

@@ -15,6 +15,9 @@ struct Program {
   bool afterModel = false; // whether the stage `model` has run
 };
 
+/// Adds --memory-limit to what is set over a recipe.
+void addMemoryLimit(const Request &request, recipe::Overrides &overrides);
+
 /// Reads the recipe of the request with all that it sets over the file.
 absl::StatusOr<recipe::Recipe> readRecipe(const Request &request);
 
