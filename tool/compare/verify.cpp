@@ -56,7 +56,9 @@ The largest deviation of an element may be what roundings explain: of each op's
 operands by the number of terms that it sums, of its result to its own type.
 How far these carry, two more runs with roundings by chance find out. With
 --tolerance it is a part of the largest element instead. Names the
-first node that deviates. The evaluator is slow: use a small batch.)";
+first node that deviates. The evaluator is slow: use a small batch.
+Of an artifact the program that it carries is compiled anew for --device, with the
+outputs that this needs; the artifact's own code does not run.)";
 
 /// The artifact with an output for each node, run once on generated inputs.
 class CompiledStep {

@@ -64,9 +64,12 @@ constexpr const char *kFooter = R"(Examples:
   gradus compile lenet.onnx --recipe recipe.json --stop-after update
   gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus --report lenet.html
 
-An artifact carries the program that it was compiled from, so that it can be
-compiled again without the model; --no-program leaves it out, as the way to
-keep the graph of a network to yourself.
+An artifact carries the program that it was compiled from, so that this version of
+Gradus can compile it again without the model: for the targets that are named then
+(without --target: this machine), and with another --memory-limit, but with its
+recipe and its weights. --no-program leaves the program out, to keep the graph of a
+network to yourself; names and shapes of parameters, names of nodes and the recipe
+are still in the artifact.
 
 --stop-after prints the IR after a stage: model, recognition, gradients, local,
 distribution, methods, update, optimize, and those of codegen. Of several targets it is that of
