@@ -352,6 +352,7 @@ exportCarried(const ExportRequest &request,
   Request artifact;
   artifact.model = request.model;
   artifact.carried = request.carried;
+  artifact.plugins = request.plugins;
   Compilation compilation(artifact);
   if (absl::Status status = compilation.read(); !status.ok())
     return status;

@@ -254,6 +254,7 @@ struct ExportRequest {
   std::string model;
   /// Stands in place of the file `model`, the artifact that carries it.
   std::optional<CarriedProgram> carried;
+  std::vector<std::string> plugins; // shared libraries that its recipe names
   std::vector<Weight> weights;
   bool inference = false; // drop the training form of normalization, dropout
   std::vector<InputNormalization> normalizations;

@@ -5,6 +5,7 @@
 #include "runtime/artifact_hash.h"
 #include "runtime/float_conversion.h"
 #include "runtime/safetensors.h"
+#include "runtime/session/session_facts.h"
 #include "runtime/status.h"
 
 #include <algorithm>
@@ -195,6 +196,14 @@ Status verifyContents(const Safetensors &file) {
                  ", but were written with ", stored->second);
 }
 
+std::vector<StoredState> storedOf(const std::vector<StateInfo> &states) {
+  std::vector<StoredState> stored;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (!isCopy(states[i]))
+      stored.push_back({&states[i], i});
+  return stored;
+}
+
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
                        HostStates &values,
@@ -228,26 +237,36 @@ static std::vector<std::string> withoutNumbers(std::vector<std::string> names,
   return names;
 }
 
+static Sources sourcesOf(const Safetensors &file,
+                         const std::vector<StoredState> &states) {
+  Sources sources;
+  for (const StoredState &state : states)
+    sources.push_back(file.find(state.info->name));
+  return sources;
+}
+
+Status verifyStates(const Safetensors &file,
+                    const std::vector<StoredState> &states) {
+  Sources sources = sourcesOf(file, states);
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (!sources[i] && !states[i].info->isNumber())
+      missing.push_back(states[i].info->name);
+  GRADUS_TRY(verifyFit(missing, withoutNumbers(unusedOf(file, sources), file),
+                       differences(states, sources, true)));
+  for (size_t i = 0; i < states.size(); ++i)
+    if (sources[i])
+      GRADUS_TRY(verifyNumber(*states[i].info, sources[i]->data));
+  return Status();
+}
+
 static Status readEverything(const std::string &path,
                              const std::vector<StoredState> &states,
                              HostStates &values) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
   GRADUS_TRY(at(verifyContents(file), path));
-  Sources sources;
-  std::vector<std::string> missing;
-  for (const StoredState &state : states) {
-    sources.push_back(file.find(state.info->name));
-    if (!sources.back() && !state.info->isNumber())
-      missing.push_back(state.info->name);
-  }
-  GRADUS_TRY(
-      at(verifyFit(missing, withoutNumbers(unusedOf(file, sources), file),
-                   differences(states, sources, true)),
-         path));
-  for (size_t i = 0; i < states.size(); ++i)
-    if (sources[i])
-      GRADUS_TRY(at(verifyNumber(*states[i].info, sources[i]->data), path));
-  return at(fill(states, values, sources), path);
+  GRADUS_TRY(at(verifyStates(file, states), path));
+  return at(fill(states, values, sourcesOf(file, states)), path);
 }
 
 Status readWeights(const std::string &path,

@@ -23,6 +23,9 @@ struct StoredState {
   size_t number = 0;
 };
 
+/// The states that checkpoints hold; they point into `states`.
+std::vector<StoredState> storedOf(const std::vector<StateInfo> &states);
+
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
                        HostStates &values,
@@ -36,6 +39,11 @@ Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from);
 /// Checks that a file's contents have the hash in its metadata; success if it
 /// has no hash.
 Status verifyContents(const Safetensors &file);
+
+/// Checks that a file has each of the states, but for numbers of the recipe, and
+/// nothing else, all of their types.
+Status verifyStates(const Safetensors &file,
+                    const std::vector<StoredState> &states);
 
 /// Maps each name to the tensor of a file that is meant for it: a tensor that
 /// `rename` gives this name comes before one that has it already; an empty new

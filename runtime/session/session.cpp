@@ -87,7 +87,6 @@ struct Session::Parts {
   Status verifyOrigin() const;
   int findCounter(const std::string &name) const; // -1: none
   StatusOr<int64_t> countOfSteps(int counter);
-  std::vector<StoredState> storedStates() const;
   Status refreshCopies();
   Status verifyNumbersAreSet();
   Status runGraph(size_t graph, std::span<int64_t> nanoseconds);
@@ -157,15 +156,6 @@ StatusOr<int64_t> Session::Parts::countOfSteps(int state) {
   int64_t count;
   std::memcpy(&count, bytes->data(), sizeof(count));
   return count;
-}
-
-/// The states that checkpoints hold.
-std::vector<StoredState> Session::Parts::storedStates() const {
-  std::vector<StoredState> stored;
-  for (size_t i = 0; i < states.size(); ++i)
-    if (!isCopy(states[i]))
-      stored.push_back({&states[i], i});
-  return stored;
 }
 
 /// Runs only once after states were written from outside.
@@ -538,7 +528,7 @@ Status Session::saveCheckpoint(const std::string &path,
       {"program", textOf(artifact().header().name())},
       {well_known::kStep, inWords(step)}};
   metadata.insert(notes.begin(), notes.end());
-  return writeCheckpoint(path, parts_->storedStates(), parts_->values, metadata,
+  return writeCheckpoint(path, storedOf(parts_->states), parts_->values, metadata,
                          hold);
 }
 
@@ -546,7 +536,7 @@ Status Session::loadCheckpoint(const std::string &path, Restore what) {
   GRADUS_TRY(parts_->verifyOrigin());
   QuietFloats quiet;
   parts_->copies.touch();
-  return readCheckpoint(path, parts_->storedStates(), parts_->values, what);
+  return readCheckpoint(path, storedOf(parts_->states), parts_->values, what);
 }
 
 Status Session::loadWeights(const std::string &path, const Rename &rename,
@@ -555,7 +545,7 @@ Status Session::loadWeights(const std::string &path, const Rename &rename,
   QuietFloats quiet;
   TakenWeights ignored;
   parts_->copies.touch();
-  return readWeights(path, parts_->storedStates(), parts_->values, rename,
+  return readWeights(path, storedOf(parts_->states), parts_->values, rename,
                      taken ? *taken : ignored);
 }
 

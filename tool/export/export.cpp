@@ -5,6 +5,7 @@
 #include "messages/printable.h"
 #include "runtime/safetensors.h"
 #include "runtime/session/checkpoint.h"
+#include "runtime/session/session_facts.h"
 #include "tool/carried_program.h"
 #include "tool/commands.h"
 #include "tool/compiler_library.h"
@@ -29,6 +30,7 @@ namespace {
 
 struct ExportOptions {
   std::string model, checkpoint, output;
+  std::vector<std::string> plugins;
   bool inference = false, normalizes = false, averaged = false, json = false;
 };
 
@@ -68,11 +70,40 @@ const NamedTensor &averageOr(const NamedTensor &own, const Safetensors &file) {
   return average ? *average : own;
 }
 
+using Record = std::optional<training::TrainingRecord>;
+
+/// Refuses a file whose model a pass of a plug-in has changed.
+void checkPasses(const ExportOptions &options, const Record &record) {
+  if (isArtifact(options.model) || !record)
+    return;
+  for (const std::string &pass : record->passes)
+    if (pass.starts_with("model:"))
+      throw badInput(
+          options.model,
+          ": is not the model that was trained, which "
+          "the pass ",
+          pass,
+          " has changed; its artifact carries the "
+          "changed model: gradus export STEP.gradus --plugin FILE.so "
+          "--checkpoint FILE.safetensors -o FILE.onnx");
+}
+
+/// Checks that a checkpoint of a training is one of the artifact; of other
+/// files of weights the compiler says what they lack.
+void checkFits(const ExportOptions &options, const OpenedProgram &opened,
+               const Safetensors &file) {
+  auto format = file.metadata().find("format");
+  if (format == file.metadata().end() || format->second != "gradus")
+    return;
+  std::vector<StateInfo> states = stateInfosOf(opened.artifact().header());
+  check(runtime::at(
+      runtime::at(verifyStates(file, storedOf(states)), options.checkpoint),
+      options.model));
+}
+
 /// The normalization of inputs in training, as recorded in the checkpoint.
 std::vector<compiler::InputNormalization>
-normalizationsOf(const ExportOptions &options) {
-  auto record =
-      take(training::TrainingRecord::ofCheckpoint(options.checkpoint));
+normalizationsOf(const ExportOptions &options, const Record &record) {
   std::vector<compiler::InputNormalization> all;
   try {
     if (record && record->normalize.is_object())
@@ -114,6 +145,8 @@ void run(const ExportOptions &options) {
   checkOutputFiles(
       {{"-o", options.output}},
       {{"the model", options.model}, {"--checkpoint", options.checkpoint}});
+  if (!std::filesystem::exists(options.model))
+    throw badInput(options.model, ": there is no such file");
   if (!options.model.ends_with(".onnx") && !isArtifact(options.model))
     throw badInput(options.model,
                    ": is neither an ONNX model (.onnx) nor an artifact");
@@ -126,7 +159,11 @@ void run(const ExportOptions &options) {
   compiler::ExportRequest request;
   request.model = options.model;
   request.inference = options.inference;
-  request.normalizations = normalizationsOf(options);
+  request.plugins = options.plugins;
+  Record record =
+      take(training::TrainingRecord::ofCheckpoint(options.checkpoint));
+  checkPasses(options, record);
+  request.normalizations = normalizationsOf(options, record);
   request.withNormalization = options.normalizes;
   std::string dataFile = options.output + ".data";
   request.dataName = std::filesystem::path(dataFile).filename();
@@ -139,6 +176,8 @@ void run(const ExportOptions &options) {
         {tensor.name, nameOf(from.type.dtype), from.type.shape, from.data});
   }
   std::optional<OpenedProgram> artifact = openArtifact(request);
+  if (artifact)
+    checkFits(options, *artifact, file);
   compiler::Exported exported = take(compilerLibrary().exportModel(request));
   checkApart(options, exported, dataFile);
   if (!exported.data.empty())
@@ -176,6 +215,9 @@ void addExport(CLI::App &app) {
       ->required();
   command->add_option("-o,--output", options->output, "A new .onnx file")
       ->required();
+  command->add_option("--plugin", options->plugins,
+                      "A shared library with passes that the artifact's recipe "
+                      "names");
   command->add_flag("--inference", options->inference,
                     "Inference form of normalization and dropout, and of an "
                     "artifact's coins of a known chance");

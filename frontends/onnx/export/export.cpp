@@ -123,7 +123,7 @@ absl::Status refuseRandom(const ::onnx::GraphProto &graph) {
                  drawing->name(),
                  "\"); --inference of such a model needs the "
                  "artifact in place of the file: ",
-                 kFromArtifact);
+                 kFromArtifact, " --inference");
 }
 
 //===-- sizes -------------------------------------------------------------===//
@@ -282,19 +282,14 @@ private:
            name.consume_back(well_known::kMultiplier) && layers_.contains(name);
   }
 
-  /// Whether the file has states of a batch normalization, and all are
-  /// untrained.
+  /// Whether the file has running statistics of a batch normalization that was
+  /// not trained. Scale and bias may be those of other layers, too.
   bool lacksStates(const NodeProto &node) const {
     if (node.op_type() != "BatchNormalization" || node.input_size() != 5)
       return false;
-    auto states = llvm::drop_begin(node.input());
-    return llvm::any_of(states,
-                        [&](const std::string &state) {
-                          return initializers_.contains(state);
-                        }) &&
-           llvm::none_of(states, [&](const std::string &state) {
-             return trained_.contains(state);
-           });
+    const std::string &mean = node.input(3), &variance = node.input(4);
+    return (initializers_.contains(mean) || initializers_.contains(variance)) &&
+           !trained_.contains(mean) && !trained_.contains(variance);
   }
 
   static absl::Status refuse(const std::string &found) {
@@ -373,18 +368,21 @@ exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
 absl::StatusOr<ExportedOnnx>
 exportProgram(ProgramOp program, const std::vector<TrainedTensor> &trained,
               const ExportOptions &options) {
-  GRADUS_ASSIGN_OR_RETURN(onnx::ProgramModel written,
-                          onnx::writeProgram(program, options.inference));
-  auto initializers = onnx::initializersOf(*written.model.mutable_graph());
-  return onnx::Exporter(written.model, initializers, trained, options)
-      .run([&](::onnx::TensorProto &tensor) {
-        return written.unset.count(tensor.name())
-                   ? invalid("the checkpoint has no value for \"",
-                             tensor.name(),
-                             "\", and the program none to "
-                             "start with")
-                   : absl::OkStatus();
-      });
+  try {
+    GRADUS_ASSIGN_OR_RETURN(onnx::ProgramModel written,
+                            onnx::writeProgram(program, options.inference));
+    auto initializers = onnx::initializersOf(*written.model.mutable_graph());
+    return onnx::Exporter(written.model, initializers, trained, options)
+        .run([&](::onnx::TensorProto &tensor) {
+          return written.unset.count(tensor.name())
+                     ? invalid("there is no trained value for \"",
+                               tensor.name(),
+                               "\", expected weights of this artifact")
+                     : absl::OkStatus();
+        });
+  } catch (const std::exception &) {
+    return invalid(onnx::wordsOfThrown());
+  }
 }
 
 } // namespace gradus

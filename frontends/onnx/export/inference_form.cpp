@@ -42,14 +42,13 @@ void fold(GraphOp graph) {
 void makeInference(GraphOp graph) {
   Block &block = graph.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (auto attention = dyn_cast<AttentionOp>(op))
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
       attention.removeDropoutAttr();
-    if (auto dropout = dyn_cast<DropoutOp>(op)) {
+    } else if (auto dropout = dyn_cast<DropoutOp>(op)) {
       dropout.getResult().replaceAllUsesWith(dropout.getInput());
       dropout.erase();
-    }
-    // A straight-through estimator only changes gradients.
-    if (auto stop = dyn_cast<StopGradientOp>(op)) {
+    } else if (auto stop = dyn_cast<StopGradientOp>(op)) {
+      // A straight-through estimator only changes gradients.
       stop.getResult().replaceAllUsesWith(stop.getInput());
       stop.erase();
     }

@@ -138,6 +138,7 @@ class PassPlugin(unittest.TestCase):
         told = self.train("whole.gradus", "part.checkpoint", 30, "--resume", "part.checkpoint")
         self.assertNotIn("gradient_noise", told)
         self.assertEqual(states("whole.checkpoint"), states("part.checkpoint"))
+        tool("gradus", "export", "whole.gradus", "--plugin", PLUGIN, "--checkpoint", "whole.checkpoint", "-o", "whole.onnx")
 
     def test_it_is_told_as_any_pass_and_agrees_with_the_reference(self):
         self.compile("told.gradus", "--plugin", PLUGIN, "--gradient-noise", "--report", "told.html")
