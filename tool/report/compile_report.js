@@ -1,4 +1,4 @@
-// Draws the report of a compilation. docs/report.md describes its data.
+// Draws the report of a compilation, whose data compile_report.cpp makes.
 
 //===-- charts of the program ---------------------------------------------===//
 
@@ -43,7 +43,7 @@ const stepStrip = (steps, variants) => canvas(18, "Variant of each of the first 
 //===-- names of the model ------------------------------------------------===//
 
 /// The modules of the model that nodes belong to, each once; a node without one stands there itself.
-const modulesOf = (nodes, modules) => [...new Set(nodes.map(node => modules[node] || node))];
+const modulesOf = (nodes, modules) => [...new Set(nodes.map(node => Object.hasOwn(modules, node) ? modules[node] : node))];
 
 /// The first and last of many modules; the tooltip has all, and the nodes.
 function nodeNames(nodes, modules) {
@@ -255,5 +255,5 @@ const commandSection = data => section("commands", "Commands in their order", fo
 
 const recipeSection = (recipe, words) => section("recipe", "Recipe", el("p", {}, words), el("pre", {}, JSON.stringify(recipe, null, 2)));
 
-const compileSections = data => [costSection(data), scheduleSection(data), memorySection(data), passSection(data), remarkSection(data),
-  commandSection(data), recipeSection(data.artifact.recipe, "As compiled, with all defaults.")];
+const compileSections = [costSection, scheduleSection, memorySection, passSection, remarkSection, commandSection,
+  data => recipeSection(data.artifact.recipe, "As compiled, with all defaults.")];

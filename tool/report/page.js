@@ -84,10 +84,8 @@ const named = (list, name) => list.find(each => each.name === name);
 function ticks(low, high, wanted) {
   const raw = (high - low) / wanted || 1, power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].find(each => each * power >= raw) * power;
-  const found = [];
-  for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step)
-    found.push(+at.toPrecision(12));
-  return found;
+  const first = Math.ceil(low / step - 1e-9), count = Math.min(Math.floor(high / step + 1e-9) - first + 1, 4 * wanted);
+  return Array.from({length: Math.max(count, 0)}, (_, i) => +((first + i) * step).toPrecision(12));
 }
 
 /// The mean of every `size` points that follow one another, at their middle.
@@ -116,12 +114,12 @@ function thinned(points, most) {
 
 /// Where steps and values lie in a plot of 1000 x 190.
 function scaleOf(lines) {
-  const all = lines.flatMap(line => line.points), edge = (choose, part, ...more) => all.reduce((most, p) => choose(most, p[part]), more[0]);
+  const all = lines.flatMap(line => line.points), edge = (choose, part, start) => all.reduce((most, p) => choose(most, p[part]), start);
   const left = edge(Math.min, 0, Infinity), right = edge(Math.max, 0, left + 1);
   let low = edge(Math.min, 1, Infinity), high = edge(Math.max, 1, -Infinity);
   if (low > 0 && low < high / 2)
     low = 0;
-  if (low === high)
+  if (high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high)))
     [low, high] = [Math.min(low * 0.9, low * 1.1), Math.max(high * 0.9, high * 1.1) || 1];
   return {left, right, low, high, x: at => (at - left) / (right - left) * 1000, y: at => 190 - (at - low) / (high - low) * 190};
 }
@@ -184,10 +182,10 @@ function addReader(plot, lines, scale) {
   plot.addEventListener("pointerleave", hide);
   plot.addEventListener("blur", hide);
   plot.addEventListener("keydown", event => {
-    if (!moves[event.key])
+    if (!Object.hasOwn(moves, event.key) || event.altKey || event.ctrlKey || event.metaKey)
       return;
     event.preventDefault();
-    show(words.hidden ? place : moves[event.key]());
+    show(words.hidden && event.key.startsWith("Arrow") ? place : moves[event.key]());
   });
   plot.append(rule, words);
 }

@@ -1,4 +1,4 @@
-// Draws the report of a training run. docs/report.md describes its data.
+// Draws the report of a training run, whose data tool/train/run_report.cpp makes.
 
 //===-- figures -----------------------------------------------------------===//
 
@@ -53,11 +53,12 @@ function curveSection(data) {
 /// Says what the learning rate is where no curve shows it.
 function rateWords(data) {
   const schedule = data.recipe.schedule, optimizer = data.recipe.optimizer;
-  const start = optimizer && typeof optimizer.learning_rate === "number" ? short(optimizer.learning_rate, 6) : "set by who runs the steps";
+  const isNumber = optimizer && typeof optimizer.learning_rate === "number";
+  const start = isNumber ? short(optimizer.learning_rate, 6) : "set by who runs the steps";
   return schedule && schedule.learning_rate && schedule.learning_rate.length !== 0
     ? ["The learning rate is ", start, " times its schedule", data.run.schedule && ` (${data.run.schedule})`, ". With ", code("learning_rate"),
       " among the recipe's metrics, its curve stands here."]
-    : ["The learning rate is ", start, start[0] === "s" ? "." : " at every step."];
+    : ["The learning rate is ", start, isNumber ? " at every step." : "."];
 }
 
 function epochSection(data) {
@@ -68,7 +69,7 @@ function epochSection(data) {
     ? milliseconds(at(curve, step)) : short(at(curve, step), 5));
   const shown = thinned(steps, 200);
   const standing = {ms_per_step: "ms/step", learning_rate: "learning rate", loss_scale: "loss scale", skipped_steps: "skipped steps"};
-  const titles = [...curves.map(curve => "#" + (standing[curve.name] || "train " + curve.name)), ...tests.map(curve => "#test " + curve.name)];
+  const titles = [...curves.map(curve => "#" + (Object.hasOwn(standing, curve.name) ? standing[curve.name] : "train " + curve.name)), ...tests.map(curve => "#test " + curve.name)];
   return section("epochs", "Epochs", steps.length > shown.length ? how(`${shown.length} of ${steps.length} lines, at equal distances.`) : null,
     steps.length ? folded([plural(shown.length, "line"), " ", muted("means over the steps of each epoch, and tests")],
       table(["#After step", "#Epoch", ...titles], shown.map(step => [step, +(step / data.run.steps_per_epoch).toFixed(2),
@@ -86,7 +87,7 @@ const stateNames = {parameter: "weights", buffer: "buffers of the model", slot: 
 
 function runMemorySection(data) {
   const memory = data.memory;
-  const states = memory.states.filter(each => each.bytes >= 1024).map(each => [stateNames[each.role] || each.role, each.bytes]);
+  const states = memory.states.filter(each => each.role === "parameter" || each.role === "slot" || each.bytes >= 1024).map(each => [stateNames[each.role] || each.role, each.bytes]);
   const rest = memory.state_bytes - states.reduce((sum, each) => sum + each[1], 0);
   const parts = [...states, ["other states, and padding", rest], ["arena: values of a step", memory.arena_bytes],
     ["constants", memory.constant_bytes], ["machine code", memory.code_bytes]];
@@ -139,9 +140,18 @@ function scoreOf(score) {
     classTables(score, names)];
 }
 
-function sampleFigure(sample, names, by) {
+/// What a sample is and what it was predicted as: classes by `names`, or numbers where there are none.
+function sampleWords(sample, names) {
+  if (!names)
+    return `target ${short(sample.label)}, predicted ${short(sample.predicted)}`;
+  if (sample.label === null)
+    return "";
   const of = index => names[index] === undefined ? String(index) : names[index];
-  const words = sample.label === null ? "" : sample.label === sample.predicted ? `${of(sample.label)}, right` : `${of(sample.label)}, taken for ${of(sample.predicted)}`;
+  return of(sample.label) + (sample.label === sample.predicted ? ", right" : ", taken for " + of(sample.predicted));
+}
+
+function sampleFigure(sample, names, by) {
+  const words = sampleWords(sample, names);
   return el("figure", {}, el("img", {src: sample.picture, alt: `sample ${sample.sample}: ${words}`, loading: "lazy"}),
     el("figcaption", {}, words, el("small", {}, `${by} ${short(sample.loss)}` + (sample.probability === null ? "" : `, ${percent(sample.probability)} for its label`)),
       el("small", {}, "sample " + sample.sample)));
@@ -152,10 +162,10 @@ function worstSection(data) {
   if (!worst || !worst.samples.length)
     return null;
   const score = data.scores.find(each => each.output === worst.output);
-  const names = score && score.kind === "classes" ? classNames(score) : [];
-  const of = index => index === null ? "" : names[index] === undefined ? String(index) : names[index];
+  const names = score && score.kind === "classes" ? classNames(score) : null;
+  const of = index => index === null ? "" : !names ? short(index) : names[index] === undefined ? String(index) : names[index];
   const rows = worst.samples.map(each => [each.sample, short(each.loss, 5), of(each.label), of(each.predicted), each.probability === null ? "" : percent(each.probability)]);
-  const list = table(["#Sample", "#" + worst.by, "Label", "Taken for", "#Probability of the label"], rows);
+  const list = table(["#Sample", "#" + worst.by, "Label", names ? "Taken for" : "Predicted", "#Probability of the label"], rows);
   const hasPictures = worst.samples.every(each => each.picture);
   return section("worst", "Worst samples of the test data", how(`By the ${worst.by} of each, the greatest first. Samples are counted from 0` +
     (worst.of_part ? ", in the order in which the part of --validation is tested." : ", as in the file.") +
@@ -181,5 +191,5 @@ function factSection(data) {
 const warningSection = data => section("warnings", "Warnings", data.warnings.length
   ? el("ul", {class: "remarks"}, data.warnings.map(each => el("li", {class: each.kind === "warning" ? "left" : "note"}, el("b", {}, each.kind), " ", each.text))) : null);
 
-const runSections = data => [warningSection(data), curveSection(data), epochSection(data), testSection(data), worstSection(data), speedSection(data),
-  runMemorySection(data), factSection(data), recipeSection(data.recipe, "As trained with, with all defaults and the numbers that were set.")];
+const runSections = [warningSection, curveSection, epochSection, testSection, worstSection, speedSection, runMemorySection, factSection,
+  data => recipeSection(data.recipe, "As trained with, with all defaults and the numbers that were set.")];
