@@ -64,15 +64,11 @@ bool lacksWeights(ModuleOp module) {
   return walked.wasInterrupted();
 }
 
-absl::StatusOr<OwningOpRef<ModuleOp>> readText(const Request &request,
-                                               const recipe::Recipe &asked,
-                                               DictionaryAttr recipe,
-                                               MLIRContext &context) {
-  if (!asked.dims.empty())
-    return invalid(request.model, ": has no symbolic dimension \"",
-                   asked.dims.begin()->first,
-                   "\" (inputs.dims of the recipe): all sizes of a program are "
-                   "fixed; --set 'inputs.dims={}' takes them out");
+absl::StatusOr<OwningOpRef<ModuleOp>>
+readText(const Request &request, DictionaryAttr recipe, MLIRContext &context) {
+  if (!request.dims.empty())
+    return invalid("--dim ", request.dims.front(), ": all sizes of ",
+                   request.model, " are fixed");
   auto module =
       parseSourceFile<ModuleOp>(request.model, ParserConfig(&context));
   if (!module)
@@ -117,7 +113,7 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const Request &request,
   if (path.ends_with(".onnx"))
     return readOnnx(request, recipe, attribute, context);
   if (path.ends_with(".mlir"))
-    return readText(request, recipe, attribute, context);
+    return readText(request, attribute, context);
   return invalid(request.model,
                  ": is neither a model (.onnx, .mlir) nor an artifact");
 }

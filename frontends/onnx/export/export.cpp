@@ -122,8 +122,8 @@ absl::Status refuseRandom(const ::onnx::GraphProto &graph) {
   return invalid("draws random numbers (", drawing->op_type(), " \"",
                  drawing->name(),
                  "\"); --inference of such a model needs the "
-                 "artifact in place of the file: ",
-                 kFromArtifact, " --inference");
+                 "artifact in place of the file, and --inference again: ",
+                 kFromArtifact);
 }
 
 //===-- sizes -------------------------------------------------------------===//
