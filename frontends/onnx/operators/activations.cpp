@@ -108,9 +108,13 @@ Value celu(const Node &node, const Formula &f) {
   return exponential(f, alpha, alpha, 1);
 }
 
+/// What Selu has without attributes.
+constexpr double kSeluAlpha = 1.67326319217681884765625,
+                 kSeluGamma = 1.05070102214813232421875;
+
 Value selu(const Node &node, const Formula &f) {
-  return exponential(f, node.number("alpha", 1.67326319217681884765625), 1,
-                     node.number("gamma", 1.05070102214813232421875));
+  return exponential(f, node.number("alpha", kSeluAlpha), 1,
+                     node.number("gamma", kSeluGamma));
 }
 
 Value softplus(const Node &, const Formula &f) { return f.softplus(f.x); }
@@ -426,15 +430,13 @@ absl::Status writeElu(const OpWriter &w, const char *node) {
 }
 
 absl::Status writeSelu(const OpWriter &w, const char *node) {
-  constexpr double kAlpha = 1.67326319217681884765625,
-                   kGamma = 1.05070102214813232421875;
   Exponential found = *exponentialOf(w.op);
-  bool isUsual = float(found.left) == float(kGamma * kAlpha) &&
-                 float(found.right) == float(kGamma);
+  bool isUsual = float(found.left) == float(kSeluGamma * kSeluAlpha) &&
+                 float(found.right) == float(kSeluGamma);
   return w.define(
       node, {w.graph.nameOf(found.x)},
-      {attribute("alpha", isUsual ? kAlpha : found.left / found.right),
-       attribute("gamma", isUsual ? kGamma : found.right)});
+      {attribute("alpha", isUsual ? kSeluAlpha : found.left / found.right),
+       attribute("gamma", isUsual ? kSeluGamma : found.right)});
 }
 
 /// log(1 + x) = x log(u) / (u - 1) with the rounded u = 1 + x, which is as

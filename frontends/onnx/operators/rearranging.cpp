@@ -247,18 +247,12 @@ absl::Status bitCast(Importer &importer, const Node &node) {
 
 //===-- export ------------------------------------------------------------===//
 
-/// Integers and truth have nodes of their own.
-absl::Status writeAnd(const OpWriter &w, const char *node) {
-  bool isTruth = w.type().getElementType().isInteger(1);
-  return w.define(isTruth ? "And" : node, w.spread());
-}
-absl::Status writeOr(const OpWriter &w, const char *node) {
-  bool isTruth = w.type().getElementType().isInteger(1);
-  return w.define(isTruth ? "Or" : node, w.spread());
-}
-absl::Status writeXor(const OpWriter &w, const char *node) {
-  bool isTruth = w.type().getElementType().isInteger(1);
-  return w.define(isTruth ? "Xor" : node, w.spread());
+/// Booleans have the nodes And, Or and Xor.
+absl::Status writeBitwise(const OpWriter &w, const char *node) {
+  StringRef name = node;
+  if (w.type().getElementType().isInteger(1))
+    name.consume_front("Bitwise");
+  return w.define(name, w.spread());
 }
 
 /// ONNX shifts unsigned integers.
@@ -300,9 +294,9 @@ const Operator kOperators[] = {
 
 // Op list: the nodes that ONNX has for ops.
 constexpr ExportRow kExports[] = {
-    {"arith.andi", "BitwiseAnd", writeAnd},
-    {"arith.ori", "BitwiseOr", writeOr},
-    {"arith.xori", "BitwiseXor", writeXor},
+    {"arith.andi", "BitwiseAnd", writeBitwise},
+    {"arith.ori", "BitwiseOr", writeBitwise},
+    {"arith.xori", "BitwiseXor", writeBitwise},
     {"arith.shli", "BitShift", writeShift},
     {"arith.shrui", "BitShift", writeShift},
     {"arith.bitcast", "BitCast", writeBitCast},
