@@ -333,7 +333,7 @@ absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
   GRADUS_RETURN_IF_ERROR(judge(op, node));
   GRADUS_ASSIGN_OR_RETURN(bool constant,
                           importer.allConstant(node, op.firstTypeInput));
-  constant &= !op.isKept || !op.isKept(node);
+  constant &= !op.isKept || !op.isKept(importer, node);
   GRADUS_RETURN_IF_ERROR(checkInputs(importer, op, node));
   GRADUS_RETURN_IF_ERROR(checkOldBroadcast(importer, node));
   bool evaluates = op.folds() && hasUnsigned(importer, node);

@@ -40,7 +40,7 @@ struct Operator {
   /// The first input of which only the type matters.
   int firstTypeInput = std::numeric_limits<int>::max();
   /// Whether a node of constants is built all the same; null: none is.
-  bool (*isKept)(const Node &) = nullptr;
+  bool (*isKept)(const Importer &, const Node &) = nullptr;
   /// Whether inputs may be empty; `findOperator` sets it by family.
   bool takesEmpty = false;
 

@@ -358,15 +358,30 @@ expandedShape(const Node &node, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   return shape.ok() ? shape : node.error(shape.status().message());
 }
 
-/// The axis of an iota that our own export wrote; nothing at other nodes.
-std::optional<int64_t> iotaAxis(const Node &node) {
+/// The axis of an iota that our own export wrote: its numbers count along the
+/// axis that the note names. Nothing at other nodes.
+std::optional<int64_t> iotaAxis(const Importer &importer, const Node &node) {
   int64_t axis = 0;
   if (node.metadata(kIotaAxis).getAsInteger(10, axis))
     return std::nullopt;
-  return axis;
+  const Constant *numbers = importer.constant(node, 0),
+                 *wanted = importer.constant(node, 1);
+  if (!numbers || !wanted || numbers->tensor.isFloat || wanted->tensor.isFloat)
+    return std::nullopt;
+  ArrayRef<int64_t> from = numbers->tensor.shape;
+  auto shape = commonShape(from, wanted->tensor.integers);
+  int64_t rank = shape.ok() ? shape->size() : 0,
+          within = axis - (rank - int64_t(from.size()));
+  if (within < 0 || axis >= rank || (*shape)[axis] != from[within])
+    return std::nullopt;
+  bool counts = llvm::equal(numbers->tensor.integers,
+                            llvm::seq<int64_t>(0, from[within]));
+  return counts ? std::optional(axis) : std::nullopt;
 }
 
-bool isIota(const Node &node) { return iotaAxis(node).has_value(); }
+bool isIota(const Importer &importer, const Node &node) {
+  return iotaAxis(importer, node).has_value();
+}
 
 absl::Status expand(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -376,9 +391,7 @@ absl::Status expand(Importer &importer, const Node &node) {
       SmallVector<int64_t> shape,
       expandedShape(node, tensorType(input).getShape(), wanted));
   RankedTensorType type = tensorType(input).clone(shape);
-  std::optional<int64_t> axis = iotaAxis(node);
-  if (axis && *axis >= 0 && *axis < type.getRank() &&
-      isa<IntegerType>(type.getElementType()))
+  if (std::optional<int64_t> axis = iotaAxis(importer, node))
     return importer.define(
         node, 0, iota(importer.builder, importer.location(node), type, *axis));
   return importer.define(

@@ -241,3 +241,44 @@ TEST(Shape, GathersFromEitherEnd) {
       .with("axis", 1);
   EXPECT_EQ(folded(model).integers, (std::vector<int64_t>{3, 1, 6, 4}));
 }
+
+/// An Expand to [2, 3] of these integers, with the note of an iota.
+static SmallModel marked(const Shape &shape, const std::vector<int64_t> &values,
+                         const char *axis) {
+  SmallModel model;
+  model.integers("x", shape, values)
+      .integers("shape", {2}, {2, 3})
+      .node("Expand", {"x", "shape"}, {"y"});
+  auto &mark = *model.graph().mutable_node(0)->add_metadata_props();
+  mark.set_key("gradus.iota");
+  mark.set_value(axis);
+  return model.output("y");
+}
+
+TEST(Shape, NumbersThatCountAreAnIotaWithTheNoteAlone) {
+  auto isIota = [](const SmallModel &model) {
+    Imported imported = import(model);
+    EXPECT_EQ(imported.error, "");
+    return imported.module && !imported.predict().getOps<IotaOp>().empty();
+  };
+  EXPECT_TRUE(isIota(marked({3}, {0, 1, 2}, "1")));
+  EXPECT_TRUE(isIota(marked({2, 1}, {0, 1}, "0")));
+  EXPECT_FALSE(isIota(marked({3}, {0, 1, 2}, "0")));
+  EXPECT_FALSE(isIota(marked({3}, {0, 1, 2}, "-1")));
+  EXPECT_FALSE(isIota(marked({3}, {0, 1, 2}, "2")));
+  EXPECT_FALSE(isIota(marked({1}, {0}, "1")));
+  SmallModel other = marked({3}, {5, 7, 9}, "1");
+  EXPECT_FALSE(isIota(other));
+  EXPECT_EQ(evaluate(other, {}).integers,
+            (std::vector<int64_t>{5, 7, 9, 5, 7, 9}));
+}
+
+TEST(Shape, TheNoteOfAnIotaAtAComputedInputIsIgnored) {
+  SmallModel model = marked({1}, {0}, "1");
+  model.graph().clear_initializer();
+  model.input("x", {3}, ::onnx::TensorProto::INT64)
+      .integers("shape", {2}, {2, 3});
+  HostTensor x{{3}, false, {}, {4, 4, 8}};
+  EXPECT_EQ(evaluate(model, {x}).integers,
+            (std::vector<int64_t>{4, 4, 8, 4, 4, 8}));
+}
