@@ -34,13 +34,10 @@ void decompose(GraphOp graph) {
   }
 }
 
-/// The version of the file format that introduced a set of operators.
+/// The version of the file format that introduced a set of operators, or the
+/// one that introduced the marks of nodes and initializers, 10.
 int64_t formatOf(int64_t opset) {
-  return opset <= 20   ? 9
-         : opset <= 22 ? 10
-         : opset == 23 ? 11
-         : opset == 24 ? 12
-                       : 13;
+  return opset <= 22 ? 10 : opset == 23 ? 11 : opset == 24 ? 12 : 13;
 }
 
 class ProgramWriter {
@@ -50,7 +47,8 @@ public:
         proto_(*result_.model.mutable_graph()), writer_(proto_, forInference) {}
 
   absl::StatusOr<ProgramModel> run() {
-    reserveNames();
+    GRADUS_RETURN_IF_ERROR(reserveNames());
+    needOpsetOfTypes();
     for (Operation &op : graph_.getBody().front())
       write(&op);
     std::vector<std::string> outputs;
@@ -66,17 +64,38 @@ public:
   }
 
 private:
-  void reserveNames() {
+  absl::Status reserveNames() {
     for (BlockArgument input : graph_.getBody().getArguments()) {
       StringRef name = graph_.getInputName(input.getArgNumber());
       describe(*proto_.add_input(), name, input.getType());
-      writer_.reserve(name);
+      GRADUS_RETURN_IF_ERROR(writer_.reserve(name, "an input"));
       writer_.setName(input, name.str());
     }
     for (StateOp state : program_.getOps<StateOp>())
-      writer_.reserve(state.getSymName());
+      GRADUS_RETURN_IF_ERROR(writer_.reserve(state.getSymName(), "a state"));
     for (auto [i, value] : llvm::enumerate(graph_.getReturned()))
-      writer_.reserveOutput(value, graph_.getOutputName(i));
+      if (StringRef name = graph_.getOutputName(i); !isCalled(value, name))
+        GRADUS_RETURN_IF_ERROR(writer_.reserveOutput(value, name));
+    return absl::OkStatus();
+  }
+
+  /// Whether a value is the input or the state of this name.
+  bool isCalled(Value value, StringRef name) {
+    if (auto input = dyn_cast<BlockArgument>(value))
+      return graph_.getInputName(input.getArgNumber()) == name;
+    auto read = value.getDefiningOp<ReadOp>();
+    return read && read.getState() == name;
+  }
+
+  /// Convolutions, pools and many functions take bf16 since opset 22.
+  void needOpsetOfTypes() {
+    auto isBF16 = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
+    Block &block = graph_.getBody().front();
+    bool has = llvm::any_of(block.getArgumentTypes(), isBF16);
+    for (Operation &op : block)
+      has |= llvm::any_of(op.getResultTypes(), isBF16);
+    if (has)
+      writer_.needOpset(22);
   }
 
   void write(Operation *op) {

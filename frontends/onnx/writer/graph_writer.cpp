@@ -4,6 +4,7 @@
 
 #include "ir/build.h"
 #include "ir/evaluator/evaluator.h"
+#include "messages/message.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -131,9 +132,18 @@ std::string GraphWriter::fresh(StringRef wanted) {
   return name;
 }
 
-void GraphWriter::reserveOutput(Value value, StringRef name) {
-  reserve(name);
+absl::Status GraphWriter::reserve(StringRef name, const char *what) {
+  auto [found, isNew] = reserved_.try_emplace(name, what);
+  if (!isNew)
+    return invalid(found->second, " and ", what, " have the name \"",
+                   name.str(), "\", which ONNX has for one value");
+  used_.insert(name);
+  return absl::OkStatus();
+}
+
+absl::Status GraphWriter::reserveOutput(Value value, StringRef name) {
   outputNames_.try_emplace(value, name.str());
+  return reserve(name, "an output");
 }
 
 std::string GraphWriter::nameFor(Value value, StringRef wanted) {
@@ -152,7 +162,7 @@ void GraphWriter::setUnsignedName(Value value, const std::string &name) {
 void GraphWriter::refuse(Value value, const absl::Status &status) {
   std::string name = fresh("refused");
   setName(value, name);
-  refused_[name] = status;
+  refused_.emplace_back(name, status);
 }
 
 std::string GraphWriter::cast(const std::string &from, int to) {

@@ -41,9 +41,10 @@ public:
 
   /// A name that nothing has yet: this one, or it with a number.
   std::string fresh(llvm::StringRef wanted);
+  /// Keeps a name; fails if another value has it. `what` is "an output", ...
+  absl::Status reserve(llvm::StringRef name, const char *what);
   /// Keeps a name for a graph output; the first one of a value is the value's.
-  void reserve(llvm::StringRef name) { used_.insert(name); }
-  void reserveOutput(mlir::Value value, llvm::StringRef name);
+  absl::Status reserveOutput(mlir::Value value, llvm::StringRef name);
 
   /// The name for a value's node: that of its output, or a fresh one.
   std::string nameFor(mlir::Value value, llvm::StringRef wanted);
@@ -97,11 +98,12 @@ private:
   ::onnx::GraphProto &graph_;
   bool isForInference_;
   llvm::StringSet<> used_;
+  llvm::StringMap<const char *> reserved_; // what has the name
   llvm::StringMap<int> numbers_;
   llvm::DenseMap<mlir::Value, Named> names_;
   llvm::DenseMap<mlir::Value, std::string> outputNames_;
-  std::map<std::string, std::string> constants_; // names by bytes
-  llvm::StringMap<absl::Status> refused_;
+  std::map<std::string, std::string> constants_;              // names by bytes
+  std::vector<std::pair<std::string, absl::Status>> refused_; // in their order
   int64_t opset_ = 18;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "frontends/onnx/export/program_model.h"
+#include "frontends/onnx/operators/exports.h"
 
 #include "small_model.h"
 
@@ -91,6 +92,50 @@ inline void expectSame(const Written &program) {
     if (!std::isnan(a))
       EXPECT_NEAR(a, b, 1e-6 * std::max(1.0, std::abs(a))) << i;
   }
+}
+
+using Types = std::vector<std::string>;
+
+/// The types of the nodes that a program is written as.
+inline Types nodesOf(const Written &program) {
+  expectSame(program);
+  Imported model = parsed(program);
+  auto written = gradus::onnx::writeProgram(model.program(), false);
+  Types types;
+  if (written.ok())
+    for (const auto &node : written->model.graph().node())
+      types.push_back(node.op_type());
+  return types;
+}
+
+/// The output for these numbers, of the import of what a program is written as.
+inline std::vector<double> outputOf(const std::string &body,
+                                    const std::vector<double> &numbers) {
+  std::string type = "tensor<" + std::to_string(numbers.size()) + "xf32>";
+  Imported model = parsed({"%x: " + type, body + " : " + type, type});
+  Imported again = importedAgain(model);
+  return evaluate(again, {tensor({int64_t(numbers.size())}, numbers)})
+      .at(0)
+      .floats;
+}
+
+/// The ops of a graph and the nodes of the rows that write them.
+inline std::set<std::pair<std::string, std::string>> rowsOf(GraphOp graph) {
+  std::set<std::pair<std::string, std::string>> rows;
+  for (mlir::Operation &op : graph.getBody().front())
+    if (const gradus::onnx::ExportRow *row = gradus::onnx::findExport(&op))
+      rows.emplace(row->op, row->node);
+  return rows;
+}
+
+/// The set of operators and the version of the format that a program needs.
+inline std::pair<int64_t, int64_t> versionsOf(const Written &program) {
+  Imported model = parsed(program);
+  auto written = gradus::onnx::writeProgram(model.program(), false);
+  if (!written.ok())
+    return {};
+  return {written->model.opset_import(0).version(),
+          written->model.ir_version()};
 }
 
 } // namespace gradus::testing

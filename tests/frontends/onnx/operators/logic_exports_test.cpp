@@ -5,18 +5,6 @@
 using namespace gradus;
 using namespace gradus::testing;
 
-/// The output for these numbers, of the import of what a program is written as.
-std::vector<double> outputOf(const std::string &body,
-                             const std::vector<double> &numbers) {
-  std::string type = "tensor<" + std::to_string(numbers.size()) + "xf32>";
-  std::string text = body;
-  Imported model = parsed({"%x: " + type, text + " : " + type, type});
-  Imported again = importedAgain(model);
-  return evaluate(again, {tensor({int64_t(numbers.size())}, numbers)})
-      .at(0)
-      .floats;
-}
-
 TEST(LogicExports, RoundingKeepsTheSign) {
   expectEqual(outputOf("%y = math.round %x", {-2.5, -0.4, 0.5, 1.49}),
               {-3, 0, 1, 1});

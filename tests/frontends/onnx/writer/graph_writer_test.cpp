@@ -65,3 +65,51 @@ TEST(GraphWriter, NodesHaveDifferentNames) {
   EXPECT_EQ(written->model.graph().node(0).name(), "n");
   EXPECT_EQ(written->model.graph().node(1).name(), "n_");
 }
+
+TEST(GraphWriter, AStateAndAnOutputOfOneNameAreAnError) {
+  const std::string y =
+      "gradus.state @y : tensor<2xf32> {role = #gradus.role<parameter>, value "
+      "= dense<[0.5, 2.0]> : tensor<2xf32>}\n";
+  EXPECT_EQ(errorOf({"%x: tensor<2xf32>",
+                     "%w = gradus.read @y : tensor<2xf32>\n%y = arith.mulf "
+                     "%x, %w : tensor<2xf32>",
+                     "tensor<2xf32>", y}),
+            "a state and an output have the name \"y\", which ONNX has for "
+            "one value");
+  EXPECT_EQ(errorOf({"%y: tensor<2xf32>", "", "tensor<2xf32>", y}),
+            "an input and a state have the name \"y\", which ONNX has for one "
+            "value");
+  EXPECT_EQ(errorOf({"%x: tensor<2xf32>", "%y = gradus.read @y : tensor<2xf32>",
+                     "tensor<2xf32>", y}),
+            "");
+  EXPECT_EQ(errorOf({"%y: tensor<2xf32>", "", "tensor<2xf32>"}), "");
+}
+
+TEST(GraphWriter, OfRefusedValuesTheFirstIsNamed) {
+  std::string body = "%r0 = math.copysign %x, %x : tensor<2xf32> loc(\"n0\")\n";
+  for (int i = 1; i < 8; ++i) {
+    std::string now = std::to_string(i), before = std::to_string(i - 1);
+    body += "%r" + now + " = math.copysign %r" + before +
+            ", %x : tensor<2xf32> loc(\"n" + now + "\")\n%s" + now +
+            " = arith.addf %r" + now + ", %r" + before + " : tensor<2xf32>\n";
+  }
+  // A program in which all of them are used.
+  body += "%t2 = arith.addf %s1, %s2 : tensor<2xf32>\n";
+  for (int i = 3; i < 8; ++i)
+    body += "%t" + std::to_string(i) + " = arith.addf %t" +
+            std::to_string(i - 1) + ", %s" + std::to_string(i) +
+            " : tensor<2xf32>\n";
+  body += "%y = arith.addf %t7, %r0 : tensor<2xf32>";
+  EXPECT_EQ(errorOf({"%x: tensor<2xf32>", body, "tensor<2xf32>"}),
+            "node \"n0\" (math.copysign): ONNX has no form of the op that "
+            "Gradus knows");
+}
+
+TEST(GraphWriter, FilesAreOfAFormatWithNotes) {
+  auto versions = [](const std::string &type) {
+    return versionsOf({"%x: " + type, "%y = math.sin %x : " + type, type});
+  };
+  EXPECT_EQ(versions("tensor<2xf32>"), (std::pair<int64_t, int64_t>(18, 10)));
+  EXPECT_EQ(versions("tensor<2xf16>"), (std::pair<int64_t, int64_t>(18, 10)));
+  EXPECT_EQ(versions("tensor<2xbf16>"), (std::pair<int64_t, int64_t>(22, 10)));
+}

@@ -5,20 +5,6 @@
 using namespace gradus;
 using namespace gradus::testing;
 
-/// The types of the nodes that a program is written as.
-std::vector<std::string> nodesOf(const Written &program) {
-  expectSame(program);
-  Imported model = parsed(program);
-  auto written = gradus::onnx::writeProgram(model.program(), false);
-  std::vector<std::string> types;
-  if (written.ok())
-    for (const auto &node : written->model.graph().node())
-      types.push_back(node.op_type());
-  return types;
-}
-
-using Types = std::vector<std::string>;
-
 TEST(OpWriter, LeavesBroadcastingToTheNode) {
   EXPECT_EQ(nodesOf({"%x: tensor<2x3xf32>, %v: tensor<3xf32>",
                      "%w = gradus.broadcast %v dims [1] : tensor<3xf32> -> "
