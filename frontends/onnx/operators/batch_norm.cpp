@@ -280,7 +280,7 @@ std::optional<GroupNorm> groupNormOf(Operation *op) {
   bool isWhole = found.input.getType() == sum.getType();
   int64_t rows = tensorType(found.norm.getScale()).getDimSize(0),
           images = tensorType(sum).getDimSize(0);
-  bool divides = rows % images == 0 &&
+  bool divides = rows > 0 && images > 0 && rows % images == 0 &&
                  tensorType(sum).getDimSize(1) % (rows / images) == 0;
   return isWhole && divides ? std::optional(found) : std::nullopt;
 }

@@ -125,13 +125,13 @@ const Operator kOperators[] = {
 constexpr ExportRow kExports[] = {
     {"arith.extf", "Cast", writeCast},
     {"arith.truncf", "Cast", writeCast},
-    {"arith.extsi", "Cast", writeCast},
+    {"arith.extsi", "Cast", ofNumbers<writeCast>},
     {"arith.extui", "Cast", writeUnsignedCast},
-    {"arith.trunci", "Cast", writeCast},
-    {"arith.sitofp", "Cast", writeCast},
+    {"arith.trunci", "Cast", ofNumbers<writeCast>},
+    {"arith.sitofp", "Cast", ofNumbers<writeCast>},
     {"arith.uitofp", "Cast", writeUnsignedCast},
-    {"arith.fptosi", "Cast", writeCast},
-    {"arith.fptoui", "Cast", writeCastToUnsigned},
+    {"arith.fptosi", "Cast", ofNumbers<writeCast>},
+    {"arith.fptoui", "Cast", ofNumbers<writeCastToUnsigned>},
     {"arith.cmpf", "Cast", writeCast, isTruth},
     {"arith.cmpi", "Cast", writeCast, isTruth},
 };

@@ -78,6 +78,10 @@ absl::Status writeFloatComparison(const OpWriter &w, const char *) {
 absl::Status writeIntegerComparison(const OpWriter &w, const char *) {
   auto compare = cast<arith::CmpIOp>(w.op);
   bool isTruth = w.inputType(0).getElementType().isInteger(1);
+  bool isOrdered = compare.getPredicate() != IntegerIs::eq &&
+                   compare.getPredicate() != IntegerIs::ne;
+  if (isTruth && isOrdered)
+    return needNumbers(w);
   switch (compare.getPredicate()) {
   case IntegerIs::eq:
     return w.define("Equal", w.spread());
@@ -116,7 +120,12 @@ absl::Status writeNot(const OpWriter &w, const char *node) {
 
 absl::Status writeIsFinite(const OpWriter &w, const char *node) {
   return w.define(node, {w.node("Or", {w.node("IsNaN", {w.input(0)}),
-                                       w.node("IsInf", {w.input(0)})})});
+                                       w.isInfinite(w.input(0))})});
+}
+
+absl::Status writeIsInf(const OpWriter &w, const char *node) {
+  w.needOpsetOfIsInf();
+  return same(w, node);
 }
 
 /// The remainder has the sign of the dividend.
@@ -173,17 +182,17 @@ constexpr ExportRow kExports[] = {
     {"arith.xori", "Not", writeNot, isNot},
     {"arith.select", "Where", broadcasting},
     {"math.isnan", "IsNaN", same},
-    {"math.isinf", "IsInf", same},
+    {"math.isinf", "IsInf", writeIsInf},
     {"math.isfinite", "Not", writeIsFinite},
     {"arith.maximumf", "Max", broadcasting},
     {"arith.minimumf", "Min", broadcasting},
-    {"arith.maxsi", "Max", broadcasting},
-    {"arith.minsi", "Min", broadcasting},
-    {"arith.maxui", "Max", broadcastingUnsigned},
-    {"arith.minui", "Min", broadcastingUnsigned},
+    {"arith.maxsi", "Max", ofNumbers<broadcasting>},
+    {"arith.minsi", "Min", ofNumbers<broadcasting>},
+    {"arith.maxui", "Max", ofNumbers<broadcastingUnsigned>},
+    {"arith.minui", "Min", ofNumbers<broadcastingUnsigned>},
     {"arith.remf", "Mod", writeRemainder},
-    {"arith.remsi", "Mod", writeRemainder},
-    {"arith.remui", "Mod", broadcastingUnsigned},
+    {"arith.remsi", "Mod", ofNumbers<writeRemainder>},
+    {"arith.remui", "Mod", ofNumbers<broadcastingUnsigned>},
     {"math.powf", "Pow", broadcasting},
     {"math.fma", "Add", writeFma},
     {"math.rsqrt", "Pow", writeRsqrt},
@@ -191,7 +200,7 @@ constexpr ExportRow kExports[] = {
     {"math.log2", "Mul", writeLogarithm<2>},
     {"math.log10", "Mul", writeLogarithm<10>},
     {"math.absf", "Abs", same},
-    {"math.absi", "Abs", same},
+    {"math.absi", "Abs", ofNumbers<same>},
     {"arith.negf", "Neg", same},
     {"math.ceil", "Ceil", same},
     {"math.floor", "Floor", same},

@@ -297,8 +297,8 @@ constexpr ExportRow kExports[] = {
     {"arith.andi", "BitwiseAnd", writeBitwise},
     {"arith.ori", "BitwiseOr", writeBitwise},
     {"arith.xori", "BitwiseXor", writeBitwise},
-    {"arith.shli", "BitShift", writeShift},
-    {"arith.shrui", "BitShift", writeShift},
+    {"arith.shli", "BitShift", ofNumbers<writeShift>},
+    {"arith.shrui", "BitShift", ofNumbers<writeShift>},
     {"arith.bitcast", "BitCast", writeBitCast},
 };
 

@@ -105,6 +105,15 @@ absl::Status writeReduce(const OpWriter &w, const char *) {
   static constexpr const char *kNodes[] = {"ReduceSum", "ReduceMax",
                                            "ReduceMin", "ReduceMean"};
   auto reduce = cast<ReduceOp>(w.op);
+  GRADUS_RETURN_IF_ERROR(needNumbers(w));
+  bool isExtreme =
+      reduce.getKind() == Reduction::max || reduce.getKind() == Reduction::min;
+  Type element = w.type().getElementType();
+  bool fits = !isa<IntegerType>(element) || element.isInteger(32) ||
+              element.isInteger(64) || (isExtreme && element.isInteger(8));
+  if (!fits)
+    return w.error("reduces integers of ", element.getIntOrFloatBitWidth(),
+                   " bits, for which ONNX has no such node");
   return w.define(kNodes[int(reduce.getKind())],
                   {w.input(0), w.graph.integers(reduce.getAxes())},
                   {attribute("keepdims", int64_t(0))});

@@ -422,8 +422,9 @@ absl::Status writeReshape(const OpWriter &w, const char *) {
   std::string name = to && !from ? w.graph.unsignedNameOf(input) : w.input(0);
   if (before != after || from == to) {
     std::string shape = w.graph.integers(after);
-    return from && !to ? w.defineUnsigned("Reshape", {name, shape})
-                       : w.define("Reshape", {name, shape});
+    Attributes attributes = OpWriter::reshapeAttributes(after);
+    return from && !to ? w.defineUnsigned("Reshape", {name, shape}, attributes)
+                       : w.define("Reshape", {name, shape}, attributes);
   }
   if (to)
     return w.alias(name);

@@ -134,14 +134,44 @@ absl::Status OpWriter::alias(const std::string &name) const {
   return graph.setName(op->getResult(0), name), absl::OkStatus();
 }
 
+void OpWriter::needOpsetOfIsInf() const {
+  if (inputType(0).getElementTypeBitWidth() == 16)
+    graph.needOpset(20);
+}
+
+std::string OpWriter::isInfinite(const std::string &from,
+                                 bool isPositive) const {
+  needOpsetOfIsInf();
+  if (!isPositive)
+    return node("IsInf", {from});
+  return node("IsInf", {from}, {attribute("detect_negative", int64_t(0))});
+}
+
+Attributes OpWriter::reshapeAttributes(ArrayRef<int64_t> shape) {
+  if (!llvm::is_contained(shape, 0))
+    return {};
+  return {attribute("allowzero", int64_t(1))};
+}
+
 std::string OpWriter::shaped(const std::string &from, ArrayRef<int64_t> before,
                              ArrayRef<int64_t> after) const {
   if (before == after)
     return from;
-  return node("Reshape", {from, graph.integers(after)});
+  return node("Reshape", {from, graph.integers(after)},
+              reshapeAttributes(after));
 }
 
 //===-- forms -------------------------------------------------------------===//
+
+absl::Status needNumbers(const OpWriter &w) {
+  auto isTruth = [](Type type) {
+    return getElementTypeOrSelf(type).isInteger(1);
+  };
+  if (llvm::any_of(w.op->getOperandTypes(), isTruth) ||
+      llvm::any_of(w.op->getResultTypes(), isTruth))
+    return w.error("is of booleans, for which ONNX has no such node");
+  return absl::OkStatus();
+}
 
 absl::Status same(const OpWriter &w, const char *node) {
   return w.define(node, w.inputs());

@@ -45,6 +45,13 @@ public:
                               const Attributes &attributes = {}) const;
   /// The result is a value that has a name.
   absl::Status alias(const std::string &name) const;
+  /// IsInf takes 16-bit floats since opset 20.
+  void needOpsetOfIsInf() const;
+  /// Adds the node IsInf, of infinities of both signs or of the positive one.
+  std::string isInfinite(const std::string &from,
+                         bool isPositive = false) const;
+  /// Those of a Reshape to a shape, in which 0 is a size.
+  static Attributes reshapeAttributes(llvm::ArrayRef<int64_t> shape);
   /// Changes a shape, if it is another.
   std::string shaped(const std::string &from, llvm::ArrayRef<int64_t> before,
                      llvm::ArrayRef<int64_t> after) const;
@@ -68,12 +75,20 @@ struct ExportRow {
   bool (*matches)(mlir::Operation *) = nullptr;
 };
 
+/// An error if an operand or a result holds booleans.
+absl::Status needNumbers(const OpWriter &w);
 /// Writes a node of the same operands, without attributes.
 absl::Status same(const OpWriter &w, const char *node);
 /// Writes a node that broadcasts its operands by itself.
 absl::Status broadcasting(const OpWriter &w, const char *node);
 /// Writes such a node on unsigned integers.
 absl::Status broadcastingUnsigned(const OpWriter &w, const char *node);
+/// Writes a node of arithmetic, which is an error on booleans.
+template <absl::Status (*write)(const OpWriter &, const char *)>
+absl::Status ofNumbers(const OpWriter &w, const char *node) {
+  GRADUS_RETURN_IF_ERROR(needNumbers(w));
+  return write(w, node);
+}
 
 //===-- matching ----------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // Normalizations of ONNX: which statistics they use, and what becomes of those
 // that the model keeps.
 
-#include "tests/frontends/onnx/small_model.h"
+#include "tests/frontends/onnx/written.h"
 
 using namespace gradus;
 using namespace gradus::testing;
@@ -138,4 +138,28 @@ TEST(BatchNorm, NormalizesGroupsOfChannels) {
   EXPECT_EQ(grouped(21, {1, 2, 3, 4}), (Values{-1, -1, 2, 2, -3, -3, 4, 4}));
   // Before opset 21 a group has one factor.
   EXPECT_EQ(grouped(18, {1, 3}), (Values{-1, -1, 1, 1, -3, -3, 3, 3}));
+}
+
+/// A batch without images has no number of groups.
+TEST(BatchNormExports, OfNoImagesAreWrittenAsFormulas) {
+  const std::string x = "tensor<0x2x3xf32>", rows = "tensor<1x0x3xf32>";
+  EXPECT_EQ(
+      errorOf(Written{
+          "%x: " + x + ", %s: tensor<2xf32>",
+          "%i = arith.constant dense<1.0> : tensor<f32>\n"
+          "%o = arith.constant dense<0.0> : tensor<f32>\n"
+          "%one = gradus.broadcast %i dims [] : tensor<f32> -> tensor<0xf32>\n"
+          "%nil = gradus.broadcast %o dims [] : tensor<f32> -> tensor<0xf32>\n"
+          "%r = gradus.reshape %x : " +
+              x + " -> " + rows +
+              "\n%n, %m, %v = gradus.batch_norm_training %r, %one, %nil "
+              "epsilon "
+              "1.0e-5 : " +
+              rows + ", tensor<0xf32>\n%b = gradus.reshape %n : " + rows +
+              " -> " + x +
+              "\n%w = gradus.broadcast %s dims [1] : tensor<2xf32> -> " + x +
+              "\n%p = arith.mulf %b, %w : " + x +
+              "\n%y = arith.addf %p, %w : " + x,
+          x}),
+      "");
 }

@@ -26,3 +26,24 @@ TEST(Casts, SmallIntegersLoseUpperBits) {
               "arith.trunci %w : tensor<4xi32> to tensor<4xi8>",
               "tensor<4xi8>"});
 }
+
+TEST(Casts, BooleansHaveNoSignAndNoLowestBit) {
+  const std::string b = "tensor<2xi1>", i = "tensor<2xi32>",
+                    f = "tensor<2xf32>";
+  auto error = [](const std::string &op, const std::string &from,
+                  const std::string &to) {
+    return errorOf(
+        {"%x: " + from,
+         "%y = " + op + " %x : " + from + " to " + to + " loc(\"n\")", to});
+  };
+  auto expected = [](const std::string &op) {
+    return "node \"n\" (" + op +
+           "): is of booleans, for which ONNX has no such node";
+  };
+  EXPECT_EQ(error("arith.trunci", i, b), expected("arith.trunci"));
+  EXPECT_EQ(error("arith.extsi", b, i), expected("arith.extsi"));
+  EXPECT_EQ(error("arith.sitofp", b, f), expected("arith.sitofp"));
+  EXPECT_EQ(error("arith.fptosi", f, b), expected("arith.fptosi"));
+  EXPECT_EQ(error("arith.extui", b, i), "");
+  EXPECT_EQ(error("arith.uitofp", b, f), "");
+}

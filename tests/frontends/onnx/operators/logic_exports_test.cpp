@@ -31,3 +31,41 @@ TEST(LogicExports, ComparisonsKnowNaN) {
         << is;
   }
 }
+
+TEST(LogicExports, InfinityOf16BitsNeedsALaterSetOfOperators) {
+  const std::pair<const char *, int64_t> cases[] = {
+      {"f32", 18}, {"f64", 18}, {"f16", 20}, {"bf16", 22}};
+  for (const char *op : {"isinf", "isfinite"})
+    for (const auto &[element, opset] : cases) {
+      std::string type = std::string("tensor<3x") + element + ">";
+      EXPECT_EQ(versionsOf({"%x: " + type,
+                            std::string("%y = math.") + op + " %x : " + type,
+                            "tensor<3xi1>"})
+                    .first,
+                opset)
+          << op << " " << element;
+    }
+}
+
+TEST(LogicExports, ArithmeticOfBooleansIsAnError) {
+  const std::string b = "tensor<2xi1>";
+  auto error = [&](const std::string &op) {
+    return errorOf({"%p: " + b + ", %q: " + b,
+                    "%y = " + op + " %p, %q : " + b + " loc(\"n\")", b});
+  };
+  for (const char *op :
+       {"arith.addi", "arith.subi", "arith.muli", "arith.divsi", "arith.divui",
+        "arith.remsi", "arith.remui", "arith.maxsi", "arith.minsi",
+        "arith.maxui", "arith.minui", "arith.shli", "arith.shrui"})
+    EXPECT_EQ(error(op), std::string("node \"n\" (") + op +
+                             "): is of booleans, for which ONNX has no such "
+                             "node");
+  for (const char *is :
+       {"slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"})
+    EXPECT_EQ(error(std::string("arith.cmpi ") + is + ","),
+              "node \"n\" (arith.cmpi): is of booleans, for which ONNX has no "
+              "such node");
+  for (const char *is : {"eq", "ne"})
+    expectSame({"%p: " + b + ", %q: " + b,
+                std::string("%y = arith.cmpi ") + is + ", %p, %q : " + b, b});
+}

@@ -1,6 +1,6 @@
 // Reductions of ONNX.
 
-#include "tests/frontends/onnx/small_model.h"
+#include "tests/frontends/onnx/written.h"
 
 using namespace gradus;
 using namespace gradus::testing;
@@ -91,4 +91,27 @@ TEST(Reduction, RefusesAxesThatAreNotThere) {
   EXPECT_EQ(
       import(reduced("ReduceSum", 2)).error,
       "node \"the ReduceSum\" (ReduceSum): axis 2 is out of range for rank 2");
+}
+
+TEST(ReductionExports, IntegersThatONNXDoesNotReduceAreAnError) {
+  auto error = [](const std::string &kind, const std::string &element) {
+    std::string from = "tensor<2x3x" + element + ">",
+                to = "tensor<2x" + element + ">";
+    return errorOf(Written{"%x: " + from,
+                           "%y = gradus.reduce " + kind + " %x axes [1] : " +
+                               from + " -> " + to + " loc(\"n\")",
+                           to});
+  };
+  EXPECT_EQ(error("max", "i1"), "node \"n\" (gradus.reduce): is of booleans, "
+                                "for which ONNX has no such node");
+  for (const char *bits : {"8", "16"})
+    EXPECT_EQ(error("sum", std::string("i") + bits),
+              std::string("node \"n\" (gradus.reduce): reduces integers of ") +
+                  bits + " bits, for which ONNX has no such node");
+  EXPECT_EQ(error("max", "i16"),
+            "node \"n\" (gradus.reduce): reduces integers of 16 bits, for "
+            "which ONNX has no such node");
+  for (const char *element : {"i32", "i64", "f32"})
+    EXPECT_EQ(error("sum", element), "");
+  EXPECT_EQ(error("max", "i8"), "");
 }
