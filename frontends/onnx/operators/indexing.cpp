@@ -369,11 +369,15 @@ bool isOfElements(int64_t axis, int64_t batch, int64_t rank, int64_t indices) {
   return axis == batch && rank == axis + 1 && indices == batch + 1;
 }
 
-/// The indices as tuples of one number.
+/// The indices as tuples of one number, of the only type that tuples have.
 std::string tuplesOf(const OpWriter &w) {
   SmallVector<int64_t> shape(w.inputType(1).getShape());
   shape.push_back(1);
-  return w.shaped(w.input(1), w.inputType(1).getShape(), shape);
+  std::string tuples = w.shaped(w.input(1), w.inputType(1).getShape(), shape);
+  if (w.inputType(1).getElementType().isInteger(64))
+    return tuples;
+  return w.node("Cast", {tuples},
+                {attribute("to", int64_t(::onnx::TensorProto::INT64))});
 }
 
 /// ONNX gathers directly behind the batch dimensions; transposes move the other
@@ -434,7 +438,7 @@ const Operator kOperators[] = {
 // Op list: the nodes that ONNX has for ops.
 constexpr ExportRow kExports[] = {
     {"gradus.gather", "Gather", writeGather},
-    {"gradus.scatter_add", "ScatterElements", writeScatterAdd},
+    {"gradus.scatter_add", "ScatterElements", ofNumbers<writeScatterAdd>},
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // Reads and writes at indices: what comes out, and what is refused.
 
-#include "tests/frontends/onnx/small_model.h"
+#include "tests/frontends/onnx/written.h"
 
 #include <cmath>
 
@@ -107,4 +107,18 @@ TEST(Indexing, RefusesUpdatesOfAnotherShapeThanTheirIndices) {
   EXPECT_EQ(errorOf(model),
             "node \"the ScatterElements\" (ScatterElements): its updates have "
             "shape [2], expected that of its indices, [1, 2]");
+}
+
+TEST(IndexingExports, TuplesOfIndicesAre64Bits) {
+  const std::string at = "%x: tensor<2x3x4xf32>, %at: tensor<2x2xi32>";
+  EXPECT_EQ(nodesOf({at,
+                     "%y = gradus.gather %x at %at axis 1 batch 1 : "
+                     "tensor<2x3x4xf32>, tensor<2x2xi32> -> tensor<2x2x4xf32>",
+                     "tensor<2x2x4xf32>"}),
+            (Types{"Constant", "Reshape", "Cast", "GatherND"}));
+  EXPECT_EQ(nodesOf({"%x: tensor<2x4xf32>, %at: tensor<2xi32>",
+                     "%y = gradus.scatter_add %x at %at axis 0 : "
+                     "tensor<2x4xf32>, tensor<2xi32> -> tensor<3x4xf32>",
+                     "tensor<3x4xf32>"}),
+            (Types{"Constant", "Constant", "Reshape", "Cast", "ScatterND"}));
 }
