@@ -422,6 +422,12 @@ template <bool hasInner, bool hasRight> bool isExponential(Operation *op) {
          (!hasInner || float(1 / found->left) == float(found->inner));
 }
 
+/// ONNX has Celu of f32 alone.
+bool isCelu(Operation *op) {
+  return getElementTypeOrSelf(op->getResult(0)).isF32() &&
+         isExponential<true, false>(op);
+}
+
 /// Celu's width is its alpha, too.
 absl::Status writeElu(const OpWriter &w, const char *node) {
   Exponential found = *exponentialOf(w.op);
@@ -439,18 +445,17 @@ absl::Status writeSelu(const OpWriter &w, const char *node) {
        attribute("gamma", isUsual ? kSeluGamma : found.right)});
 }
 
-/// log(1 + x) = x log(u) / (u - 1) with the rounded u = 1 + x, which is as
+/// log(1 + x) = log(u) (x / (u - 1)) with the rounded u = 1 + x, which is as
 /// accurate as the logarithm (Goldberg, "What Every Computer Scientist Should
 /// Know About Floating-Point Arithmetic", theorem 4).
 absl::Status writeLog1p(const OpWriter &w, const char *node) {
   std::string x = w.input(0), one = w.number(1);
   std::string u = w.node("Add", {x, one});
-  std::string ratio = w.node(
-      "Div", {w.node("Mul", {x, w.node("Log", {u})}), w.node("Sub", {u, one})});
-  std::string isFinite =
-      w.node("And", {w.node("Not", {w.node("Equal", {u, one})}),
-                     w.node("Not", {w.node("IsInf", {u})})});
-  return w.define(node, {isFinite, ratio, x});
+  std::string ratio = w.node("Div", {x, w.node("Sub", {u, one})});
+  std::string log = w.node("Mul", {w.node("Log", {u}), ratio});
+  std::string isItself = w.node(
+      "Or", {w.node("Equal", {u, one}), w.isInfinite(u, /*isPositive=*/true)});
+  return w.define(node, {isItself, x, log});
 }
 
 /// exp(x) - 1 = tanh(x / 2) (exp(x) + 1)
@@ -486,7 +491,7 @@ constexpr ExportRow kExports[] = {
     {"gradus.leaky_relu", "LeakyRelu", writeLeakyRelu},
     {"arith.addf", "Softplus", writeSoftplus, isSoftplus},
     {"arith.select", "Elu", writeElu, isExponential<false, false>},
-    {"arith.select", "Celu", writeElu, isExponential<true, false>},
+    {"arith.select", "Celu", writeElu, isCelu},
     {"arith.select", "Selu", writeSelu, isExponential<false, true>},
     {"math.log", "Log", same},
     {"math.log1p", "Where", writeLog1p},

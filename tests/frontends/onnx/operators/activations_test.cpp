@@ -1,6 +1,6 @@
 // Activations of ONNX against their definitions.
 
-#include "tests/frontends/onnx/small_model.h"
+#include "tests/frontends/onnx/written.h"
 
 #include <cmath>
 
@@ -214,4 +214,48 @@ TEST(PRelu, TakesIntegersOfOneType) {
   mixed.node("PRelu", {"x", "s"}, {"y"}).output("y");
   EXPECT_EQ(import(mixed).error, "node \"the PRelu\" (PRelu): its slope is of "
                                  "another type than its input");
+}
+
+/// The reference evaluator does not round to 32 bits, so numbers are of 64.
+TEST(ActivationExports, Log1pOfLargeAndSmallNumbers) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::string type = "tensor<6xf64>";
+  Imported model =
+      parsed({"%x: " + type, "%y = math.log1p %x : " + type, type});
+  Imported again = importedAgain(model);
+  std::vector<double> found =
+      evaluate(again, {tensor({6}, {-1, inf, 1e307, 3e37, 1e-20, -inf})})
+          .at(0)
+          .floats;
+  EXPECT_EQ(found[0], -inf);
+  EXPECT_EQ(found[1], inf);
+  EXPECT_NEAR(found[2], std::log(1e307), 1e-4);
+  EXPECT_NEAR(found[3], std::log(3e37), 1e-4);
+  EXPECT_DOUBLE_EQ(found[4], 1e-20);
+  EXPECT_TRUE(std::isnan(found[5]));
+}
+
+/// The formula of Celu with alpha 1/2 is a node of f32, of others its parts.
+TEST(ActivationExports, CeluIsOfF32) {
+  for (const char *element : {"f32", "f16", "f64"}) {
+    std::string type = std::string("tensor<3x") + element + ">";
+    auto constant = [&](const char *name, const char *value) {
+      return std::string(name) + " = arith.constant dense<" + value +
+             "> : " + type + "\n";
+    };
+    Types nodes =
+        nodesOf({"%x: " + type,
+                 constant("%o", "0.0") + constant("%two", "2.0") +
+                     constant("%half", "0.5") +
+                     "%p = arith.cmpf ogt, %x, %o : " + type +
+                     "\n%w = arith.mulf %x, %two : " + type +
+                     "\n%q = arith.cmpf ogt, %w, %o : " + type +
+                     "\n%m = arith.select %q, %o, %w : tensor<3xi1>, " + type +
+                     "\n%e = math.expm1 %m : " + type +
+                     "\n%l = arith.mulf %e, %half : " + type +
+                     "\n%y = arith.select %p, %x, %l : tensor<3xi1>, " + type,
+                 type});
+    EXPECT_EQ(nodes == Types{"Celu"}, element == std::string("f32")) << element;
+    EXPECT_EQ(nodes.back(), element == std::string("f32") ? "Celu" : "Where");
+  }
 }
