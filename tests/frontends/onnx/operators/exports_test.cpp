@@ -9,7 +9,7 @@
 using namespace gradus;
 using namespace gradus::testing;
 
-/// Programs of one op, or of a formula that ONNX has as one node.
+/// Programs of one op.
 std::vector<Written> programs() {
   std::vector<Written> all;
   auto add = [&](const std::string &inputs, const std::string &body,
@@ -30,10 +30,6 @@ std::vector<Written> programs() {
     add(ij, std::string("%y = arith.") + op + " %i, %j : " + i, i);
   for (const char *op : {"andi", "ori", "xori"})
     add(pq, std::string("%y = arith.") + op + " %p, %q : " + b, b);
-  add("%p: " + b,
-      "%t = arith.constant dense<true> : " + b +
-          "\n%y = arith.xori %p, %t : " + b,
-      b);
   for (const char *op :
        {"tanh",      "exp",   "erf",   "sqrt",  "log",   "log1p", "expm1",
         "rsqrt",     "exp2",  "log2",  "log10", "absf",  "ceil",  "floor",
@@ -50,10 +46,6 @@ std::vector<Written> programs() {
   for (const char *is :
        {"eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"})
     add(ij, std::string("%y = arith.cmpi ") + is + ", %i, %j : " + i, b);
-  const std::string zeros = "%o = arith.constant dense<0.0> : " + f + "\n",
-                    nulls = "%o = arith.constant dense<0> : " + i + "\n";
-  add(x, zeros + "%y = arith.cmpf une, %x, %o : " + f, b);
-  add("%i: " + i, nulls + "%y = arith.cmpi ne, %i, %o : " + i, b);
   for (const char *op : {"isnan", "isinf", "isfinite"})
     add(x, std::string("%y = math.") + op + " %x : " + f, b);
   add("%p: " + b + ", " + xz, "%y = arith.select %p, %x, %z : " + b + ", " + f,
@@ -162,6 +154,95 @@ std::vector<Written> programs() {
   return all;
 }
 
+/// `%n` of numbers of both signs, `%o` of zeros and `%p`, where `%n` is above
+/// them.
+static std::string signedNumbers(const std::string &type) {
+  return "%h = arith.constant dense<0.5> : " + type +
+         "\n%o = arith.constant dense<0.0> : " + type +
+         "\n%n = arith.subf %x, %h : " + type +
+         "\n%p = arith.cmpf ogt, %n, %o : " + type + "\n";
+}
+
+/// x > 0 ? right x : left (exp(inner x) - 1), without factors that are empty.
+static std::string exponential(const std::string &type, const std::string &left,
+                               const std::string &right,
+                               const std::string &inner) {
+  std::string text = signedNumbers(type), scaled = "%n", plain = "%n";
+  auto times = [&](const char *name, const std::string &factor,
+                   const std::string &of) {
+    text += std::string(name) + "f = arith.constant dense<" + factor +
+            "> : " + type + "\n" + name + " = arith.mulf " + of + ", " + name +
+            "f : " + type + "\n";
+    return std::string(name);
+  };
+  if (!inner.empty())
+    scaled = times("%i", inner, "%n");
+  if (!right.empty())
+    plain = times("%r", right, "%n");
+  text += "%q = arith.cmpf ogt, " + scaled + ", %o : " + type +
+          "\n%m = arith.select %q, %o, " + scaled + " : tensor<2x3xi1>, " +
+          type + "\n%e = math.expm1 %m : " + type + "\n";
+  times("%l", left, "%e");
+  return text + "%y = arith.select %p, " + plain + ", %l : tensor<2x3xi1>, " +
+         type;
+}
+
+/// The own statistics of each of `rows` rows, with numbers for each channel.
+static std::string rowNorm(int rows) {
+  const std::string x = "tensor<2x4x3xf32>",
+                    flat = "tensor<1x" + std::to_string(rows) + "x" +
+                           std::to_string(24 / rows) + "xf32>",
+                    row = "tensor<" + std::to_string(rows) + "xf32>";
+  return "%i = arith.constant dense<1.0> : " + row +
+         "\n%o = arith.constant dense<0.0> : " + row +
+         "\n%f = gradus.reshape %x : " + x + " -> " + flat +
+         "\n%n, %m, %v = gradus.batch_norm_training %f, %i, %o epsilon 1.0e-5 "
+         ": " +
+         flat + ", " + row + "\n%b = gradus.reshape %n : " + flat + " -> " + x +
+         "\n%w = gradus.broadcast %s dims [1] : tensor<4xf32> -> " + x +
+         "\n%u = gradus.broadcast %c dims [1] : tensor<4xf32> -> " + x +
+         "\n%p = arith.mulf %b, %w : " + x + "\n%y = arith.addf %p, %u : " + x;
+}
+
+/// Formulas that ONNX has as one node, by its type.
+static std::vector<std::pair<std::string, Written>> formulas() {
+  const std::string f = "tensor<2x3xf32>", i = "tensor<2x3xi32>",
+                    b = "tensor<2x3xi1>", image = "tensor<2x4x3xf32>",
+                    x = "%x: " + f,
+                    images = "%x: " + image +
+                             ", %s: tensor<4xf32>, %c: tensor<4xf32>";
+  return {
+      {"Softplus",
+       {x,
+        signedNumbers(f) + "%k = arith.negf %n : " + f +
+            "\n%s = arith.select %p, %k, %n : " + b + ", " + f +
+            "\n%e = math.exp %s : " + f + "\n%l = math.log1p %e : " + f +
+            "\n%a = arith.select %p, %n, %o : " + b + ", " + f +
+            "\n%y = arith.addf %a, %l : " + f,
+        f}},
+      {"Elu", {x, exponential(f, "0.75", "", ""), f}},
+      {"Celu", {x, exponential(f, "0.5", "", "2.0"), f}},
+      {"Selu", {x, exponential(f, "1.75", "1.0625", ""), f}},
+      {"InstanceNormalization", {images, rowNorm(8), image}},
+      {"GroupNormalization", {images, rowNorm(4), image}},
+      {"Not",
+       {"%p: " + b,
+        "%t = arith.constant dense<true> : " + b +
+            "\n%y = arith.xori %p, %t : " + b,
+        b}},
+      {"Cast",
+       {x,
+        "%o = arith.constant dense<0.0> : " + f +
+            "\n%y = arith.cmpf une, %x, %o : " + f,
+        b}},
+      {"Cast",
+       {"%i: " + i,
+        "%o = arith.constant dense<0> : " + i +
+            "\n%y = arith.cmpi ne, %i, %o : " + i,
+        b}},
+  };
+}
+
 TEST(Exports, WriteNodesThatComputeTheSame) {
   for (const Written &program : programs()) {
     SCOPED_TRACE(program.body);
@@ -169,18 +250,41 @@ TEST(Exports, WriteNodesThatComputeTheSame) {
   }
 }
 
-/// Ops with windows have tests of their own (window_exports_test.cpp).
-TEST(Exports, HaveAProgramForEachOp) {
-  std::set<std::string> tested = {"gradus.convolution",
-                                  "gradus.convolution_backward_data",
-                                  "gradus.max_pool", "gradus.average_pool"};
-  for (const Written &program : programs()) {
+/// Windows and draws have tests of their own (window_exports_test.cpp,
+/// random_test.cpp).
+TEST(Exports, HaveAProgramForEachRow) {
+  std::set<std::pair<std::string, std::string>> tested = {
+      {"gradus.convolution", "Conv"},
+      {"gradus.convolution_backward_data", "ConvTranspose"},
+      {"arith.addf", "Conv"},
+      {"arith.addf", "ConvTranspose"},
+      {"gradus.max_pool", "MaxPool"},
+      {"gradus.average_pool", "AveragePool"},
+      {"arith.select", "Cast"},
+      {"arith.select", "Identity"},
+      {"arith.mulf", "RandomUniform"}};
+  std::vector<Written> all = programs();
+  for (const auto &[node, program] : formulas())
+    all.push_back(program);
+  for (const Written &program : all) {
     Imported model = parsed(program);
-    for (mlir::Operation &op : model.predict().getBody().front())
-      tested.insert(op.getName().getStringRef().str());
+    tested.merge(rowsOf(model.predict()));
   }
   for (const gradus::onnx::ExportRow &row : gradus::onnx::allExports())
-    EXPECT_TRUE(tested.count(row.op)) << row.op;
+    EXPECT_TRUE(tested.count({row.op, row.node}))
+        << row.op << " as " << row.node;
+}
+
+/// Of the parts of a formula none is left.
+TEST(Exports, WriteAFormulaAsItsNode) {
+  for (const auto &[node, program] : formulas()) {
+    SCOPED_TRACE(node);
+    Types nodes = nodesOf(program);
+    ASSERT_FALSE(nodes.empty());
+    EXPECT_EQ(nodes.back(), node);
+    nodes.pop_back();
+    EXPECT_TRUE(nodes.empty() || nodes == (Types{"Constant", "Sub"}));
+  }
 }
 
 TEST(Exports, HaveOneRowWithoutAConditionAtMost) {

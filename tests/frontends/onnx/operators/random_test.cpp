@@ -3,7 +3,7 @@
 #include "frontends/onnx/operators/random.h"
 #include "tests/this_build.h"
 
-#include "tests/frontends/onnx/small_model.h"
+#include "tests/frontends/onnx/written.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 
@@ -392,4 +392,20 @@ TEST(Random, RefusesWhatItCannotDraw) {
                 .error,
             "node \"the Multinomial\" (Multinomial): gives elements of FLOAT, "
             "expected INT32 or INT64");
+}
+
+TEST(RandomExports, DrawsMasksAndChoicesHaveRows) {
+  using Row = std::pair<std::string, std::string>;
+  auto rows = [](const SmallModel &model) {
+    Imported imported = import(model);
+    EXPECT_EQ(imported.error, "");
+    return rowsOf(imported.predict());
+  };
+  const Row number = {"arith.mulf", "RandomUniform"},
+            mask = {"arith.select", "Cast"},
+            choice = {"arith.select", "Identity"};
+  EXPECT_TRUE(rows(draws("RandomUniform").output("y")).count(number));
+  auto found = rows(alphaDropout(0.38118139f));
+  EXPECT_TRUE(found.count(mask));
+  EXPECT_TRUE(found.count(choice));
 }
