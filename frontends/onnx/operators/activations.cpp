@@ -108,7 +108,7 @@ Value celu(const Node &node, const Formula &f) {
   return exponential(f, alpha, alpha, 1);
 }
 
-/// What Selu has without attributes.
+/// The attributes of a Selu that has none.
 constexpr double kSeluAlpha = 1.67326319217681884765625,
                  kSeluGamma = 1.05070102214813232421875;
 

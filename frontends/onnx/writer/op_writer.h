@@ -50,7 +50,7 @@ public:
   /// Adds the node IsInf, of infinities of both signs or of the positive one.
   std::string isInfinite(const std::string &from,
                          bool isPositive = false) const;
-  /// Those of a Reshape to a shape, in which 0 is a size.
+  /// The attributes of a Reshape to a shape, in which 0 is a size.
   static Attributes reshapeAttributes(llvm::ArrayRef<int64_t> shape);
   /// Changes a shape, if it is another.
   std::string shaped(const std::string &from, llvm::ArrayRef<int64_t> before,
