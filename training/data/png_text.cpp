@@ -7,9 +7,23 @@
 
 #include <png.h>
 
+#include <limits>
+
 namespace gradus::data {
 
+/// Whether there is a byte for each channel of each pixel, as libpng expects.
+static bool isWhole(const Image &image) {
+  constexpr int64_t kLongest = std::numeric_limits<int32_t>::max();
+  auto fits = [](int64_t size) { return size > 0 && size <= kLongest; };
+  return fits(image.width) && fits(image.height) &&
+         (image.channels == 1 || image.channels == 3) &&
+         image.pixels.size() ==
+             uint64_t(image.width) * image.height * image.channels;
+}
+
 std::string pngText(const Image &image) {
+  if (!isWhole(image))
+    return "";
   png_image header{};
   header.version = PNG_IMAGE_VERSION;
   header.width = image.width;
@@ -17,8 +31,7 @@ std::string pngText(const Image &image) {
   header.format = image.channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   png_alloc_size_t bytes = 0;
   auto write = [&](void *to) {
-    return !image.pixels.empty() &&
-           png_image_write_to_memory(&header, to, &bytes,
+    return png_image_write_to_memory(&header, to, &bytes,
                                      /*convert_to_8_bit=*/0,
                                      image.pixels.data(), /*row_stride=*/0,
                                      /*colormap=*/nullptr);

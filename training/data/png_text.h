@@ -8,8 +8,9 @@
 
 namespace gradus::data {
 
-/// "data:image/png;base64,..." of an image; empty if it has no pixel or cannot
-/// be written.
+/// Returns "data:image/png;base64,..." of an image. The text is empty if the
+/// image has no pixel, more or fewer bytes than its sizes say, other channels
+/// than 1 or 3, or a side that no PNG can have.
 std::string pngText(const Image &image);
 
 } // namespace gradus::data

@@ -38,3 +38,14 @@ TEST(PngText, HasThePixelsOfTheImage) {
 }
 
 TEST(PngText, IsEmptyWithoutAPixel) { EXPECT_EQ(pngText(Image{}), ""); }
+
+TEST(PngText, IsEmptyUnlessEachPixelHasItsBytes) {
+  std::vector<uint8_t> six(6);
+  EXPECT_NE(pngText({3, 2, 1, six}), "");
+  EXPECT_EQ(pngText({3, 3, 1, six}), "") << "libpng would read beyond them";
+  EXPECT_EQ(pngText({3, 1, 1, six}), "");
+  EXPECT_EQ(pngText({2, 1, 3, std::vector<uint8_t>(5)}), "");
+  EXPECT_EQ(pngText({3, 1, 2, six}), "") << "grey with transparency";
+  EXPECT_EQ(pngText({-3, -2, 1, six}), "");
+  EXPECT_EQ(pngText({(int64_t(1) << 32) + 3, 2, 1, six}), "");
+}
