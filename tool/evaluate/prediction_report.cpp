@@ -169,19 +169,26 @@ void PredictionReport::countNumbers(Compared &compared, const void *labels,
     compared.errors.add(target[i], predicted[i]);
 }
 
-void PredictionReport::keepWorst(size_t most) { worst_.emplace(most); }
+void PredictionReport::keepWorst(
+    size_t most, const std::function<bool(size_t)> &isOfPixels) {
+  worst_.emplace(most);
+  const auto &given = session_.graphs()[evaluation_].inputs;
+  for (int input : inputs_) {
+    if (input < 0 || pictureShape_)
+      return;
+    picturedInput_ = input;
+    pictureShape_ =
+        PictureShape::of(given[input].type, isOfPixels && isOfPixels(input));
+  }
+}
 
 void PredictionReport::addToWorst(std::span<const void *const> inputs,
                                   int64_t samples) {
   const Compared &compared = compared_.front();
   const void *labels = inputs[compared.label];
-  const auto &infos = session_.graphs()[predict_].inputs;
-  std::optional<PictureShape> shape;
-  const float *images = nullptr;
-  for (size_t i = 0; i < infos.size() && !shape; ++i) {
-    shape = PictureShape::of(infos[i].type);
-    images = static_cast<const float *>(inputs[inputs_[i]]);
-  }
+  auto *images = pictureShape_
+                     ? static_cast<const float *>(inputs[picturedInput_])
+                     : nullptr;
   for (int64_t i = 0; i < samples; ++i) {
     std::optional<SampleResult> result =
         compared.classes ? classResult(compared, labels, i)
@@ -190,7 +197,7 @@ void PredictionReport::addToWorst(std::span<const void *const> inputs,
       continue;
     result->sample = seen_ + i;
     worst_->add(*result, [&] {
-      return shape ? samplePicture(*shape, images, i) : std::string();
+      return images ? samplePicture(*pictureShape_, images, i) : std::string();
     });
   }
 }

@@ -8,6 +8,7 @@
 #include "tool/evaluate/scores.h"
 #include "tool/evaluate/worst_samples.h"
 
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -22,7 +23,9 @@ public:
                    std::vector<std::string> classes = {});
 
   /// Keeps the worst samples from now on, by the first output that is compared.
-  void keepWorst(size_t most);
+  /// `isOfPixels` says of an input of `evaluation` whether its data are pixels.
+  void keepWorst(size_t most,
+                 const std::function<bool(size_t)> &isOfPixels = {});
 
   /// Predicts a batch given as the inputs of `evaluation`, and counts its first
   /// `count` samples.
@@ -70,6 +73,8 @@ private:
   std::vector<int> inputs_; // of `evaluation`, for each of `predict`
   std::vector<Compared> compared_;
   std::optional<WorstSamples> worst_;
+  int picturedInput_ = -1; // of `evaluation`
+  std::optional<PictureShape> pictureShape_;
   int64_t seen_ = 0; // samples
 };
 

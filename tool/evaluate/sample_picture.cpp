@@ -14,12 +14,13 @@ static constexpr int64_t kLargest = 96, kSmallest = 4; // pixels of a side
 
 static bool isChannels(int64_t size) { return size == 1 || size == 3; }
 
-std::optional<PictureShape> PictureShape::of(const runtime::TensorType &type) {
+std::optional<PictureShape> PictureShape::of(const runtime::TensorType &type,
+                                             bool isOfPixels) {
   const std::vector<int64_t> &sizes = type.shape;
   PictureShape shape;
   if (type.dtype != runtime::DType::f32)
     return std::nullopt;
-  if (sizes.size() == 3)
+  if (sizes.size() == 3 && isOfPixels)
     shape = {1, sizes[1], sizes[2], false};
   else if (sizes.size() == 4 && isChannels(sizes[1]))
     shape = {sizes[1], sizes[2], sizes[3], false};
@@ -44,7 +45,9 @@ struct Blocks {
 Blocks blocksOf(const PictureShape &shape, const float *from) {
   int64_t longest = std::max(shape.height, shape.width);
   int64_t side = (longest + kLargest - 1) / kLargest;
-  Blocks blocks{shape.width / side, shape.height / side, {}};
+  int64_t across = std::min(side, shape.width),
+          down = std::min(side, shape.height);
+  Blocks blocks{shape.width / across, shape.height / down, {}};
   auto valueAt = [&](int64_t y, int64_t x, int64_t c) {
     return double(shape.channelsLast
                       ? from[(y * shape.width + x) * shape.channels + c]
@@ -52,9 +55,9 @@ Blocks blocksOf(const PictureShape &shape, const float *from) {
   };
   auto meanAt = [&](int64_t y, int64_t x, int64_t c) {
     double sum = 0;
-    for (int64_t i = 0; i < side * side; ++i)
-      sum += valueAt(y * side + i / side, x * side + i % side, c);
-    return sum / double(side * side);
+    for (int64_t i = 0; i < down * across; ++i)
+      sum += valueAt(y * down + i / across, x * across + i % across, c);
+    return sum / double(down * across);
   };
   for (int64_t y = 0; y < blocks.height; ++y)
     for (int64_t x = 0; x < blocks.width; ++x)

@@ -97,7 +97,7 @@ void RunReport::score(Session &session, const data::Feed &test,
     takeAverages(session);
   int graph = findEvaluation(session, /*averaged=*/false);
   PredictionReport report(session, graph, std::move(classes));
-  report.keepWorst(kWorst);
+  report.keepWorst(kWorst, [&](size_t i) { return test.isOfPixels(i); });
   auto metrics = training::evaluate(
       session, graph, test, dataThreads,
       [&](auto inputs, int64_t count) { report.add(inputs, count); });

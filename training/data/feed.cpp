@@ -274,6 +274,7 @@ runtime::Status Feed::addPort(const Column &column, const TensorInfo &input,
   port.targetBytes = input.bytes / batch_;
   port.elements = port.targetBytes / runtime::bytesOf(input.type.dtype);
   port.convert = convert;
+  port.isOfPixels = column.meaning == Meaning::pixels;
   port.files = column.files;
   port.samples = samples_;
   readsFiles_ |= column.files != nullptr;

@@ -60,6 +60,10 @@ public:
   size_t inputCount() const { return ports_.size(); }
   /// Whether samples are files, which are decoded when they are copied.
   bool readsFiles() const { return readsFiles_; }
+  /// Whether the data of an input are pixels: image files, or bytes 0..255.
+  bool isOfPixels(size_t input) const {
+    return ports_[input].files || ports_[input].isOfPixels;
+  }
   /// Whether samples are scaled when they are copied.
   bool scales() const { return scales_ || readsFiles_; }
   /// The bytes of an input for a whole batch.
@@ -83,6 +87,7 @@ private:
   struct Port {
     runtime::TensorInfo input;
     bool takesCount = false;                        // it is the input `count`
+    bool isOfPixels = false;                        // u8 0..255
     const uint8_t *source = nullptr;                // null: image files
     size_t sourceBytes = 0;                         // of one sample
     size_t targetBytes = 0;                         // of one sample

@@ -12,12 +12,12 @@ using namespace gradus;
 using namespace gradus::cli;
 
 static std::optional<PictureShape>
-shapeOf(std::vector<int64_t> sizes,
-        runtime::DType dtype = runtime::DType::f32) {
+shapeOf(std::vector<int64_t> sizes, runtime::DType dtype = runtime::DType::f32,
+        bool isOfPixels = false) {
   runtime::TensorType type;
   type.dtype = dtype;
   type.shape = std::move(sizes);
-  return PictureShape::of(type);
+  return PictureShape::of(type, isOfPixels);
 }
 
 /// The picture of an image with these pixels.
@@ -30,11 +30,17 @@ TEST(SamplePicture, IsOfInputsThatAreImages) {
   EXPECT_EQ(shapeOf({8, 3, 32, 16})->width, 16);
   EXPECT_FALSE(shapeOf({8, 3, 32, 16})->channelsLast);
   EXPECT_TRUE(shapeOf({8, 32, 16, 3})->channelsLast);
-  EXPECT_EQ(shapeOf({8, 28, 20})->height, 28);
   EXPECT_FALSE(shapeOf({8, 3, 3, 3}));   // too small to be looked at
   EXPECT_FALSE(shapeOf({8, 7, 32, 32})); // features, no colours
   EXPECT_FALSE(shapeOf({8, 20}));
   EXPECT_FALSE(shapeOf({8, 28, 28}, runtime::DType::i64));
+}
+
+TEST(SamplePicture, OfThreeAxesIsOfPixelsOnly) {
+  const auto f32 = runtime::DType::f32;
+  EXPECT_FALSE(shapeOf({8, 28, 20})) << "it may be 28 steps of 20 features";
+  EXPECT_EQ(shapeOf({8, 28, 20}, f32, /*isOfPixels=*/true)->height, 28);
+  EXPECT_FALSE(shapeOf({8, 7, 32, 32}, f32, /*isOfPixels=*/true));
 }
 
 TEST(SamplePicture, SpansTheRangeOfItsValues) {
@@ -43,9 +49,9 @@ TEST(SamplePicture, SpansTheRangeOfItsValues) {
   std::vector<uint8_t> pixels;
   for (int i = 0; i < 16; ++i)
     pixels.push_back(i * 17);
-  EXPECT_EQ(samplePicture(*shapeOf({2, 4, 4}), batch.data(), 1),
+  EXPECT_EQ(samplePicture(*shapeOf({2, 1, 4, 4}), batch.data(), 1),
             gray(4, 4, pixels));
-  EXPECT_EQ(samplePicture(*shapeOf({2, 4, 4}), batch.data(), 0),
+  EXPECT_EQ(samplePicture(*shapeOf({2, 1, 4, 4}), batch.data(), 0),
             gray(4, 4, std::vector<uint8_t>(16, 128))); // no range
 }
 
@@ -55,7 +61,7 @@ TEST(SamplePicture, ShowsWhatIsNotFiniteAsBlack) {
   batch[1] = 3;
   std::vector<uint8_t> pixels(16, 0);
   pixels[1] = 255;
-  EXPECT_EQ(samplePicture(*shapeOf({1, 4, 4}), batch.data(), 0),
+  EXPECT_EQ(samplePicture(*shapeOf({1, 1, 4, 4}), batch.data(), 0),
             gray(4, 4, pixels));
 }
 
@@ -75,6 +81,19 @@ TEST(SamplePicture, OfALargeImageIsTheMeansOfBlocks) {
   std::vector<uint8_t> pixels;
   for (int i = 0; i < 96 * 96; ++i)
     pixels.push_back(i % 96 < 48 ? 0 : 255);
-  EXPECT_EQ(samplePicture(*shapeOf({1, 192, 192}), batch.data(), 0),
+  EXPECT_EQ(samplePicture(*shapeOf({1, 1, 192, 192}), batch.data(), 0),
             gray(96, 96, pixels));
+}
+
+TEST(SamplePicture, OfAThinImageIsNeverEmpty) {
+  std::vector<float> batch(4 * 400);
+  std::iota(batch.begin(), batch.end(), 0.0f);
+  for (bool isUpright : {false, true}) {
+    auto shape = isUpright ? shapeOf({1, 1, 400, 4}) : shapeOf({1, 1, 4, 400});
+    std::vector<uint8_t> ramp; // the means ascend evenly
+    for (int i = 0; i < 80; ++i)
+      ramp.push_back(static_cast<uint8_t>(i / 79.0 * 255 + 0.5));
+    EXPECT_EQ(samplePicture(*shape, batch.data(), 0),
+              isUpright ? gray(1, 80, ramp) : gray(80, 1, ramp));
+  }
 }

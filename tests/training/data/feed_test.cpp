@@ -47,6 +47,7 @@ TEST(Feed, CopiesSamplesWidensLabelsAndCountsRealOnes) {
   ASSERT_TRUE(feed.ok()) << feed.status();
   EXPECT_EQ(feed->samples(), 5);
   EXPECT_EQ(feed->batch(), 2);
+  EXPECT_FALSE(feed->isOfPixels(0));
   std::vector<float> x(4, -1);
   std::vector<int64_t> label(2, -1);
   int64_t count = 0;
@@ -66,6 +67,7 @@ TEST(Feed, MakesPixelsFloatsAndIgnoresAxesOfSizeOne) {
   Dataset dataset = *Dataset::open({"x=" + path});
   auto feed = Feed::match(dataset, {input("x", DType::f32, {1, 1, 1, 2})});
   ASSERT_TRUE(feed.ok()) << feed.status();
+  EXPECT_TRUE(feed->isOfPixels(0));
   std::vector<float> x(2);
   void *places[] = {x.data()};
   EXPECT_TRUE(feed->copySample(0, 0, places).ok());
