@@ -79,6 +79,8 @@ void HeardWords::add(training::Remark kind, const std::string &words) {
   constexpr size_t kMost = 200;
   if (said_.size() < kMost)
     said_.push_back({kind, words});
+  else
+    ++leftOut_;
 }
 
 static void hear(training::Remark kind, const std::string &words) {

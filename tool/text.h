@@ -44,12 +44,14 @@ public:
   ~HeardWords();
   HeardWords(const HeardWords &) = delete;
 
-  /// The first 200.
+  /// The list has the first 200; later ones are only counted.
   const std::vector<Said> &said() const { return said_; }
+  int64_t leftOut() const { return leftOut_; }
   void add(training::Remark kind, const std::string &words);
 
 private:
   std::vector<Said> said_;
+  int64_t leftOut_ = 0;
 };
 
 /// A table of text: columns are padded; numbers are right-aligned. Characters

@@ -126,9 +126,11 @@ TEST(Text, IsHeardWhileSomeoneListens) {
     EXPECT_EQ(heard.said()[0].words, "it is late");
     EXPECT_EQ(heard.said()[0].kind, gradus::training::Remark::warning);
     EXPECT_EQ(heard.said()[1].kind, gradus::training::Remark::note);
+    EXPECT_EQ(heard.leftOut(), 0);
     for (int i = 0; i < 500; ++i)
       note("more");
     EXPECT_EQ(heard.said().size(), 200u);
+    EXPECT_EQ(heard.leftOut(), 302);
   }
   warn("after");
   EXPECT_EQ(testing::internal::GetCapturedStderr().find(

@@ -204,6 +204,8 @@ ordered_json RunReport::data(const RunEnd &end) const {
                  {"worst", worst_},
                  {"warnings", warningsJson()},
                  {"recipe", withNumbersOf(session, recipeOf(session))}});
+  if (heard_.leftOut() > 0)
+    object["warnings_left_out"] = heard_.leftOut();
   return utf8Json(object);
 }
 

@@ -125,6 +125,18 @@ TEST(RunReport, HasWhatWasToldOnTheWay) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0]["kind"], "warning");
   EXPECT_EQ(warnings[0]["text"], "the data is \\xFF");
+  EXPECT_FALSE(run.report->data({}).contains("warnings_left_out"));
+}
+
+TEST(RunReport, CountsTheWarningsThatItLeavesOut) {
+  Reported run;
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 203; ++i)
+    warn("again");
+  testing::internal::GetCapturedStderr();
+  ordered_json data = run.report->data({});
+  EXPECT_EQ(data["warnings"].size(), 200u);
+  EXPECT_EQ(data["warnings_left_out"], 3);
 }
 
 TEST(RunReport, IsWrittenWhole) {
