@@ -127,7 +127,7 @@ ordered_json RunReport::runJson(const TrainingSummary &summary,
       {"to_step", outline.total},
       {"steps_per_epoch", outline.data.batches},
       {"batch", outline.data.batch},
-      {"seed", view_.seed},
+      {"seed", std::to_string(view_.seed)}, // scripts round beyond 2^53
       {"resumed_from", options_.session.resume},
       {"data_text", outline.data.trainingText()},
       {"test_data_text", outline.test ? outline.test->evaluationText() : ""},

@@ -27,7 +27,7 @@ struct Reported {
     summary.done = done;
     summary.total = 8;
     summary.stepSeconds = 0.5;
-    RunView view{session.get(), [this] { return summary; }, {}, 42};
+    RunView view{session.get(), [this] { return summary; }, {}, UINT64_MAX};
     view.outline.start = 3;
     view.outline.total = 8;
     view.outline.data.batch = 16;
@@ -93,7 +93,7 @@ TEST(RunReport, SaysWhatRanAndHowItEnded) {
   EXPECT_EQ(data["run"]["from_step"], 3);
   EXPECT_EQ(data["run"]["steps"], 6);
   EXPECT_EQ(data["run"]["to_step"], 8);
-  EXPECT_EQ(data["run"]["seed"], 42);
+  EXPECT_EQ(data["run"]["seed"], "18446744073709551615");
   EXPECT_EQ(data["run"]["ended"], "failed");
   EXPECT_EQ(data["run"]["why"], "the disk is full");
   EXPECT_THAT(data["scores_words"].get<std::string>(),
