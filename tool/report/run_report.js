@@ -189,7 +189,8 @@ function factSection(data) {
 }
 
 const warningSection = data => section("warnings", "Warnings", data.warnings.length
-  ? el("ul", {class: "remarks"}, data.warnings.map(each => el("li", {class: each.kind === "warning" ? "left" : "note"}, el("b", {}, each.kind), " ", each.text))) : null);
+  ? el("ul", {class: "remarks"}, data.warnings.map(each => el("li", {class: each.kind === "warning" ? "left" : "note"}, el("b", {}, each.kind), " ", each.text))) : null,
+data.warnings_left_out ? how(`${data.warnings_left_out} more were printed.`) : null);
 
 const runSections = [warningSection, curveSection, epochSection, testSection, worstSection, speedSection, runMemorySection, factSection,
   data => recipeSection(data.recipe, "As trained with, with all defaults and the numbers that were set.")];
