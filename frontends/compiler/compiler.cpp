@@ -277,7 +277,7 @@ absl::Status Compilation::write(const CompileOptions &chosen, Result &result) {
   return written;
 }
 
-/// Other models than those of ONNX know no modules.
+/// Only models of ONNX name modules; others add none.
 absl::Status Compilation::addModules(Trace &trace) const {
   if (!llvm::StringRef(request_.model).ends_with(".onnx"))
     return absl::OkStatus();

@@ -213,7 +213,7 @@ static double crossEntropy(const float *scores, int64_t classes, int64_t stride,
   return std::log(sum) + most - scores[label * stride];
 }
 
-/// Nothing if no label of the sample counts.
+/// A sample has no result if none of its labels counts.
 std::optional<SampleResult>
 PredictionReport::classResult(const Compared &compared, const void *labels,
                               int64_t sample) const {

@@ -34,8 +34,8 @@ public:
   /// The scores as JSON: {"confusion": rows of labels, "precision": [...],
   /// "recall": [...]}, and "classes" if they have names.
   nlohmann::ordered_json json() const;
-  /// The same for a report, which has the matrix of up to 100 classes only:
-  /// also "kind", "counts" of labels, and the 20 most frequent "confusions".
+  /// A report gets the same, the matrix of up to 100 classes only, and also
+  /// "kind", "counts" of labels, and the 20 most frequent "confusions".
   nlohmann::ordered_json reportJson() const;
 
 private:
@@ -68,7 +68,7 @@ public:
   std::string text() const;
   /// The scores as JSON: {"mae": ..., "rmse": ..., "r2": ...}.
   nlohmann::ordered_json json() const;
-  /// The same with "kind", for a report.
+  /// A report gets the same with "kind".
   nlohmann::ordered_json reportJson() const;
 
 private:

@@ -28,7 +28,7 @@ private:
     int64_t step = 0;
     double value = 0;
   };
-  /// The steps from `index * width_` on.
+  /// A bucket holds `width_` steps from `index * width_` on.
   struct Bucket {
     int64_t index = 0;
     Point low, high;
