@@ -68,7 +68,7 @@ class RunReport(unittest.TestCase):
 
     def test_its_facts_are_those_that_train_tells(self):
         run, memory = self.data["run"], self.data["memory"]
-        for key in ("steps", "test", "training_samples", "test_samples", "ms_per_step", "checkpoint"):
+        for key in ("steps", "test", "training_samples", "test_samples", "ms_per_step", "checkpoint", "seconds"):
             self.assertEqual(run[key], self.told[key], key)
         self.assertEqual(memory["predicted_bytes"], self.told["predicted_bytes"])
         parts = [memory[part + "_bytes"] for part in ("state", "arena", "constant", "code")]
@@ -110,6 +110,7 @@ class RunReport(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         data = read_page(path("nan.html"))[2]
         self.assertEqual(data["run"]["ended"], "failed")
+        self.assertTrue(data["run"]["why"])
         self.assertIn(data["run"]["why"], done.stderr)
 
     def test_an_interrupted_run_has_its_page(self):

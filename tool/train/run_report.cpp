@@ -80,31 +80,47 @@ void RunReport::begin(RunView view) {
 
 /// A page that cannot be written is no reason to end the run: the next may be.
 void RunReport::refresh() {
-  constexpr auto kPause = std::chrono::seconds(10);
-  if (Clock::now() - written_ < kPause)
+  if (Clock::now() - written_ < pause_)
     return;
   try {
     write({"running", ""});
-  } catch (const Failure &failure) {
-    warn(absl::StrCat("--report: ", failure.what()));
+    isFailing_ = false;
+  } catch (const std::exception &thrown) {
+    if (!std::exchange(isFailing_, true))
+      warn(absl::StrCat("--report: ", thrown.what()));
   }
   written_ = Clock::now();
 }
 
+void RunReport::finish(const TrainingSummary &summary) {
+  view_.summary = [summary] { return summary; };
+}
+
+void RunReport::failScores(const std::string &why) {
+  warn("--report: the scores are left out: " + why);
+  leaveScoresOut("Left out: " + why);
+}
+
 void RunReport::score(Session &session, const data::Feed &test,
                       std::vector<std::string> classes, int dataThreads) {
+  try {
+    compare(session, test, std::move(classes), dataThreads);
+  } catch (const std::exception &thrown) {
+    failScores(thrown.what());
+  }
+}
+
+void RunReport::compare(Session &session, const data::Feed &test,
+                        std::vector<std::string> classes, int dataThreads) {
   if (options_.test.averaged)
     takeAverages(session);
   int graph = findEvaluation(session, /*averaged=*/false);
   PredictionReport report(session, graph, std::move(classes));
   report.keepWorst(kWorst, [&](size_t i) { return test.isOfPixels(i); });
-  auto metrics = training::evaluate(
-      session, graph, test, dataThreads,
-      [&](auto inputs, int64_t count) { report.add(inputs, count); });
-  if (!metrics.ok()) {
-    scoreWords_ = "Left out: " + metrics.status().message();
-    return;
-  }
+  check(training::evaluate(
+            session, graph, test, dataThreads,
+            [&](auto inputs, int64_t count) { report.add(inputs, count); })
+            .status());
   scoreWords_.clear();
   scores_ = report.scoresJson();
   worst_ = report.worstJson();

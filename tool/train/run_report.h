@@ -19,7 +19,8 @@ namespace gradus::cli {
 
 /// Says how a run came to its end.
 struct RunEnd {
-  /// "done", "stopped early", "interrupted", "failed"; "running" before it.
+  /// It is "done", "stopped early", "interrupted" or "failed"; before its end a
+  /// run is "running".
   std::string how = "done";
   std::string why; // of "interrupted" and "failed"
 };
@@ -28,17 +29,24 @@ struct RunEnd {
 struct RunView {
   const runtime::Session *session = nullptr;
   std::function<TrainingSummary()> summary; // of the steps so far
-  TrainingOutline outline; // what train prints before its first step
+  TrainingOutline outline;
   uint64_t seed = 0;
 };
 
 /// Listens to a trainer as its last observer, so that watched values are there.
 /// It changes nothing of the run, and costs a step what adding its figures to
 /// curves takes. The page of a run that goes on is written after epochs, tests
-/// and saves, unless the last one is younger than ten seconds.
+/// and saves, unless the last one is young. Nothing that goes wrong there ends
+/// the run: a warning says so once, and again only after a page was written.
 class RunReport : public training::Observer {
 public:
-  explicit RunReport(const TrainOptions &options) : options_(options) {}
+  using Clock = std::chrono::steady_clock;
+
+  /// A page of a run that goes on is written if the last one is older than
+  /// `pause`.
+  explicit RunReport(const TrainOptions &options,
+                     Clock::duration pause = std::chrono::seconds(10))
+      : options_(options), pause_(pause) {}
 
   runtime::Status onStep(training::StepReport &report) override;
   runtime::Status onPiece(const training::PieceReport &report) override;
@@ -48,9 +56,11 @@ public:
 
   /// Must come before the first step.
   void begin(RunView view);
+  /// The steps are done: every page from now on has this summary.
+  void finish(const TrainingSummary &summary);
   /// Predicts the test data once more with the final state, and compares sample
   /// by sample; `classes` are the classes' names, if they have some. Data that
-  /// cannot be read, or a signal, leave the scores out.
+  /// cannot be read, or a signal, leave the scores out, with a warning.
   void score(runtime::Session &session, const data::Feed &test,
              std::vector<std::string> classes, int dataThreads);
   /// Says why there are no scores.
@@ -62,11 +72,12 @@ public:
   void write(const RunEnd &end) const;
 
 private:
-  using Clock = std::chrono::steady_clock;
-
   void add(const std::string &of, int64_t step,
            const std::vector<training::Metric> &figures);
   void refresh();
+  void compare(runtime::Session &session, const data::Feed &test,
+               std::vector<std::string> classes, int dataThreads);
+  void failScores(const std::string &why);
   nlohmann::ordered_json runJson(const TrainingSummary &summary,
                                  const RunEnd &end) const;
   nlohmann::ordered_json memoryJson(const TrainingSummary &summary) const;
@@ -76,7 +87,9 @@ private:
   const TrainOptions &options_;
   HeardWords heard_;
   RunView view_;
+  Clock::duration pause_;
   Clock::time_point written_; // the last page, or the begin
+  bool isFailing_ = false;    // the last page could not be written
   /// By what they are of ("step", "epoch", "test", "piece") and their names, in
   /// the order in which they came.
   std::vector<std::pair<std::pair<std::string, std::string>, Curve>> curves_;

@@ -166,8 +166,8 @@ private:
   [[noreturn]] void leave(const training::Outcome &outcome) const;
   void train(Clock::time_point began);
   TrainingSummary summary(Clock::time_point began) const;
-  void score();
-  void reportFailure(const Failure &failure) const;
+  void writeReport();
+  void reportFailure(const std::exception &thrown) const;
 
   const TrainOptions &options_;
   std::optional<RunReport> report_; // before what may warn
@@ -423,7 +423,6 @@ void TrainCommand::leave(const training::Outcome &outcome) const {
 }
 
 void TrainCommand::train(Clock::time_point began) {
-  Interrupt interrupt(*session_);
   Progress progress(length_.total, length_.start,
                     Progress::onTerminal() && !options_.session.json);
   policyOptions_.testEvery = length_.testEvery;
@@ -446,29 +445,31 @@ void TrainCommand::train(Clock::time_point began) {
   if (outcome.end == training::Outcome::End::brokenOff ||
       outcome.end == training::Outcome::End::unreadable)
     leave(outcome);
-  summary(began).print(options_, *session_);
+  TrainingSummary summed = summary(began);
+  summed.print(options_, *session_);
+  if (report_)
+    report_->finish(summed);
   check(log_->finish());
   check(checkpoints_->finish());
   check(checks_.finite->checkLastTest(trainer_->step(), trainer_->tested()));
-  if (report_)
-    score();
 }
 
 void TrainCommand::run() {
   TrainingOutline outlined = outline();
   outlined.print(options_);
+  Interrupt interrupt(*session_);
   auto began = Clock::now();
   if (report_)
     report_->begin({session_.get(), [=, this] { return summary(began); },
                     outlined, sources_.seed});
   try {
     train(began);
-  } catch (const Failure &failure) {
-    reportFailure(failure);
+  } catch (const std::exception &thrown) {
+    reportFailure(thrown);
     throw;
   }
   if (report_)
-    report_->write({policy_->isStopped() ? "stopped early" : "done", ""});
+    writeReport();
 }
 
 TrainingSummary TrainCommand::summary(Clock::time_point began) const {
@@ -488,30 +489,36 @@ TrainingSummary TrainCommand::summary(Clock::time_point began) const {
   return summary;
 }
 
-void TrainCommand::score() {
-  if (!sources_.feeds.test)
-    return report_->leaveScoresOut(
+/// Writes the report of a run that has done its steps. A page is there before
+/// the predictions are compared, which may take long.
+void TrainCommand::writeReport() {
+  RunEnd end{policy_->isStopped() ? "stopped early" : "done", ""};
+  if (!sources_.feeds.test) {
+    report_->leaveScoresOut(
         "There was no test data: --eval or --validation gives some.");
+    return report_->write(end);
+  }
+  report_->leaveScoresOut("The predictions were not compared yet when this "
+                          "page was written.");
+  report_->write(end);
   const data::Dataset &set =
       sources_.validation > 0 ? sources_.training : sources_.test;
-  try {
-    report_->score(*session_, *sources_.feeds.test,
-                   set.classes() ? *set.classes() : std::vector<std::string>(),
-                   dataThreads(options_.session));
-  } catch (const Failure &failure) {
-    report_->leaveScoresOut(absl::StrCat("Left out: ", failure.what()));
-  }
+  report_->score(*session_, *sources_.feeds.test,
+                 set.classes() ? *set.classes() : std::vector<std::string>(),
+                 dataThreads(options_.session));
+  report_->write(end);
 }
 
-/// Writes the report of a run as far as it came. Its failure counts more than
-/// one to write that.
-void TrainCommand::reportFailure(const Failure &failure) const {
+/// Writes the report of a run as far as it came. What ended the run counts more
+/// than an error of writing the report, which is only a warning.
+void TrainCommand::reportFailure(const std::exception &thrown) const {
   if (!report_ || !trainer_)
     return;
-  bool isInterrupted = failure.code == kInterrupted;
+  auto *failure = dynamic_cast<const Failure *>(&thrown);
+  bool isInterrupted = failure && failure->code == kInterrupted;
   try {
-    report_->write({isInterrupted ? "interrupted" : "failed", failure.what()});
-  } catch (const Failure &other) {
+    report_->write({isInterrupted ? "interrupted" : "failed", thrown.what()});
+  } catch (const std::exception &other) {
     warn(absl::StrCat("--report: ", other.what()));
   }
 }

@@ -7,8 +7,10 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <sstream>
+#include <sys/resource.h>
 
 using namespace gradus::cli;
 using namespace gradus::training;
@@ -19,10 +21,11 @@ namespace {
 
 /// A report of the hand-made artifact, which has run steps 4 to `done` of 8.
 struct Reported {
-  explicit Reported(const std::string &path = "", int64_t done = 6) {
+  explicit Reported(const std::string &path = "", int64_t done = 6,
+                    RunReport::Clock::duration pause = {}) {
     options.report = path;
     options.session.artifact = "adder.gradus";
-    report.emplace(options);
+    report.emplace(options, pause);
     summary.start = 3;
     summary.done = done;
     summary.total = 8;
@@ -144,8 +147,98 @@ TEST(RunReport, IsWrittenWhole) {
   Reported run(path);
   run.step(4, 0.25);
   run.report->write({});
-  EXPECT_EQ(ordered_json::parse(contentOf(path)), run.report->data({}));
+  std::string whole = contentOf(path);
+  EXPECT_EQ(ordered_json::parse(whole), run.report->data({}));
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto *handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = {16, before.rlim_max}; // bytes: a part of it can be written
+  setrlimit(RLIMIT_FSIZE, &small);
+  bool isRefused = false;
+  try {
+    run.report->write({"failed", "later"});
+  } catch (const Failure &) {
+    isRefused = true;
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(isRefused);
+  EXPECT_EQ(contentOf(path), whole) << "the old file stays";
   std::filesystem::remove(path);
+}
+
+TEST(RunReport, IsWrittenWhileTheRunGoesOn) {
+  std::string path = testing::TempDir() + "gradus_running.json";
+  auto ended = [&] {
+    bool isThere = std::filesystem::exists(path);
+    std::string text = isThere ? contentOf(path) : "";
+    std::filesystem::remove(path);
+    return isThere ? ordered_json::parse(text)["run"]["ended"] : "";
+  };
+  Reported run(path);
+  EXPECT_TRUE(run.report->onEpoch({}).ok());
+  EXPECT_EQ(ended(), "running");
+  EXPECT_TRUE(run.report->onTest({6, 8, 1, {}, false}).ok());
+  EXPECT_EQ(ended(), "running");
+  EXPECT_TRUE(run.report->onSave({6, SaveKind::due, {}}).ok());
+  EXPECT_EQ(ended(), "running");
+  EXPECT_TRUE(run.report->onSave({6, SaveKind::end, {}}).ok());
+  EXPECT_EQ(ended(), "") << "the page of the whole run follows";
+  Reported young(path, 6, std::chrono::hours(1));
+  EXPECT_TRUE(young.report->onEpoch({}).ok());
+  EXPECT_EQ(ended(), "") << "the pause is not over";
+}
+
+TEST(RunReport, WarnsOnceOfAPageThatCannotBeWritten) {
+  std::filesystem::path folder = testing::TempDir() + "gradus_no_folder";
+  std::filesystem::remove_all(folder);
+  Reported run(folder / "run.json");
+  auto warnings = [&] { return run.report->data({})["warnings"].size(); };
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(run.report->onEpoch({}).ok());
+  EXPECT_EQ(warnings(), 1u);
+  std::filesystem::create_directory(folder);
+  EXPECT_TRUE(run.report->onEpoch({}).ok());
+  std::filesystem::remove_all(folder);
+  EXPECT_TRUE(run.report->onEpoch({}).ok());
+  EXPECT_EQ(warnings(), 2u);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("warning: --report: " + folder.string()));
+}
+
+TEST(RunReport, EndsNoRunWhateverIsThrown) {
+  Reported run("/nowhere/run.json");
+  run.report->begin({run.session.get(),
+                     []() -> TrainingSummary { throw std::bad_alloc(); },
+                     {},
+                     1});
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(run.report->onEpoch({}).ok());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("bad_alloc"));
+}
+
+TEST(RunReport, KeepsTheTimeOfTheEndOfTheSteps) {
+  Reported run;
+  TrainingSummary last = run.summary;
+  last.seconds = 2.5;
+  run.report->finish(last);
+  run.summary.seconds = 70; // with the scoring
+  EXPECT_EQ(run.report->data({})["run"]["seconds"], 2.5);
+}
+
+TEST(RunReport, SaysWhyScoresAreLeftOut) {
+  Reported run;
+  gradus::test::TestArtifact artifact;
+  artifact.header.graphs[1]->name = "other"; // there is no `evaluate`
+  Adder without(artifact);
+  auto session = without.open();
+  testing::internal::CaptureStderr();
+  run.report->score(*session, gradus::data::Feed(), {}, 1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("warning: --report: the scores are left out: "));
+  EXPECT_THAT(run.report->data({})["scores_words"].get<std::string>(),
+              HasSubstr("Left out: "));
 }
 
 TEST(RunReport, NamesTheFileThatCannotBeWritten) {
