@@ -1,4 +1,4 @@
-// Which inputs are pictures, and what of their values is seen.
+// The tests say which inputs are pictures, and how their values are drawn.
 
 #include "tool/evaluate/sample_picture.h"
 #include "training/data/png_text.h"

@@ -1,4 +1,4 @@
-// What a run's report has of the run: curves, memory, warnings, its end.
+// The tests compare a report with its run: curves, memory, warnings, its end.
 
 #include "tests/tool/adder.h"
 #include "tool/text.h"

@@ -73,7 +73,7 @@ void cutEvenly(GraphOp graph) {
   }
 }
 
-/// What the stage `model` does to each program, and what is known beforehand.
+/// Runs what the stage `model` does to each program, and what is known before.
 void canonicalize(Imported &model) {
   mlir::PassManager manager(model.context.get());
   manager.addPass(mlir::createCanonicalizerPass());
@@ -83,7 +83,7 @@ void canonicalize(Imported &model) {
   ASSERT_TRUE(mlir::succeeded(manager.run(*model.module)));
 }
 
-/// What export and import change in a model; empty if it is nothing.
+/// Returns what export and import change in a model; empty if nothing.
 std::string changeOf(Imported &model) {
   canonicalize(model);
   auto written =

@@ -193,7 +193,7 @@ inline std::string difference(Expressions &all, mlir::Value a, mlir::Value b) {
   return shown(a) + "\nbecame " + shown(b);
 }
 
-/// What is not the same in two graphs; empty if they are the same.
+/// Returns what differs between two graphs; empty if nothing does.
 inline std::string difference(GraphOp before, GraphOp after) {
   auto names = [](GraphOp graph) {
     std::string words;

@@ -275,7 +275,7 @@ TEST(Exports, HaveAProgramForEachRow) {
         << row.op << " as " << row.node;
 }
 
-/// Of the parts of a formula none is left.
+/// A formula that ONNX has as one node leaves none of its parts behind.
 TEST(Exports, WriteAFormulaAsItsNode) {
   for (const auto &[node, program] : formulas()) {
     SCOPED_TRACE(node);
