@@ -78,7 +78,7 @@ private:
   void warnOfIdleOptions();
   CompileOptions options();
   absl::Status write(const CompileOptions &chosen, Result &result);
-  absl::Status addModules(Trace &trace) const;
+  void addModules(Trace &trace) const;
   absl::Status makeArtifact(Result &result);
   absl::Status failure(llvm::Error error) const;
 
@@ -277,14 +277,13 @@ absl::Status Compilation::write(const CompileOptions &chosen, Result &result) {
   return written;
 }
 
-/// Only models of ONNX name modules; others add none.
-absl::Status Compilation::addModules(Trace &trace) const {
+/// Only models of ONNX name modules. A report has the nodes' own names where
+/// the file cannot be read again: that is no reason to lose the artifact.
+void Compilation::addModules(Trace &trace) const {
   if (!llvm::StringRef(request_.model).ends_with(".onnx"))
-    return absl::OkStatus();
-  auto modules = modulesOfOnnx(request_.model);
-  if (modules.ok())
+    return;
+  if (auto modules = modulesOfOnnx(request_.model); modules.ok())
     trace.modules = *std::move(modules);
-  return modules.status();
 }
 
 absl::Status Compilation::makeArtifact(Result &result) {
@@ -302,7 +301,9 @@ absl::Status Compilation::makeArtifact(Result &result) {
   if (trace)
     result.trace = trace->trace();
   result.trace.learningRate = std::move(rates);
-  return request_.wanted.trace ? addModules(result.trace) : absl::OkStatus();
+  if (request_.wanted.trace)
+    addModules(result.trace);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Result> Compilation::compile() {
