@@ -25,6 +25,12 @@ def gradus(*arguments):
     return done.stdout
 
 
+def reached(text):
+    """What a page would load from elsewhere; None if it needs nothing but itself."""
+    without = text.replace('"http://www.w3.org/2000/svg"', "")
+    return re.search(r"<script[^>]*src|https?:|url\(|@import|fetch\(|XMLHttpRequest|import\(", without)
+
+
 class Reader(html.parser.HTMLParser):
     """Reads a page: its elements, and where they do not nest."""
 
