@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/device/device.h"
+#include "runtime/plug_in.h"
 
 #include <utility>
 #include <vector>
@@ -36,23 +37,5 @@ constexpr const char *kOpenDevice = "gradus_open_device",
 /// Adds the facts about this machine's GPUs to `facts`.
 using TellGpuFacts = void(const char *version, GpuFacts *facts);
 constexpr const char *kTellGpuFacts = "gradus_tell_gpu_facts";
-
-/// The reason why a plug-in of version `own` refuses a runtime of another
-/// version; empty: it does not.
-inline std::string versionRefusal(std::string_view plugIn, std::string_view own,
-                                  std::string_view version) {
-  if (version == own)
-    return "";
-  return inWords(plugIn, " is of Gradus ", own, ", and this is Gradus ",
-                 version);
-}
-
-/// Passes an opened device to the runtime.
-template <typename Opened> Device *handOver(Opened device, std::string *error) {
-  if (device.ok())
-    return (*std::move(device)).release();
-  *error = device.status().message();
-  return nullptr;
-}
 
 } // namespace gradus::runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/plug_in.h"
-#include "runtime/shared_library.h"
+#include "runtime/plug_in.h"
 
 #include <algorithm>
 
@@ -20,29 +20,13 @@ bool isNumber(std::string_view text) {
 
 //===-- plug-ins ----------------------------------------------------------===//
 
-/// A library that has devices: what names its file, and its function.
-struct PlugIn {
-  const char *variable, *name, *function;
-};
 constexpr PlugIn kGpus{"GRADUS_CUDA_LIBRARY", "libgradus_cuda.so", kOpenDevice};
 constexpr PlugIn kEmulated{"GRADUS_EMULATED_LIBRARY", "libgradus_emulated.so",
                            kOpenEmulated};
 
-/// The library stays open: its devices may live as long as the program.
-StatusOr<SharedLibrary> load(const PlugIn &plugIn) {
-  LibrarySearch search = findLibrary({plugIn.variable, {plugIn.name}});
-  if (!search.found)
-    return failed("needs ", plugIn.name,
-                  ", which cannot be loaded: ", search.reasons(), " (",
-                  plugIn.variable, " may name it)");
-  if (!search.found->function<void()>(plugIn.function))
-    return failed(search.found->file(), " is no ", plugIn.name, " of Gradus");
-  return *std::move(search.found);
-}
-
 StatusOr<std::shared_ptr<Device>> openBy(const PlugIn &plugIn,
                                          const std::string &name) {
-  auto library = load(plugIn);
+  auto library = loadPlugIn(plugIn);
   GRADUS_TRY(at(library.status(), "device ", name));
   std::string error;
   Device *device = library->function<OpenDevice>(plugIn.function)(
@@ -72,7 +56,7 @@ StatusOr<std::shared_ptr<Device>> openDevice(const std::string &name) {
 
 GpuFacts gpuFacts() {
   GpuFacts facts;
-  auto library = load(kGpus);
+  auto library = loadPlugIn(kGpus);
   facts.plugIn = library.ok() ? library->file() : library.status().message();
   if (auto *tell = library.ok() ? library->function<TellGpuFacts>(kTellGpuFacts)
                                 : nullptr)
