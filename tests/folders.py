@@ -67,6 +67,7 @@ INSIDE = {
     "frontends/opt": "frontends/recipe",
 
     "runtime/artifact": "runtime",
+    "runtime/collectives": "runtime",
     "runtime/device": "runtime runtime/artifact",
     "runtime/cpu": "runtime runtime/artifact runtime/device",
     "runtime/commands": "runtime runtime/artifact runtime/cpu",

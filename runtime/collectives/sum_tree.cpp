@@ -1,0 +1,136 @@
+// Rounds, piece by piece.
+
+#include "runtime/collectives/sum_tree.h"
+
+#include "runtime/collectives/combine.h"
+
+#include <algorithm>
+
+namespace gradus::runtime {
+
+namespace {
+
+/// A piece of what is received where it stays: as a transfer, it is at most
+/// Communicator::kMostBytes. Each costs a message in both directions.
+constexpr uint64_t kPlacedBytes = uint64_t{1} << 26;
+/// The ranks for which there is memory to receive 64 bytes of each at once.
+constexpr int kMostRanks = SumTree::kScratchBytes / (2 * 64);
+
+std::span<uint8_t> bytesAt(const Collective &collective, Range range) {
+  uint64_t width = bytesOf(collective.type);
+  return {static_cast<uint8_t *>(collective.data) + range.begin * width,
+          range.count() * width};
+}
+
+} // namespace
+
+SumTree::SumTree(Liveness &liveness)
+    : liveness_(liveness), scratch_(new uint8_t[kScratchBytes]) {}
+
+Range SumTree::pieceOf(Range range, uint64_t piece) const {
+  uint64_t begin = std::min(range.end, range.begin + piece * pieceElements_);
+  return {begin, std::min(range.end, begin + pieceElements_)};
+}
+
+uint8_t *SumTree::received(const Round &round, size_t exchange,
+                           uint64_t piece) const {
+  size_t slots = round.last - round.first;
+  return scratch_.get() + (piece % 2 * slots + exchange) * pieceBytes_;
+}
+
+Status SumTree::begin(const Collective &collective, const Round &round,
+                      uint64_t piece) {
+  Communicator &communicator = liveness_.communicator();
+  std::vector<Flight> &flights = flights_[piece % 2];
+  for (size_t i = round.first; i < round.last; ++i) {
+    const Exchange &exchange = rounds_.exchanges[i];
+    std::span<uint8_t> into =
+        bytesAt(collective, pieceOf(exchange.receive, piece));
+    if (into.empty())
+      continue;
+    if (round.combines)
+      into = {received(round, i - round.first, piece), into.size()};
+    GRADUS_ASSIGN(Transfer transfer, communicator.receive(exchange.peer, into));
+    flights.push_back({transfer, exchange.peer});
+  }
+  for (size_t i = round.first; i < round.last; ++i) {
+    const Exchange &exchange = rounds_.exchanges[i];
+    std::span<uint8_t> from =
+        bytesAt(collective, pieceOf(exchange.send, piece));
+    if (from.empty())
+      continue;
+    GRADUS_ASSIGN(Transfer transfer, communicator.send(exchange.peer, from));
+    flights.push_back({transfer, exchange.peer});
+  }
+  return {};
+}
+
+/// Also waits for what is sent: where whole buffers are sent, it lies where
+/// the sum will be.
+Status SumTree::land(uint64_t piece) {
+  for (const Flight &flight : flights_[piece % 2])
+    GRADUS_TRY(liveness_.wait(flight.transfer, flight.peer));
+  flights_[piece % 2].clear();
+  return {};
+}
+
+void SumTree::add(const Collective &collective, const Round &round,
+                  uint64_t piece) {
+  Range range = pieceOf(rounds_.exchanges[round.first].receive, piece);
+  if (range.count() == 0)
+    return;
+  uint8_t *own = bytesAt(collective, range).data();
+  int rank = liveness_.communicator().rank();
+  values_.clear();
+  for (size_t i = round.first; i < round.last; ++i) {
+    bool isNext = values_.size() == i - round.first;
+    if (isNext && rounds_.exchanges[i].peer > rank)
+      values_.push_back(own);
+    values_.push_back(received(round, i - round.first, piece));
+  }
+  if (values_.size() == round.last - round.first)
+    values_.push_back(own);
+  combineAll(collective.reduction, collective.type, values_, own,
+             range.count());
+}
+
+Status SumTree::runRound(const Collective &collective, const Round &round) {
+  if (round.first == round.last)
+    return {};
+  // The ranks of a round that combines have equally many exchanges, so sender
+  // and receiver have equal pieces.
+  pieceBytes_ = kPlacedBytes;
+  if (round.combines)
+    pieceBytes_ = kScratchBytes / (2 * (round.last - round.first)) / 64 * 64;
+  pieceElements_ = pieceBytes_ / bytesOf(collective.type);
+  uint64_t longest = 0;
+  for (size_t i = round.first; i < round.last; ++i)
+    longest = std::max({longest, rounds_.exchanges[i].send.count(),
+                        rounds_.exchanges[i].receive.count()});
+  uint64_t pieces =
+      longest / pieceElements_ + (longest % pieceElements_ ? 1 : 0);
+  for (uint64_t piece = 0; piece <= pieces; ++piece) {
+    if (piece < pieces)
+      GRADUS_TRY(begin(collective, round, piece));
+    if (piece == 0)
+      continue;
+    GRADUS_TRY(land(piece - 1));
+    if (round.combines)
+      add(collective, round, piece - 1);
+  }
+  return {};
+}
+
+Status SumTree::run(const Collective &collective) {
+  Communicator &communicator = liveness_.communicator();
+  GRADUS_TRY(check(collective, communicator.ranks()));
+  if (communicator.ranks() > kMostRanks)
+    return invalid(communicator.ranks(), " ranks: at most ", kMostRanks,
+                   " can reduce together");
+  rounds_.set(collective, communicator.ranks(), communicator.rank());
+  for (const Round &round : rounds_.rounds)
+    GRADUS_TRY(runRound(collective, round));
+  return {};
+}
+
+} // namespace gradus::runtime

@@ -1,0 +1,48 @@
+// Runs collectives over a communicator, with the bits of one fixed tree
+// (runtime/collectives/rounds.h) whatever the transport does.
+//
+// What is received to be added goes in pieces: the next one is on its way while
+// the last one is added, which is in the cache then. The memory for two pieces
+// of all partners has a fixed size, kScratchBytes.
+
+#pragma once
+
+#include "runtime/collectives/liveness.h"
+#include "runtime/collectives/rounds.h"
+
+namespace gradus::runtime {
+
+class SumTree {
+public:
+  static constexpr size_t kScratchBytes = size_t{1} << 20;
+
+  explicit SumTree(Liveness &liveness);
+
+  /// Runs a collective that all ranks run, in the same order. The error is the
+  /// group's: then the buffer's values are undefined, and no transfer of it may
+  /// be under way once the communicator has left.
+  Status run(const Collective &collective);
+
+private:
+  struct Flight {
+    Transfer transfer;
+    int peer;
+  };
+
+  Status runRound(const Collective &collective, const Round &round);
+  Status begin(const Collective &collective, const Round &round,
+               uint64_t piece);
+  Status land(uint64_t piece);
+  void add(const Collective &collective, const Round &round, uint64_t piece);
+  Range pieceOf(Range range, uint64_t piece) const;
+  uint8_t *received(const Round &round, size_t exchange, uint64_t piece) const;
+
+  Liveness &liveness_;
+  Rounds rounds_;
+  uint64_t pieceBytes_ = 0, pieceElements_ = 0; // of the round that runs
+  std::unique_ptr<uint8_t[]> scratch_;
+  std::vector<Flight> flights_[2]; // of pieces with even and odd numbers
+  std::vector<uint8_t *> values_;
+};
+
+} // namespace gradus::runtime
