@@ -5,6 +5,7 @@
 #   training     libgradus_training.a, libgradus_data.a and their headers
 #   cuda         libgradus_cuda.so
 #   emulated     libgradus_emulated.so
+#   mpi          libgradus_mpi.so, where MPI was found
 #   tools        gradus
 #   compiler     libgradus_compiler.so, gradus-opt, the headers of plug-ins
 # runtime and development need the target gradus_shared built and no other.
@@ -26,6 +27,9 @@ endif()
 
 install(TARGETS gradus_cuda LIBRARY DESTINATION lib COMPONENT cuda)
 install(TARGETS gradus_emulated_gpu LIBRARY DESTINATION lib COMPONENT emulated)
+if(GRADUS_MPI)
+  install(TARGETS gradus_mpi LIBRARY DESTINATION lib COMPONENT mpi)
+endif()
 install(TARGETS gradus RUNTIME DESTINATION bin COMPONENT tools)
 
 #===-- the static library ---------------------------------------------------===#

@@ -68,6 +68,7 @@ INSIDE = {
 
     "runtime/artifact": "runtime",
     "runtime/collectives": "runtime",
+    "runtime/collectives/mpi": "runtime runtime/collectives",
     "runtime/device": "runtime runtime/artifact",
     "runtime/cpu": "runtime runtime/artifact runtime/device",
     "runtime/commands": "runtime runtime/artifact runtime/cpu",

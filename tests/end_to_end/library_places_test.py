@@ -16,7 +16,7 @@ from this_build import BUILD, is_sanitized, told  # noqa: E402
 DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
 # What is opened by name while a program runs.
 OPENED = ["libcublasLt.so.12", "libcublasLt.so.13", "libcuda.so.1", "libcudnn.so.9", "libdnnl.so.3", "libgradus_compiler.so",
-          "libgradus_cuda.so", "libgradus_emulated.so"]
+          "libgradus_cuda.so", "libgradus_emulated.so", "libgradus_mpi.so"]
 # What every Linux has that runs programs in C++; two of glibc's are the sanitizers'.
 OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libresolv.so.2", "ld-linux-x86-64.so.2",
                  "libstdc++.so.6", "libgcc_s.so.1"}

@@ -1,0 +1,23 @@
+// Opens the plug-in for MPI.
+
+#include "runtime/collectives/open_mpi.h"
+
+#include "runtime/plug_in.h"
+
+namespace gradus::runtime {
+
+StatusOr<OpenCommunicator> openMpi() {
+  auto library =
+      loadPlugIn({"GRADUS_MPI_LIBRARY", "libgradus_mpi.so", kOpenMpi});
+  GRADUS_TRY(at(library.status(), "MPI"));
+  OpenMpi *open = library->function<OpenMpi>(kOpenMpi);
+  return OpenCommunicator([open]() -> StatusOr<std::unique_ptr<Communicator>> {
+    std::string error;
+    std::unique_ptr<Communicator> opened(open(GRADUS_VERSION, &error));
+    if (!opened)
+      return failed("MPI: ", error);
+    return opened;
+  });
+}
+
+} // namespace gradus::runtime

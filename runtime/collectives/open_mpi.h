@@ -1,0 +1,20 @@
+// Ranks that are processes started together by an MPI launcher. The library
+// libgradus_mpi.so does the work and is opened when this is called, so nothing
+// else needs MPI.
+
+#pragma once
+
+#include "runtime/collectives/communicator.h"
+
+namespace gradus::runtime {
+
+/// Finds libgradus_mpi.so. The opener initializes MPI in the thread that calls
+/// it, once in a process; leave() finalizes it.
+StatusOr<OpenCommunicator> openMpi();
+
+/// The function that libgradus_mpi.so exports; null with words in `error`.
+/// `version` is the runtime's, which must be that of the plug-in.
+using OpenMpi = Communicator *(const char *version, std::string *error);
+constexpr const char *kOpenMpi = "gradus_open_mpi";
+
+} // namespace gradus::runtime
