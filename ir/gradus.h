@@ -26,6 +26,15 @@
 
 #include "ir/gradus_interfaces.h.inc"
 
+namespace gradus {
+
+/// What collectives write: the messages between ranks.
+struct Communicator : mlir::SideEffects::Resource::Base<Communicator> {
+  llvm::StringRef getName() override { return "Communicator"; }
+};
+
+} // namespace gradus
+
 #define GET_OP_CLASSES
 #include "ir/gradus_ops.h.inc"
 

@@ -66,6 +66,25 @@ def Evaluable : OpInterface<"Evaluable"> {
   ];
 }
 
+def CollectiveInterface : OpInterface<"Collective"> {
+  let description = [{
+    An op that all ranks of a run compute together, in the order of the program.
+    It writes the resource Communicator, so passes keep it, once and in order.
+  }];
+  let cppNamespace = "::gradus";
+  let methods = [
+    InterfaceMethod<"Returns the axis of ranks along which it works.",
+      "::llvm::StringRef", "getAxis">,
+    InterfaceMethod<[{
+      Returns how many bytes one of `ranks` ranks sends, the average of all.
+    }], "double", "getSentBytes", (ins "int64_t":$ranks)>,
+    InterfaceMethod<[{
+      Whether it and another one, none of whose operands needs its results, may
+      be one op with the operands of both.
+    }], "bool", "mayJoin", (ins "::mlir::Operation *":$other)>,
+  ];
+}
+
 def Decomposable : OpInterface<"Decomposable"> {
   let description = [{
     A composite op that can be written as smaller ones, which then fuse with

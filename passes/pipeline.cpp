@@ -76,6 +76,8 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // The gradients of a single process are the mean.
        program.addPass(createAdasum());
+       // What later passes see of gradients is of the samples of all ranks.
+       program.addPass(createDataParallel());
      }},
     // Methods on final gradients: clipping, weight decay, centralization.
     {"methods",
@@ -113,6 +115,8 @@ const Stage stages[] = {
        program.addPass(createCSEPass());
        // Merged values fold further; dead reads vanish.
        program.addPass(createCanonicalizerPass());
+       // Nothing else will be shared between ranks: join what travels.
+       program.addPass(createBucketCollectives());
      }},
 };
 

@@ -34,6 +34,10 @@ inline constexpr char kStep[] = "step"; // counts steps
 inline constexpr char kAcceptedSteps[] = "accepted_steps";
 inline constexpr char kSkippedSteps[] = "skipped_steps";
 inline constexpr char kLossScale[] = "loss_scale";
+/// The place of a process among those that train together, from 0 on, and how
+/// many there are; states of the role `place`.
+inline constexpr char kRank[] = "distribution.rank";
+inline constexpr char kRanks[] = "distribution.ranks";
 /// Ends the name of the state that a normalized layer is multiplied by.
 inline constexpr char kMultiplier[] = ".multiplier";
 

@@ -172,11 +172,17 @@ private:
     });
   }
 
+  static bool runsOnce(Operation *op) {
+    auto command = dyn_cast_or_null<plan::Command>(op);
+    return command && !command.mayRunTwice();
+  }
+
   /// Whether the backward pass reads the first value: it is alive anyway, or
-  /// the command that makes it may run only once.
+  /// the command that makes it may run only once, or one that takes it, which
+  /// may change it.
   bool mustStay(Value result) const {
-    auto command = dyn_cast_or_null<plan::Command>(result.getDefiningOp());
-    return crosses(result) || (command && !command.mayRunTwice());
+    return crosses(result) || runsOnce(result.getDefiningOp()) ||
+           llvm::any_of(result.getUsers(), runsOnce);
   }
 
   /// Returns the commands of the segment that kept values take. Values that

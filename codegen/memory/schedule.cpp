@@ -29,6 +29,8 @@ public:
         if (Operation *maker = storageOf(operand).getDefiningOp();
             number_.count(maker))
           wait(number_[command], number_[maker]);
+    inOrder<plan::StartOp>(commands);
+    inOrder<plan::FinishOp>(commands);
     graph.walk([&](ReadOp read) { reads_[read.getState()].push_back(read); });
     graph.walk([&](WriteOp write) { readersFirst(write); });
   }
@@ -41,6 +43,19 @@ public:
   int64_t steps() const { return steps_; }
 
 private:
+  /// Collectives begin in the order of the program, which is that of every
+  /// rank, and are waited for in the same order.
+  template <typename Op> void inOrder(ArrayRef<Operation *> commands) {
+    Operation *before = nullptr;
+    for (Operation *command : commands) {
+      if (!isa<Op>(command))
+        continue;
+      if (before)
+        wait(number_[command], number_[before]);
+      before = command;
+    }
+  }
+
   void readersFirst(WriteOp write) {
     Operation *writer = storageOf(write.getValue()).getDefiningOp();
     if (!writer || !number_.count(writer))
@@ -213,6 +228,9 @@ private:
   DenseSet<Value> written_; // to states
 };
 
+/// How many collectives may be under way when one is waited for.
+constexpr int64_t kInFlight = 2;
+
 /// Topological orders of a graph's commands.
 class ListScheduler {
 public:
@@ -227,12 +245,19 @@ public:
   }
 
   /// Keeps the given order, except that a state's readers precede its new
-  /// value, and that updates which free gradients come as early as possible,
-  /// while these are in cache.
+  /// value, that updates which free gradients come as early as possible, while
+  /// these are in cache, and that collectives begin as soon as they can. One is
+  /// waited for when kInFlight others have begun since, or when nothing else is
+  /// left to do.
   SmallVector<Operation *> given() {
-    return order([&](unsigned command) {
+    begun_ = 0;
+    return order([&](unsigned command) -> int64_t {
+      if (isa<plan::StartOp>(commands_[command]))
+        return 0;
+      if (auto finish = dyn_cast<plan::FinishOp>(commands_[command]))
+        return int64_t(finish.getNumber()) + kInFlight < begun_ ? 1 : 4;
       bool frees = growth_.isUpdate(command) && growth_.of(command) < 0;
-      return frees ? 0 : 1;
+      return frees ? 2 : 3;
     });
   }
 
@@ -258,6 +283,13 @@ private:
       unsigned next = ready.begin()->second;
       ready.erase(ready.begin());
       order.push_back(commands_[next]);
+      if (isa<plan::StartOp>(commands_[next])) {
+        ++begun_;
+        for (auto [due, command] : llvm::to_vector(ready))
+          if (isa<plan::FinishOp>(commands_[command]) &&
+              ready.erase({due, command}))
+            insert(command);
+      }
       for (unsigned changed : growth_.take(next))
         if (ready.erase({ranks[changed], changed}))
           insert(changed);
@@ -271,6 +303,7 @@ private:
   Waiting waiting_;
   Growth growth_;
   int64_t steps_ = 0;
+  int64_t begun_ = 0; // collectives
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {
@@ -287,7 +320,10 @@ struct Schedule : impl::ScheduleBase<Schedule> {
         << std::to_string(dependencies.steps() + frugal.steps() +
                           faithful.steps())
         << " steps from commands to what they wait for or lead to";
-    bool smaller = peakOf(graph, found).bytes < peakOf(graph, stable).bytes;
+    // Waiting for each collective at once would save memory, and hide nothing.
+    bool shares = !graph.getOps<plan::StartOp>().empty();
+    bool smaller =
+        !shares && peakOf(graph, found).bytes < peakOf(graph, stable).bytes;
     apply(graph, smaller ? found : stable);
     remark::analysis(
         graph.getLoc(),

@@ -133,13 +133,17 @@ Value lower(OpBuilder &builder, RandomBitsOp op) {
   AffineExpr place = builder.getAffineConstantExpr(0);
   for (auto [index, extent] : llvm::zip_equal(position, type.getShape()))
     place = place * extent + index;
-  NestRead step{op.getStep(), domain.thenMap({}), {}};
+  SmallVector<NestRead> scalars = {{op.getStep(), domain.thenMap({}), {}}};
+  if (op.getFirst())
+    scalars.push_back({op.getFirst(), domain.thenMap({}), {}});
   auto then = [&](OpBuilder &inside, Location location, ValueRange values) {
     Value at = emitAffine(inside, location, place);
+    if (values.size() > 1)
+      at = arith::AddIOp::create(inside, location, at, values[1]);
     return SmallVector<Value>{RandomBitsOp::buildBits(
         inside, location, at, values[0], op.getStream(), op.getSeed())};
   };
-  return elementwiseNest(builder, op.getLoc(), domain, position, type, step,
+  return elementwiseNest(builder, op.getLoc(), domain, position, type, scalars,
                          then)
       .getResult(0);
 }
@@ -227,7 +231,8 @@ SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
     one = lowerIndexingOp(builder, op);
   if (one)
     return {one};
-  return lowerWindowOp(builder, op);
+  SmallVector<Value> several = lowerCollective(builder, op);
+  return several.empty() ? lowerWindowOp(builder, op) : several;
 }
 
 /// Whether the rest of codegen reads an op as it is.

@@ -38,4 +38,9 @@ llvm::SmallVector<mlir::Value> lowerWindowOp(mlir::OpBuilder &builder,
 /// has indices) and returns the value of its result; null for other ops.
 mlir::Value lowerIndexingOp(mlir::OpBuilder &builder, mlir::Operation *op);
 
+/// Lowers a collective to the commands that begin and end it; nothing for other
+/// ops.
+llvm::SmallVector<mlir::Value> lowerCollective(mlir::OpBuilder &builder,
+                                               mlir::Operation *op);
+
 } // namespace gradus

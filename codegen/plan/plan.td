@@ -5,6 +5,7 @@
 #define GRADUS_PLAN_TD
 
 include "ir/dialect.td"
+include "ir/communicator.td"
 include "codegen/plan/plan_enums.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
@@ -312,6 +313,49 @@ def LibraryOp : PlanOp<"library", [Pure,
                        OptionalAttr<FlatSymbolRefAttr>:$epilogue);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = "$call `(` $operands `)` `config` $config `layouts` $layouts attr-dict `:` functional-type($operands, results)";
+}
+
+def Token : TensorOf<[I8]>;
+
+class CollectiveOp<string mnemonic, list<string> methods>
+    : PlanOp<mnemonic, [MemoryEffects<[MemWrite<Communicator>]>,
+    DeclareOpInterfaceMethods<CommandInterface, methods>]>;
+
+def StartOp : CollectiveOp<"start", ["mayRunTwice"]> {
+  let summary = "Begins the sum of its operands over the ranks";
+  let description = [{
+    The operands are summed in their own memory, so nothing else reads them
+    before or after `plan.finish` of the same `number`, which takes the token
+    and the operands again. Numbers count the sums of a graph in the order in
+    which they begin, the same on every rank.
+
+    Example:
+
+    ```mlir
+    %token = plan.start %g number 0 : tensor<4xf32> -> tensor<0xi8>
+    %sum = plan.finish %token, %g number 0 : tensor<0xi8>, tensor<4xf32> -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands, I64Attr:$number);
+  let results = (outs Token:$token);
+  let assemblyFormat = "$operands `number` $number attr-dict `:` type($operands) `->` type($token)";
+}
+
+def FinishOp : CollectiveOp<"finish", ["mayRunTwice", "getInplaceOperand"]> {
+  let summary = "Waits for a sum over the ranks that plan.start began";
+  let description = [{
+    The results are in the memory of the operands where these die here.
+
+    Example:
+
+    ```mlir
+    %token = plan.start %g number 0 : tensor<4xf32> -> tensor<0xi8>
+    %sum = plan.finish %token, %g number 0 : tensor<0xi8>, tensor<4xf32> -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Token:$token, Variadic<AnyRankedTensor>:$begun, I64Attr:$number);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$token `,` $begun `number` $number attr-dict `:` type($token) `,` type($begun) `->` type($results)";
 }
 
 #endif

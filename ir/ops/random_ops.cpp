@@ -68,9 +68,10 @@ Value RandomBitsOp::buildBits(OpBuilder &builder, Location loc, Value index,
 Results RandomBitsOp::evaluate(ArrayRef<HostTensor> operands) {
   HostTensor result = zeros(getType());
   uint64_t seed = getSeed();
+  uint64_t first = getFirst() ? operands[1].integers[0] : 0;
   for (int64_t i = 0, end = result.size(); i < end; ++i)
     result.integers[i] = Philox::rounds(
-        {uint32_t(i), uint32_t(uint64_t(i) >> 32),
+        {uint32_t(first + i), uint32_t((first + i) >> 32),
          uint32_t(operands[0].integers[0]), uint32_t(getStream())},
         uint32_t(seed), uint32_t(seed >> 32))[0];
   return SmallVector<HostTensor>{std::move(result)};

@@ -15,7 +15,7 @@ def RandomBitsOp : GradusOp<"random_bits", [Pure,
   let description = [{
     `result[i] = the first word of Philox4x32-10 of the counter (i, step, stream)
     under the key seed`, at least 0 and less than 2^32, with i the element's
-    place in row-major order (Salmon et al., "Parallel Random Numbers: As Easy as
+    place in row-major order, counted from `first` (0) on (Salmon et al., "Parallel Random Numbers: As Easy as
     1, 2, 3", SC 2011). No state is kept: the same step draws the same numbers,
     on any number of threads.
 
@@ -30,11 +30,16 @@ def RandomBitsOp : GradusOp<"random_bits", [Pure,
     }
     ```
   }];
-  let arguments = (ins CounterTensor:$step, I64Attr:$stream, I64Attr:$seed);
+  let arguments = (ins CounterTensor:$step, Optional<CounterTensor>:$first,
+                       I64Attr:$stream, I64Attr:$seed);
   let results = (outs StaticTensorOf<RankedTensorOf<[I64]>>:$result);
-  let assemblyFormat = "$step `stream` $stream `seed` $seed attr-dict `:` type($result)";
+  let assemblyFormat = "$step (`from` $first^)? `stream` $stream `seed` $seed attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$step,
+                                 "int64_t":$stream, "int64_t":$seed), [{
+    build($_builder, $_state, result, step, ::mlir::Value(), stream, seed);
+  }]>];
   let extraClassDeclaration = [{
-    /// The bits of one element, from its offset and the step, both i64.
+    /// The bits of one element, from its place and the step, both i64.
     static ::mlir::Value buildBits(::mlir::OpBuilder &builder,
                                    ::mlir::Location loc, ::mlir::Value place,
                                    ::mlir::Value step, int64_t stream,

@@ -8,6 +8,7 @@
 #include "passes/gradients/train_batch_norm.h"
 
 #include "ir/arithmetic.h"
+#include "passes/distribution.h"
 #include "passes/passes.h"
 #include "runtime/well_known.h"
 
@@ -35,6 +36,14 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
             << "changes nothing: the model has no batch normalization";
       return;
     }
+    DistributionSettings shared = distributionOf(getOperation());
+    if (shared.mode != DistributionMode::none &&
+        shared.batchNorm == BatchNormRanks::synchronized) {
+      OpBuilder builder = OpBuilder::atBlockBegin(&train.getBody().front());
+      ranks = readRanks(builder, train.getLoc(), getOperation());
+      if (!ranks)
+        return signalPassFailure();
+    }
     isUnbiased = settings.variance == BatchNormSettings::Variance::pytorch;
     running.clear();
     for (auto op : llvm::to_vector(train.getOps<BatchNormOp>()))
@@ -57,18 +66,80 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
                           "variance: train with larger batches, or set the "
                           "recipe's `freeze_batch_norm`");
     OpBuilder builder(op);
+    Normalized batch = ranks ? overAllRanks(builder, op, count)
+                             : overBatch(builder, op, count);
+    double momentum = op.getMomentum()->convertToDouble();
+    keep(builder, mean, batch.mean, momentum, 1 - momentum);
+    keep(builder, variance, batch.variance, momentum,
+         (1 - momentum) * batch.correction);
+    report(op);
+    op.getResult().replaceAllUsesWith(batch.result);
+    op.erase();
+    return success();
+  }
+
+  /// What a normalization gives, and the statistics that are kept of it.
+  struct Normalized {
+    Value result, mean, variance;
+    double correction = 1; // of the variance
+  };
+
+  Normalized overBatch(OpBuilder &builder, BatchNormOp op,
+                       int64_t count) const {
     auto training = BatchNormTrainingOp::create(
         builder, op.getLoc(), op.getInput(), op.getScale(), op.getBias(),
         op.getEpsilonAttr());
-    double momentum = op.getMomentum()->convertToDouble();
-    double correction = isUnbiased ? double(count) / (count - 1) : 1;
-    keep(builder, mean, training.getMean(), momentum, 1 - momentum);
-    keep(builder, variance, training.getVariance(), momentum,
-         (1 - momentum) * correction);
-    report(op);
-    op.getResult().replaceAllUsesWith(training.getResult());
-    op.erase();
-    return success();
+    return {training.getResult(), training.getMean(), training.getVariance(),
+            isUnbiased ? double(count) / (count - 1) : 1};
+  }
+
+  /// Normalizes by the samples of all ranks. The mean is shared before the
+  /// squares are summed: their difference would lose digits.
+  Normalized overAllRanks(OpBuilder &builder, BatchNormOp op,
+                          int64_t count) const {
+    Location loc = op.getLoc();
+    Arithmetic math(builder, loc);
+    RankedTensorType type = op.getType();
+    SmallVector<int64_t> axes = axesExcept(type.getRank(), {1});
+    auto over = [&](Value value) {
+      return broadcastAlong(builder, loc, value, type.getShape(), axes);
+    };
+    auto wide = [&](Value value) {
+      return convert(builder, loc, value, computeType(type.getElementType()));
+    };
+    Value input = wide(op.getInput());
+    Value mean = meanOverRanks(math, gradus::mean(builder, loc, input, axes));
+    Value centered = math.subtract(input, over(mean));
+    Value squares =
+        gradus::mean(builder, loc, math.multiply(centered, centered), axes);
+    Value variance = meanOverRanks(math, squares);
+    Value deviation = math.squareRoot(math.add(
+        variance, math.number(op.getEpsilon().convertToDouble(), variance)));
+    Value factor = math.divide(wide(op.getScale()), deviation);
+    Value result = math.add(math.multiply(centered, over(factor)),
+                            over(wide(op.getBias())));
+    return {convert(builder, loc, result, type.getElementType()), mean,
+            isUnbiased ? unbiased(math, variance, count) : variance};
+  }
+
+  Value meanOverRanks(const Arithmetic &math, Value value) const {
+    Value total = sumOverRanks(math.builder, math.loc, value);
+    return math.divide(total, likeRanks(math, value));
+  }
+
+  /// The number of ranks in every element of a tensor like another.
+  Value likeRanks(const Arithmetic &math, Value like) const {
+    RankedTensorType type = tensorType(like);
+    Value count = convert(math.builder, math.loc, ranks, type.getElementType());
+    return broadcastScalar(math.builder, math.loc, count, type.getShape());
+  }
+
+  /// Divides by one less than the number of values, of which each rank has
+  /// `count` a channel.
+  Value unbiased(const Arithmetic &math, Value variance, int64_t count) const {
+    Value values = math.scale(count, likeRanks(math, variance));
+    Value less = math.subtract(values, math.number(1, values));
+    return math.multiply(variance, math.divide(values, less));
   }
 
   /// Sets the new value `momentum * old + share * batch`; if several ops update
@@ -98,6 +169,7 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
   }
 
   bool isUnbiased = true;
+  Value ranks; // where statistics are of the samples of all; else null
   llvm::MapVector<StringRef, Value> running;
 };
 

@@ -4,6 +4,7 @@
 // the model's outputs. Autodiff follows.
 
 #include "ir/build.h"
+#include "passes/distribution.h"
 #include "passes/model/losses.h"
 #include "passes/model/top_classes.h"
 #include "passes/passes.h"
@@ -60,9 +61,23 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     if (failed(checkCount(model)) || failed(checkMetrics()))
       return signalPassFailure();
     GraphOp train = cloneModel(model, well_known::kTrain);
+    if (failed(readRanks(train)))
+      return signalPassFailure();
     endInLoss(train, /*padded=*/false);
+    ranks = {};
     endInLoss(cloneModel(model, well_known::kEvaluate), masksPadding());
     report(train);
+  }
+
+  /// Reads the number of ranks where means are those of all.
+  LogicalResult readRanks(GraphOp train) {
+    DistributionSettings settings = distributionOf(getOperation());
+    if (settings.mode == DistributionMode::none ||
+        settings.lossMean == LossMean::rank)
+      return success();
+    OpBuilder builder(train.getBody().front().getTerminator());
+    ranks = gradus::readRanks(builder, named(train, "loss"), getOperation());
+    return success(bool(ranks));
   }
 
   /// Whether @evaluate can leave padding out. It cannot if the model itself
@@ -134,8 +149,8 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     }
     Value total;
     for (const PlacedLoss &each : placed) {
-      Value value =
-          buildLoss(builder, loc, each.loss, each.output, each.label, count);
+      Value value = buildLoss(builder, loc, each.loss, each.output, each.label,
+                              count, ranks);
       total = total ? addTo(builder, loc, total, value) : value;
     }
     dropOutputs(graph);
@@ -167,17 +182,22 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
   }
 
   /// One for each output with classes, under its name if there are several.
-  static void addAccuracies(GraphOp graph, ArrayRef<PlacedLoss> placed,
-                            const std::string &metric) {
+  void addAccuracies(GraphOp graph, ArrayRef<PlacedLoss> placed,
+                     const std::string &metric) {
     std::map<std::string, const PlacedLoss *> byOutput;
     for (const PlacedLoss &each : placed)
       if (each.loss.labels() == Labels::classes)
         byOutput.insert({each.loss.outputName, &each});
     for (auto [output, scored] : byOutput) {
       std::string name = byOutput.size() == 1 ? metric : output + "_" + metric;
-      graph.addOutput(name, metric == "top5"
-                                ? buildTopFive(graph, name, *scored)
-                                : buildAccuracy(graph, name, *scored));
+      Value mean = metric == "top5" ? buildTopFive(graph, name, *scored)
+                                    : buildAccuracy(graph, name, *scored);
+      if (ranks) {
+        OpBuilder builder(graph.getBody().front().getTerminator());
+        mean = shareMean(builder, named(graph, name), scored->loss,
+                         scored->label, mean, ranks);
+      }
+      graph.addOutput(name, mean);
     }
   }
 
@@ -222,6 +242,7 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
 
   std::vector<Loss> losses;
   std::vector<std::string> metrics;
+  Value ranks; // how many share a loss; null: each has its own
 };
 
 } // namespace

@@ -9,6 +9,7 @@
 
 #include "ir/arithmetic.h"
 #include "ir/evaluator/evaluator.h"
+#include "passes/distribution.h"
 
 #include <cmath>
 
@@ -556,13 +557,59 @@ static Value oneOp(const Formula &f, Value output, Value label, Value count) {
       builder.getF64FloatAttr(f.settings.labelSmoothing));
 }
 
+/// Scales a mean of this rank, for which `own` is what counts in it, so that
+/// the mean over ranks divides by what counts on all of them. A rank on which
+/// nothing counts adds 0.
+static Value scaleToAll(const Arithmetic &math, Value mean, Value own,
+                        Value ranks) {
+  OpBuilder &builder = math.builder;
+  Location loc = math.loc;
+  Value all = sumOverRanks(builder, loc, own);
+  Value count = convert(builder, loc, ranks, tensorType(own).getElementType());
+  Value wide = convert(builder, loc, mean, tensorType(own).getElementType());
+  Value scaled =
+      math.multiply(wide, math.divide(math.multiply(own, count), all));
+  Value zero = math.number(0, own);
+  scaled = math.select(math.less(zero, own), scaled,
+                       math.select(math.less(zero, all), zero, scaled));
+  return convert(builder, loc, scaled, tensorType(mean).getElementType());
+}
+
+/// The loss as ranks share it. `counts` is what each label counts in a mean;
+/// null where that is as much on every rank.
+static Value shareLoss(const Formula &f, Value value, Value counts,
+                       Value ranks) {
+  if (f.loss.settings.reduction == LossReduction::sum)
+    return f.multiply(value, convert(f.builder, f.loc, ranks,
+                                     tensorType(value).getElementType()));
+  return counts ? scaleToAll(f, value, f.total(counts), ranks) : value;
+}
+
+Value gradus::shareMean(OpBuilder &builder, Location loc, const Loss &loss,
+                        Value label, Value mean, Value ranks) {
+  Arithmetic math(builder, loc);
+  Value counted = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ne, label,
+      splat(builder, loc, label.getType(), loss.settings.ignoreIndex));
+  Value each = convert(builder, loc, counted, builder.getF32Type());
+  Value own = sum(builder, loc, each, allAxes(tensorType(label).getRank()));
+  return scaleToAll(math, mean, own, ranks);
+}
+
 Value gradus::buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
-                        Value output, Value label, Value count) {
+                        Value output, Value label, Value count, Value ranks) {
   Formula f(builder, loc, loss, output, label);
-  Value value = oneOp(f, output, label, count);
-  if (!value)
-    value = convert(builder, loc, reduceTerms(f, loss.type->terms(f), count),
+  Value value = oneOp(f, output, label, count), counts;
+  if (value && ranks && loss.labels() == Labels::classes)
+    counts = Classes(f).weights();
+  if (!value) {
+    Terms terms = loss.type->terms(f);
+    counts = terms.counts;
+    value = convert(builder, loc, reduceTerms(f, terms, count),
                     loss.outputType.getElementType());
+  }
+  if (ranks)
+    value = shareLoss(f, value, counts, ranks);
   return loss.settings.weight == 1 ? value
                                    : f.scale(loss.settings.weight, value);
 }

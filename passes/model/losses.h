@@ -100,9 +100,17 @@ mlir::Value maskLabels(mlir::OpBuilder &builder, mlir::Location loc,
                        const Loss &loss, mlir::Value label, mlir::Value count);
 
 /// The loss as one number, times its weight. With `count`, an i64 scalar, it
-/// is that of the first `count` samples, and `label` has been masked.
+/// is that of the first `count` samples, and `label` has been masked. With
+/// `ranks`, an i64 scalar, its mean over that many ranks is the loss of all
+/// their samples.
 mlir::Value buildLoss(mlir::OpBuilder &builder, mlir::Location loc,
                       const Loss &loss, mlir::Value output, mlir::Value label,
-                      mlir::Value count);
+                      mlir::Value count, mlir::Value ranks = {});
+
+/// A mean over the labels that count, such as an accuracy, scaled so that its
+/// mean over ranks is that over the labels of all.
+mlir::Value shareMean(mlir::OpBuilder &builder, mlir::Location loc,
+                      const Loss &loss, mlir::Value label, mlir::Value mean,
+                      mlir::Value ranks);
 
 } // namespace gradus

@@ -2,45 +2,13 @@
 
 #include "passes/optimizers/parameter_lists.h"
 
+#include "passes/distribution.h"
 #include "passes/optimizers/parameters.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace gradus;
-
-namespace {
-
-/// The part of the recipe's `distribution` that is about gradients.
-struct Distribution {
-  std::optional<std::vector<int64_t>> gradientSplits;
-};
-
-} // namespace
-
-const recipe::Field &gradus::distributionKey() {
-  using enum recipe::Kind;
-  using recipe::Choice;
-  using recipe::Field;
-  auto planned = [](std::string_view name) { return Choice(name, {}, false); };
-  static const Field key =
-      Field{"distribution", object, "{}", "training on several processes"}.of(
-          recipe::Fields{
-              Field{"gradient_splits", list, "null",
-                    "indices in the list of trained parameters at which a new "
-                    "group of gradients begins; an empty list: in its middle"}
-                  .of(recipe::Fields{
-                      Field{"", integer, "0", "an index"}.from(0)})
-                  .into(&Distribution::gradientSplits),
-              Field{"mode", choice, "\"none\"", "how they share the work"}
-                  .among({{"none"},
-                          planned("data_parallel"),
-                          planned("adasum"),
-                          planned("half_reduce"),
-                          planned("partial_reduce"),
-                          planned("sparse_reduce")})});
-  return key;
-}
 
 std::vector<int64_t> gradus::gradientGroups(size_t count,
                                             ArrayRef<int64_t> splits) {
@@ -99,9 +67,7 @@ std::vector<ParameterList> gradus::parameterLists(ProgramOp program) {
   }
   if (!groups.empty() && !others.empty())
     lists.push_back({"others", others});
-  auto distribution =
-      recipe::valueOf(program, distributionKey()).as<Distribution>();
-  if (distribution.gradientSplits)
-    addGradients(lists, parameters, *distribution.gradientSplits);
+  if (auto splits = distributionOf(program).gradientSplits)
+    addGradients(lists, parameters, *splits);
   return lists;
 }

@@ -6,9 +6,6 @@
 
 namespace gradus {
 
-/// The recipe's `distribution`.
-const recipe::Field &distributionKey();
-
 /// The group of each of `count` gradients, from 1 on: a new one begins at each
 /// of `splits` (MindSpore's assign_parameter_group). Without any, in the
 /// middle; what lies behind the end does nothing.

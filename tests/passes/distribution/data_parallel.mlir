@@ -1,0 +1,64 @@
+// RUN: gradus-opt %s --data-parallel --split-input-file | FileCheck %s
+
+// The gradient's mean over ranks, and a guard that holds on all of them or on none.
+// CHECK-LABEL: @guarded
+gradus.program @guarded attributes {recipe = {distribution = {mode = "data_parallel"}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+  // CHECK: gradus.state @distribution.ranks : tensor<i64> {init = #gradus.init<constant, 1.000000e+00 : f64>, role = #gradus.role<place>}
+  gradus.graph @train(%g: tensor<4xf32>, %finite: tensor<i1>) -> (loss: tensor<f32>, kept: tensor<i1>) {
+    // CHECK-DAG: %[[RANKS:.*]] = gradus.read @distribution.ranks
+    // CHECK-DAG: %[[VETO:.*]] = arith.select %finite
+    // CHECK-DAG: %[[VETOES:.*]] = gradus.all_reduce %[[VETO]] : tensor<f32>
+    // CHECK: %[[ALL:.*]] = arith.cmpf oeq, %[[VETOES]]
+    // CHECK: gradus.guard %[[ALL]]
+    gradus.guard %finite always [@step]
+    // CHECK: %[[SUM:.*]] = gradus.all_reduce %g : tensor<4xf32>
+    // CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]]
+    // CHECK: gradus.update @w, %[[MEAN]]
+    gradus.update @w, %g : tensor<4xf32>
+    %loss = gradus.reduce sum %g axes [0] : tensor<4xf32> -> tensor<f32>
+    // CHECK: %[[TOTAL:.*]] = gradus.all_reduce %{{.*}} : tensor<f32>
+    // CHECK: %[[LOSS:.*]] = arith.divf %[[TOTAL]]
+    // CHECK: gradus.return %[[LOSS]], %[[ALL]]
+    gradus.return %loss, %finite : tensor<f32>, tensor<i1>
+  }
+}
+
+// -----
+
+// Sums of gradients; statistics of the first rank; random numbers by rank.
+// CHECK-LABEL: @sums
+gradus.program @sums attributes {recipe = {distribution = {mode = "data_parallel", mean = false, batch_norm = "local"}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @m : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> (bits: tensor<4xi64>) {
+    %step = gradus.read @step : tensor<i64>
+    // CHECK: %[[RANK:.*]] = gradus.read @distribution.rank :
+    // CHECK: %[[FIRST:.*]] = arith.muli %[[RANK]]
+    // CHECK: gradus.random_bits %{{.*}} from %[[FIRST]] stream 0 seed 1
+    %bits = gradus.random_bits %step stream 0 seed 1 : tensor<4xi64>
+    // CHECK: %[[SUM:.*]] = gradus.all_reduce %g
+    // CHECK-NEXT: gradus.update @w, %[[SUM]]
+    gradus.update @w, %g : tensor<4xf32>
+    // CHECK: %[[OWN:.*]] = arith.select
+    // CHECK: %[[FIRSTS:.*]] = gradus.all_reduce %[[OWN]]
+    // CHECK: gradus.write @m, %[[FIRSTS]]
+    gradus.write @m, %g : tensor<4xf32>
+    gradus.return %bits : tensor<4xi64>
+  }
+}
+
+// -----
+
+// One process shares nothing.
+// CHECK-LABEL: @alone
+// CHECK-NOT: gradus.all_reduce
+gradus.program @alone {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
