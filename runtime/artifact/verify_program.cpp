@@ -62,6 +62,18 @@ Status verifyInitial(const artifact::Header &header,
   return Status();
 }
 
+/// Verifies that a session knows what to set a place to.
+Status verifyPlace(const artifact::State &state) {
+  std::string name = textOf(state.name());
+  if (name != well_known::kRank && name != well_known::kRanks)
+    return invalid("is a place, expected one of the names ", well_known::kRank,
+                   " and ", well_known::kRanks);
+  if (typeOf(state.type()) != TensorType{DType::i64, {}})
+    return invalid("is a place of ", toString(typeOf(state.type())),
+                   ", expected a scalar of i64");
+  return Status();
+}
+
 Status verifyState(const artifact::Header &header, const artifact::State &state,
                    std::unordered_set<std::string> &seen) {
   GRADUS_TRY(verifyName(state.name(), seen));
@@ -69,6 +81,8 @@ Status verifyState(const artifact::Header &header, const artifact::State &state,
   if (state.role() > artifact::Role::MAX)
     return invalid("has role ", static_cast<int>(state.role()),
                    ", which is unknown");
+  if (state.role() == artifact::Role::place)
+    GRADUS_TRY(verifyPlace(state));
   return verifyInitial(header, state);
 }
 

@@ -87,7 +87,7 @@ public:
       : artifact_(artifact), plan_(plan), pool_(threads) {}
 
   /// Called once, before anything else.
-  Status load(int threads, bool deterministic);
+  Status load(int threads, const LoadOptions &options);
 
   std::string name() const override {
     return inWords(threads(), threads() == 1 ? " thread" : " threads");
@@ -134,14 +134,14 @@ private:
 
 //===-- loading -----------------------------------------------------------===//
 
-Status CpuPlan::load(int threads, bool deterministic) {
+Status CpuPlan::load(int threads, const LoadOptions &options) {
   if (int failure = pool_.failure())
     return failed("cannot start thread ", pool_.threads() + 1, " of ", threads,
                   ": ", std::strerror(failure), "; ask for fewer threads");
   GRADUS_TRY(allocate());
-  CommandContext context{plan_,        artifact_.kernels(plan_),
-                         code_.data(), bufferAddresses(),
-                         pool_,        deterministic};
+  CommandContext context{
+      plan_, artifact_.kernels(plan_), code_.data(), bufferAddresses(),
+      pool_, options.deterministic,    options.ranks};
   graphs_.resize(countOf(artifact_.header().graphs()));
   for (size_t i = 0; i < countOf(plan_.graphs()); ++i)
     GRADUS_TRY(prepareGraph(context, *plan_.graphs()->Get(i)));
@@ -273,7 +273,7 @@ CpuDevice::load(const Artifact &artifact, const artifact::Plan &plan,
                 const LoadOptions &options) {
   int threads = threadsFor(plan, options);
   auto loaded = std::make_unique<CpuPlan>(artifact, plan, threads);
-  GRADUS_TRY(loaded->load(threads, options.deterministic));
+  GRADUS_TRY(loaded->load(threads, options));
   return std::unique_ptr<DevicePlan>(std::move(loaded));
 }
 

@@ -196,6 +196,17 @@ Status StepNodes::addNodes(const artifact::CopyCommand &command,
   return Status();
 }
 
+Status StepNodes::addNodes(const artifact::StartCommand &,
+                           std::vector<Node> &) {
+  return invalid("sums over ranks, which GPUs cannot do yet: compile without "
+                 "the recipe's distribution.mode, or for a CPU");
+}
+
+Status StepNodes::addNodes(const artifact::FinishCommand &,
+                           std::vector<Node> &) {
+  return Status(); // Its start has been refused.
+}
+
 StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
                                                size_t command) {
   const artifact::Command &facts = *graph.commands()->Get(command);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "runtime/artifact/artifact.h"
+#include "runtime/device/ranks.h"
 
 #include "runtime/status.h"
 
@@ -82,6 +83,7 @@ public:
 struct LoadOptions {
   int threads = 0;            // maximum on the host; 0: one per core
   bool deterministic = false; // bits do not depend on the number of threads
+  Ranks *ranks = nullptr;     // that run it together; null: one alone
 };
 
 struct TuneOptions {

@@ -4,6 +4,7 @@
 
 #include "runtime/artifact/verify.h"
 #include "runtime/device/profiler.h"
+#include "runtime/device/ranks.h"
 #include "runtime/flat.h"
 #include "runtime/float_mode.h"
 #include "runtime/origin.h"
@@ -62,6 +63,12 @@ struct StepObservers {
   Probe probe;                             // empty: none
 };
 
+/// Where a session runs.
+struct Place {
+  Origin origin;                // the process that has its threads
+  std::shared_ptr<Ranks> ranks; // among these; null: one alone
+};
+
 struct Session::Parts {
   std::shared_ptr<const Artifact> artifact;
   std::shared_ptr<Device> device;
@@ -77,7 +84,7 @@ struct Session::Parts {
   std::atomic<bool> cancelled{false};
   StepObservers observers;
   std::vector<size_t> awaited; // numbers that may not be set yet
-  Origin origin;               // the process that has its threads
+  Place place;
 
   Parts(std::shared_ptr<const Artifact> artifact,
         std::shared_ptr<Device> device, const artifact::Plan &plan,
@@ -87,6 +94,7 @@ struct Session::Parts {
   Status verifyOrigin() const;
   int findCounter(const std::string &name) const; // -1: none
   StatusOr<int64_t> countOfSteps(int counter);
+  Status setPlaces();
   Status refreshCopies();
   Status verifyNumbersAreSet();
   Status runGraph(size_t graph, std::span<int64_t> nanoseconds);
@@ -136,7 +144,7 @@ void Session::Parts::readSchedules() {
 
 /// A child of fork has no threads of its parent, and no GPU.
 Status Session::Parts::verifyOrigin() const {
-  if (origin.isOther())
+  if (place.origin.isOther())
     return invalid(where(), ": this session was loaded by the parent process, "
                             "before fork; load the artifact in this one");
   return Status();
@@ -156,6 +164,21 @@ StatusOr<int64_t> Session::Parts::countOfSteps(int state) {
   int64_t count;
   std::memcpy(&count, bytes->data(), sizeof(count));
   return count;
+}
+
+/// Tells the graphs which rank runs them.
+Status Session::Parts::setPlaces() {
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (!isPlace(states[i]))
+      continue;
+    bool isRank = states[i].name == well_known::kRank;
+    int64_t value = isRank ? 0 : 1;
+    if (place.ranks)
+      value = isRank ? place.ranks->rank() : place.ranks->ranks();
+    GRADUS_TRY(values.write(
+        i, {reinterpret_cast<const uint8_t *>(&value), sizeof(value)}));
+  }
+  return Status();
 }
 
 /// Runs only once after states were written from outside.
@@ -284,7 +307,7 @@ Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Session::~Session() {
   // A child of fork must not call a GPU's driver, even to free memory.
-  if (parts_->origin.isOther() && parts_->device->kind() != "cpu")
+  if (parts_->place.origin.isOther() && parts_->device->kind() != "cpu")
     (void)parts_.release();
 }
 
@@ -306,12 +329,14 @@ Session::create(std::shared_ptr<const Artifact> artifact,
   GRADUS_TRY(at(plan.status(), path));
   bool deterministic =
       options.deterministic || artifact->header().deterministic();
-  auto loaded =
-      device->load(*artifact, **plan, {options.threads, deterministic});
+  auto loaded = device->load(
+      *artifact, **plan, {options.threads, deterministic, options.ranks.get()});
   GRADUS_TRY(at(loaded.status(), path));
   GRADUS_TRY(at(initialiseStates(*artifact, **plan, **loaded), path));
   std::unique_ptr<Session> session(new Session(std::make_unique<Parts>(
       std::move(artifact), std::move(device), **plan, *std::move(loaded))));
+  session->parts_->place.ranks = std::move(options.ranks);
+  GRADUS_TRY(at(session->parts_->setPlaces(), path));
   if (Log log = std::move(options.log)) {
     std::string chosen = session->parts_->loaded->chosen();
     log(inWords(path, ": plan ", textOf((*plan)->target()), ", ",
@@ -486,6 +511,9 @@ Status Session::writeState(int state, std::span<const uint8_t> from) {
   GRADUS_TRY(parts_->verifyOrigin());
   const StateInfo &info = parts_->states[state];
   GRADUS_TRY(verifyState(*this, state, info.name, from.size()));
+  if (isPlace(info))
+    return invalid(artifact().path(), ": state ", info.name,
+                   " is set when an artifact is loaded, and cannot be written");
   GRADUS_TRY(verifyNumber(info, from));
   parts_->copies.touch();
   return at(parts_->values.write(state, from), artifact().path());
@@ -516,7 +544,7 @@ Status Session::resetStates() {
          artifact().path()));
   for (GraphRuns &graph : parts_->runs)
     graph.count = 0;
-  return Status();
+  return at(parts_->setPlaces(), artifact().path());
 }
 
 Status Session::saveCheckpoint(const std::string &path,

@@ -19,6 +19,12 @@ inline bool isCopy(const StateInfo &state) {
   return state.role == artifact::Role::copy;
 }
 
+/// Whether a session sets a state when it is loaded, to the rank or the number
+/// of ranks.
+inline bool isPlace(const StateInfo &state) {
+  return state.role == artifact::Role::place;
+}
+
 /// The index of what has a name; -1 if nothing has it.
 template <typename Infos>
 int findName(const Infos &infos, const std::string &name) {

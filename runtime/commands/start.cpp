@@ -1,0 +1,92 @@
+// The command start: begins to sum buffers over the ranks, in place.
+
+#include "runtime/artifact/command_kinds.h"
+#include "runtime/artifact/verify.h"
+#include "runtime/cpu/command.h"
+#include "runtime/device/ranks.h"
+
+namespace gradus::runtime {
+
+namespace {
+
+bool canBeSummed(DType type) {
+  return type == DType::f32 || type == DType::f64 || type == DType::f16 ||
+         type == DType::bf16 || type == DType::i64;
+}
+
+bool overlap(const artifact::Buffer &one, const artifact::Buffer &other) {
+  return one.offset() < other.offset() + other.size() &&
+         other.offset() < one.offset() + one.size();
+}
+
+Status verifySummand(const artifact::Plan &plan, uint32_t number) {
+  GRADUS_TRY(verifyBuffer(plan, number, true));
+  const artifact::Buffer &buffer = *plan.buffers()->Get(number);
+  if (buffer.region() != artifact::Region::arena)
+    return invalid("sums buffer ", number, ", which is not in the arena");
+  if (DType type = typeOf(buffer.type()).dtype; !canBeSummed(type))
+    return invalid("sums ", nameOf(type), ", expected floats or i64");
+  return Status();
+}
+
+} // namespace
+
+Status verifyKind(const artifact::Plan &plan, const artifact::CodeHeader *,
+                  const artifact::StartCommand &start) {
+  size_t count = countOf(start.buffers());
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t number = start.buffers()->Get(i);
+    GRADUS_TRY(verifySummand(plan, number));
+    for (size_t k = 0; k < i; ++k)
+      if (overlap(*plan.buffers()->Get(number),
+                  *plan.buffers()->Get(start.buffers()->Get(k))))
+        return invalid("sums buffers ", start.buffers()->Get(k), " and ",
+                       number, ", which overlap");
+  }
+  return Status();
+}
+
+/// The sums themselves are results of the command finish.
+std::vector<BufferUse> usesOfKind(const artifact::Plan &plan,
+                                  const artifact::CodeHeader *,
+                                  const artifact::StartCommand &command) {
+  std::vector<BufferUse> uses;
+  for (size_t i = 0; i < countOf(command.buffers()); ++i) {
+    uint32_t number = command.buffers()->Get(i);
+    uint64_t bytes = *bytesOf(typeOf(plan.buffers()->Get(number)->type()));
+    uses.push_back({number, bytes, /*isRead=*/true, /*isWritten=*/false});
+  }
+  return uses;
+}
+
+namespace {
+
+class Start : public Command {
+public:
+  Start(Ranks *ranks, std::vector<Summand> summands)
+      : ranks_(ranks), summands_(std::move(summands)) {}
+
+  Status run() override { return ranks_ ? ranks_->begin(summands_) : Status(); }
+
+private:
+  Ranks *ranks_; // null: one alone
+  std::vector<Summand> summands_;
+};
+
+} // namespace
+
+StatusOr<std::unique_ptr<Command>>
+prepareKind(const CommandContext &context,
+            const artifact::StartCommand &command) {
+  std::vector<Summand> summands;
+  for (size_t i = 0; i < countOf(command.buffers()); ++i) {
+    uint32_t number = command.buffers()->Get(i);
+    TensorType type = typeOf(context.plan.buffers()->Get(number)->type());
+    if (uint64_t bytes = *bytesOf(type))
+      summands.push_back(
+          {type.dtype, context.buffers[number], bytes / bytesOf(type.dtype)});
+  }
+  return std::make_unique<Start>(context.ranks, std::move(summands));
+}
+
+} // namespace gradus::runtime
