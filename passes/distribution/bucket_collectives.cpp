@@ -37,6 +37,22 @@ int64_t bytesOf(AllReduceOp op) {
   return bytes;
 }
 
+/// Shares each value once. Common subexpressions do not find these, as each
+/// sends messages.
+void shareOnce(Block &block) {
+  DenseMap<std::pair<Value, StringAttr>, Value> sums;
+  for (auto sum : llvm::make_early_inc_range(block.getOps<AllReduceOp>())) {
+    if (sum.getNumOperands() != 1)
+      continue;
+    auto [known, isNew] = sums.try_emplace(
+        {sum.getOperand(0), sum.getAxisAttr()}, sum.getResult(0));
+    if (isNew)
+      continue;
+    sum.getResult(0).replaceAllUsesWith(known->second);
+    sum.erase();
+  }
+}
+
 /// The collectives of a block, in the order in which they can begin.
 Bucket collectivesOf(Block &block) {
   DenseMap<Operation *, int64_t> place, level;
@@ -97,10 +113,9 @@ std::vector<Bucket> bucketsOf(ArrayRef<Placed> all, int64_t mostBytes) {
   return buckets;
 }
 
-/// Puts one op in the place of those of a bucket.
+/// Puts one op in the place of those of a bucket, where its last operand is
+/// made.
 void join(const Bucket &bucket, ArrayRef<Operation *> ops) {
-  if (bucket.size() == 1)
-    return;
   SmallVector<Value> operands;
   SmallVector<Location> locations;
   for (const Placed &each : bucket) {
@@ -133,6 +148,7 @@ struct BucketCollectivesPass
     int64_t mostBytes = distributionOf(getOperation()).bucketBytes;
     for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
       Block &block = graph.getBody().front();
+      shareOnce(block);
       Bucket all = collectivesOf(block);
       if (all.empty())
         continue;

@@ -40,3 +40,15 @@ gradus.program @needs attributes {recipe = {distribution = {mode = "data_paralle
     gradus.return %a, %b, %c : tensor<2097152xf32>, tensor<2097152xf32>, tensor<2097152xf32>
   }
 }
+
+// A value is shared once.
+// CHECK-LABEL: @once
+gradus.program @once attributes {recipe = {distribution = {mode = "data_parallel"}}} {
+  gradus.graph @train(%x: tensor<4xf32>) -> (a: tensor<4xf32>, b: tensor<4xf32>) {
+    // CHECK: %[[A:.*]] = gradus.all_reduce %x : tensor<4xf32> -> tensor<4xf32>
+    // CHECK-NEXT: gradus.return %[[A]], %[[A]]
+    %a = gradus.all_reduce %x : tensor<4xf32> -> tensor<4xf32>
+    %b = gradus.all_reduce %x : tensor<4xf32> -> tensor<4xf32>
+    gradus.return %a, %b : tensor<4xf32>, tensor<4xf32>
+  }
+}
