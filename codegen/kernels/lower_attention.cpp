@@ -90,6 +90,8 @@ public:
     unsigned last = operands.size();
     if (op.getStep()) {
       stream_ = operand(--last);
+      if (op.getFirst())
+        first_ = operand(--last);
       step_ = operand(--last);
       dropping_.ratio = op.getDropout()->convertToDouble();
     }
@@ -164,7 +166,7 @@ private:
   Type element_;
   int64_t seed_;
   Dropping dropping_{0};
-  Value mask_, step_, stream_;
+  Value mask_, step_, first_, stream_;
 };
 
 /// Transposes [keys, width] to [width, keys].
@@ -213,11 +215,16 @@ Value AttentionKernel::masked(const Scalars &s, Value product, Value mask,
 void AttentionKernel::dropped(const Tile &tile, Value from, Value to) {
   AffineExpr row = head() * sizes_.queries + tile.queries.start + x(0),
              place = row * sizes_.keys + tile.keys.start + x(1);
-  nest({{tile.queries.size, tile.keys.size}}, {},
-       {scoresOf(from), At{step_, {}}, At{stream_, {}}}, scoresOf(to),
+  SmallVector<At> reads = {scoresOf(from), At{step_, {}}, At{stream_, {}}};
+  if (first_)
+    reads.push_back(At{first_, {}});
+  nest({{tile.queries.size, tile.keys.size}}, {}, reads, scoresOf(to),
        [&](const Scalars &s, ValueRange values) {
-         Value bits = buildRandomBits(s.builder, s.loc, s.index(place),
-                                      values[1], values[2], seed_);
+         Value at = s.index(place);
+         if (first_)
+           at = arith::AddIOp::create(s.builder, s.loc, at, values[3]);
+         Value bits =
+             buildRandomBits(s.builder, s.loc, at, values[1], values[2], seed_);
          Value limit =
              splat(s.builder, s.loc, bits.getType(), dropping_.limit());
          Value larger =
@@ -499,9 +506,9 @@ SmallVector<int64_t> byHead(ArrayRef<int64_t> shape) {
   return heads;
 }
 
-/// The operands by heads, then the mask and, for dropout, the step and the
-/// stream: the latter is a number in memory, not in the code, so that all
-/// layers can share the kernel.
+/// The operands by heads, then the mask and, for dropout, the step, the
+/// first place if it is given, and the stream: the latter is a number in
+/// memory, not in the code, so that all layers can share the kernel.
 template <typename Op>
 SmallVector<Value> operandsOf(OpBuilder &builder, Op op) {
   constexpr size_t byHeads = std::is_same_v<Op, AttentionOp> ? 3 : 7;

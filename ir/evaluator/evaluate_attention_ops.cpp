@@ -40,7 +40,12 @@ template <typename Op> struct Scores {
         scale(op.getScale().convertToDouble()), causal_(op.getCausal()),
         stream_(op.getStream()), seed_(op.getSeed()), query_(operands[0]),
         key_(operands[1]) {
-    if (op.getStep()) { // The step is the last operand, after the mask.
+    // The mask, the step and the first place are the last operands.
+    if (op.getFirst()) {
+      first_ = operands.back().integers[0];
+      operands = operands.drop_back();
+    }
+    if (op.getStep()) {
       step_ = &operands.back();
       operands = operands.drop_back();
       dropping_.ratio = op.getDropout()->convertToDouble();
@@ -64,7 +69,7 @@ template <typename Op> struct Scores {
   double factor(int64_t row, int64_t j) const {
     if (!step_)
       return 1;
-    uint64_t offset = row * sizes.keys + j;
+    uint64_t offset = first_ + row * sizes.keys + j;
     uint32_t bits =
         Philox::rounds({uint32_t(offset), uint32_t(offset >> 32),
                         uint32_t(step_->integers[0]), uint32_t(stream_)},
@@ -98,7 +103,7 @@ private:
   }
 
   bool causal_;
-  uint64_t stream_, seed_;
+  uint64_t stream_, seed_, first_ = 0;
   Dropping dropping_{0};
   const HostTensor &query_, &key_, *mask_ = nullptr, *step_ = nullptr;
 };

@@ -23,8 +23,8 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
                        {s.batch, s.heads, s.queries},
                        computeType(type.getElementType()));
   build(builder, state, type.clone({s.batch, s.heads, s.queries, s.depth}),
-        rows, rows, query, key, value, mask, Value(), causal, APFloat(scale),
-        dropout);
+        rows, rows, query, key, value, mask, Value(), Value(), causal,
+        APFloat(scale), dropout);
 }
 
 //===-- what must hold ----------------------------------------------------===//
@@ -54,6 +54,8 @@ template <typename Op> static LogicalResult checkDropout(Op op) {
     return op.emitOpError("has dropout ") << ratio << ", expected 0 to 1";
   if (op.getStep() && !dropout)
     return op.emitOpError("has a step to draw at, but no dropout");
+  if (op.getFirst() && !op.getStep())
+    return op.emitOpError("counts places from a number, but draws none");
   return success();
 }
 
@@ -145,7 +147,8 @@ struct SmallOps {
       : builder(builder), loc(op.getLoc()), sizes(op.getQuery(), op.getValue()),
         query(wide(op.getQuery())), key(wide(op.getKey())),
         value(wide(op.getValue())), mask(op.getMask()), step(op.getStep()),
-        scale(op.getScale().convertToDouble()), causal(op.getCausal()),
+        first(op.getFirst()), scale(op.getScale().convertToDouble()),
+        causal(op.getCausal()),
         dropping{step ? op.getDropout()->convertToDouble() : 0},
         stream(op.getStream()), seed(op.getSeed()) {}
 
@@ -197,7 +200,7 @@ struct SmallOps {
   OpBuilder &builder;
   Location loc;
   AttentionSizes sizes;
-  Value query, key, value, mask, step;
+  Value query, key, value, mask, step, first;
   double scale;
   bool causal;
   Dropping dropping;
@@ -242,7 +245,8 @@ Value SmallOps::dropped(Value values, bool keysFirst) const {
   if (!step)
     return values;
   auto bits = RankedTensorType::get(sizes.scores(), builder.getI64Type());
-  Value drawn = RandomBitsOp::create(builder, loc, bits, step, stream, seed);
+  Value drawn =
+      RandomBitsOp::create(builder, loc, bits, step, first, stream, seed);
   Value drops =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, drawn,
                             splat(builder, loc, bits, dropping.limit()));
@@ -325,14 +329,13 @@ Values AttentionOp::pullback(OpBuilder &builder, ValueRange gradients) {
   auto backward = AttentionBackwardOp::create(
       builder, a.loc, getQuery().getType(), getKey().getType(),
       getValue().getType(), getQuery(), getKey(), getValue(), getLogsumexp(),
-      getRemainder(), g, delta, getMask(), getStep(), getCausal(), getScale(),
-      getDropoutAttr(), getStream(), getSeed());
+      getRemainder(), g, delta, getMask(), getStep(), getFirst(), getCausal(),
+      getScale(), getDropoutAttr(), getStream(), getSeed());
   Values result(backward.getResults());
   if (getMask())
     result.push_back(isa<FloatType>(tensorType(getMask()).getElementType())
                          ? maskGradient(*this, builder, g, delta)
                          : Value());
-  if (getStep())
-    result.push_back({});
+  result.resize(getNumOperands()); // Counters have no gradient.
   return result;
 }

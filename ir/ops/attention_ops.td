@@ -42,7 +42,8 @@ def AttentionOp : TensorOp<"attention", [AttrSizedOperandSegments,
     which `train-dropout` gives it, the probability at place i of
     `[N, H, Tq, Tk]` counts 0 where `gradus.random_bits` of step, stream and seed
     is less than `dropout 2^32`, and `1 / (1 - dropout)` times itself elsewhere:
-    what `gradus.dropout` makes of all of them. The logsumexp is as it was.
+    what `gradus.dropout` makes of all of them. With `first` places are counted
+    from that number on, as in `gradus.random_bits`. The logsumexp is as it was.
 
     Example:
 
@@ -61,12 +62,13 @@ def AttentionOp : TensorOp<"attention", [AttrSizedOperandSegments,
   }];
   let arguments = (ins FloatTensor:$query, FloatTensor:$key, FloatTensor:$value,
                        Optional<MaskTensor>:$mask, Optional<CounterTensor>:$step,
+                       Optional<CounterTensor>:$first,
                        UnitAttr:$causal, F64Attr:$scale,
                        OptionalAttr<F64Attr>:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$seed);
   let results = (outs FloatTensor:$result, FloatTensor:$logsumexp, FloatTensor:$remainder);
-  let assemblyFormat = "$query `,` $key `,` $value (`mask` $mask^)? (`step` $step^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$query `,` $key `,` $value (`mask` $mask^)? (`step` $step^)? (`from` $first^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
       "::mlir::Value":$value, "::mlir::Value":$mask, "bool":$causal,
@@ -108,12 +110,13 @@ def AttentionBackwardOp : GradusOp<"attention_backward", [Pure,
                        FloatTensor:$logsumexp, FloatTensor:$remainder,
                        FloatTensor:$gradient, FloatTensor:$delta,
                        Optional<MaskTensor>:$mask, Optional<CounterTensor>:$step,
+                       Optional<CounterTensor>:$first,
                        UnitAttr:$causal, F64Attr:$scale,
                        OptionalAttr<F64Attr>:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$seed);
   let results = (outs FloatTensor:$query_gradient, FloatTensor:$key_gradient, FloatTensor:$value_gradient);
-  let assemblyFormat = "$query `,` $key `,` $value `,` $logsumexp `,` $remainder `,` $gradient `,` $delta (`mask` $mask^)? (`step` $step^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$query `,` $key `,` $value `,` $logsumexp `,` $remainder `,` $gradient `,` $delta (`mask` $mask^)? (`step` $step^)? (`from` $first^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

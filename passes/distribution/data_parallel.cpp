@@ -8,6 +8,7 @@
 #include "passes/distribution.h"
 
 #include "ir/arithmetic.h"
+#include "ir/attention_sizes.h"
 #include "passes/passes.h"
 #include "passes/train_graphs.h"
 
@@ -72,15 +73,29 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
   /// Random numbers of a rank's samples are those that one process would draw
   /// for them, as one of all: samples lie along the first axis.
   void drawByRank(Block &block) {
-    for (auto bits : llvm::to_vector(block.getOps<RandomBitsOp>())) {
-      if (bits.getFirst() || bits.getType().getRank() == 0)
-        continue;
-      OpBuilder builder(bits);
-      Value rank = readRank(builder, bits.getLoc(), getOperation());
-      Value before = Arithmetic(builder, bits.getLoc())
-                         .scale(bits.getType().getNumElements(), rank);
-      bits.getFirstMutable().assign(before);
+    for (Operation &op : block) {
+      if (auto bits = dyn_cast<RandomBitsOp>(op))
+        drawByRank(bits, bits.getType().getShape());
+      else if (auto attention = dyn_cast<AttentionOp>(op))
+        drawByRank(attention, sizesOf(attention).scores());
+      else if (auto attention = dyn_cast<AttentionBackwardOp>(op))
+        drawByRank(attention, sizesOf(attention).scores());
     }
+  }
+
+  template <typename Op> static AttentionSizes sizesOf(Op op) {
+    return AttentionSizes(op.getQuery(), op.getValue());
+  }
+
+  /// Counts the places of what an op draws on from those of the ranks before.
+  template <typename Op> void drawByRank(Op op, ArrayRef<int64_t> shape) {
+    if (!op.getStep() || op.getFirst() || shape.empty())
+      return;
+    OpBuilder builder(op);
+    Value rank = readRank(builder, op.getLoc(), getOperation());
+    Value before =
+        Arithmetic(builder, op.getLoc()).scale(llvm::product_of(shape), rank);
+    op.getFirstMutable().assign(before);
   }
 
   /// A step changes states on all ranks or on none, or counters would differ
