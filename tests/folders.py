@@ -69,14 +69,14 @@ INSIDE = {
     "runtime/artifact": "runtime",
     "runtime/collectives": "runtime",
     "runtime/collectives/mpi": "runtime runtime/collectives",
-    "runtime/device": "runtime runtime/artifact",
-    "runtime/cpu": "runtime runtime/artifact runtime/device",
-    "runtime/commands": "runtime runtime/artifact runtime/cpu",
+    "runtime/device": "runtime runtime/artifact runtime/collectives",
+    "runtime/cpu": "runtime runtime/artifact runtime/collectives runtime/device",
+    "runtime/commands": "runtime runtime/artifact runtime/collectives runtime/cpu",
     "runtime/cuda/driver": "runtime runtime/artifact",
     "runtime/cuda/libraries": "runtime runtime/artifact runtime/cuda/driver",
     "runtime/cuda": "runtime runtime/artifact runtime/device runtime/cpu runtime/cuda/driver runtime/cuda/libraries",
     "runtime/emulated": "runtime runtime/artifact runtime/device runtime/cuda/driver runtime/cuda/libraries runtime/cuda",
-    "runtime/session": "runtime runtime/artifact runtime/device runtime/cpu",
+    "runtime/session": "runtime runtime/artifact runtime/collectives runtime/device runtime/cpu",
 
     "training": "training/data",
 

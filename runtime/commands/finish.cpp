@@ -4,7 +4,6 @@
 #include "runtime/artifact/command_kinds.h"
 #include "runtime/artifact/verify.h"
 #include "runtime/cpu/command.h"
-#include "runtime/device/ranks.h"
 
 #include <cstring>
 
@@ -62,19 +61,19 @@ struct Moved {
 
 class Finish : public Command {
 public:
-  Finish(Ranks *ranks, std::vector<Moved> moved)
-      : ranks_(ranks), moved_(std::move(moved)) {}
+  Finish(OpenSums *open, std::vector<Moved> moved)
+      : open_(open), moved_(std::move(moved)) {}
 
   Status run() override {
-    if (ranks_)
-      GRADUS_TRY(ranks_->finish());
+    if (open_)
+      GRADUS_TRY(open_->finish());
     for (const Moved &each : moved_)
       std::memcpy(each.to, each.from, each.bytes);
     return Status();
   }
 
 private:
-  Ranks *ranks_; // null: one alone
+  OpenSums *open_; // null: one rank alone
   std::vector<Moved> moved_;
 };
 
@@ -92,7 +91,7 @@ prepareKind(const CommandContext &context,
     if (size_t bytes = *bytesOf(typeOf(buffer->type())); bytes && from != to)
       moved.push_back({to, from, bytes});
   }
-  return std::make_unique<Finish>(context.ranks, std::move(moved));
+  return std::make_unique<Finish>(context.sums, std::move(moved));
 }
 
 } // namespace gradus::runtime

@@ -3,7 +3,6 @@
 #include "runtime/artifact/command_kinds.h"
 #include "runtime/artifact/verify.h"
 #include "runtime/cpu/command.h"
-#include "runtime/device/ranks.h"
 
 namespace gradus::runtime {
 
@@ -63,14 +62,18 @@ namespace {
 
 class Start : public Command {
 public:
-  Start(Ranks *ranks, std::vector<Summand> summands)
-      : ranks_(ranks), summands_(std::move(summands)) {}
+  Start(OpenSums *open, std::vector<Collective> sums)
+      : open_(open), sums_(std::move(sums)) {}
 
-  Status run() override { return ranks_ ? ranks_->begin(summands_) : Status(); }
+  Status run() override {
+    if (open_)
+      open_->begin(sums_);
+    return Status();
+  }
 
 private:
-  Ranks *ranks_; // null: one alone
-  std::vector<Summand> summands_;
+  OpenSums *open_; // null: one rank alone
+  std::vector<Collective> sums_;
 };
 
 } // namespace
@@ -78,15 +81,16 @@ private:
 StatusOr<std::unique_ptr<Command>>
 prepareKind(const CommandContext &context,
             const artifact::StartCommand &command) {
-  std::vector<Summand> summands;
+  std::vector<Collective> sums;
   for (size_t i = 0; i < countOf(command.buffers()); ++i) {
     uint32_t number = command.buffers()->Get(i);
     TensorType type = typeOf(context.plan.buffers()->Get(number)->type());
     if (uint64_t bytes = *bytesOf(type))
-      summands.push_back(
-          {type.dtype, context.buffers[number], bytes / bytesOf(type.dtype)});
+      sums.push_back({.type = type.dtype,
+                      .data = context.buffers[number],
+                      .count = bytes / bytesOf(type.dtype)});
   }
-  return std::make_unique<Start>(context.ranks, std::move(summands));
+  return std::make_unique<Start>(context.sums, std::move(sums));
 }
 
 } // namespace gradus::runtime

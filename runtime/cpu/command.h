@@ -4,8 +4,8 @@
 #pragma once
 
 #include "runtime/artifact/artifact.h"
+#include "runtime/collectives/open_sums.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/device/ranks.h"
 
 #include "runtime/status.h"
 
@@ -35,7 +35,7 @@ struct CommandContext {
   std::vector<uint8_t *> buffers; // the address of each
   ThreadPool &pool;
   bool deterministic;
-  Ranks *ranks = nullptr; // that run the plan together; null: one alone
+  OpenSums *sums = nullptr; // over ranks; null: one alone
 };
 
 StatusOr<std::unique_ptr<Command>>

@@ -116,6 +116,11 @@ private:
   Status prepareGraph(const CommandContext &context,
                       const artifact::GraphPlan &graph);
   Status addExtraScratch();
+  /// A step begins without the sums that one which has failed left.
+  void forgetSums() {
+    if (sums_)
+      sums_->clear();
+  }
   Status failure(const CpuGraph &graph, size_t command,
                  const Status &status) const {
     return atCommand(status, artifact_.header(), *graph.plan, command);
@@ -128,6 +133,7 @@ private:
   const Artifact &artifact_;
   const artifact::Plan &plan_;
   ThreadPool pool_;
+  std::unique_ptr<OpenSums> sums_; // null: one rank alone
   MemoryBlock state_, arena_, code_, extra_;
   std::vector<CpuGraph> graphs_; // numbered as in the header
 };
@@ -139,9 +145,11 @@ Status CpuPlan::load(int threads, const LoadOptions &options) {
     return failed("cannot start thread ", pool_.threads() + 1, " of ", threads,
                   ": ", std::strerror(failure), "; ask for fewer threads");
   GRADUS_TRY(allocate());
+  if (options.collectives)
+    sums_ = std::make_unique<OpenSums>(options.collectives);
   CommandContext context{
       plan_, artifact_.kernels(plan_), code_.data(), bufferAddresses(),
-      pool_, options.deterministic,    options.ranks};
+      pool_, options.deterministic,    sums_.get()};
   graphs_.resize(countOf(artifact_.header().graphs()));
   for (size_t i = 0; i < countOf(plan_.graphs()); ++i)
     GRADUS_TRY(prepareGraph(context, *plan_.graphs()->Get(i)));
@@ -212,6 +220,7 @@ Status CpuPlan::addExtraScratch() {
 
 Status CpuPlan::run(size_t graph) {
   FlushDenormals flush;
+  forgetSums();
   const CpuGraph &ran = graphs_[graph];
   for (size_t i = 0; i < ran.commands.size(); ++i)
     if (Status status = ran.commands[i]->run(); !status.ok())
@@ -221,6 +230,7 @@ Status CpuPlan::run(size_t graph) {
 
 Status CpuPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
   FlushDenormals flush;
+  forgetSums();
   const CpuGraph &ran = graphs_[graph];
   int64_t before = now();
   for (size_t i = 0; i < ran.commands.size(); ++i) {
@@ -235,6 +245,7 @@ Status CpuPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
 }
 
 Status CpuPlan::runStepwise(size_t graph, const Look &look) {
+  forgetSums();
   const CpuGraph &ran = graphs_[graph];
   for (size_t i = 0; i < ran.commands.size(); ++i) {
     GRADUS_TRY(look(i));

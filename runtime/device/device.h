@@ -8,7 +8,7 @@
 #pragma once
 
 #include "runtime/artifact/artifact.h"
-#include "runtime/device/ranks.h"
+#include "runtime/collectives/collectives.h"
 
 #include "runtime/status.h"
 
@@ -83,7 +83,8 @@ public:
 struct LoadOptions {
   int threads = 0;            // maximum on the host; 0: one per core
   bool deterministic = false; // bits do not depend on the number of threads
-  Ranks *ranks = nullptr;     // that run it together; null: one alone
+  /// Adds over the ranks that run the plan together; null: one alone.
+  std::shared_ptr<Collectives> collectives = nullptr;
 };
 
 struct TuneOptions {

@@ -3,8 +3,8 @@
 #include "runtime/session/session.h"
 
 #include "runtime/artifact/verify.h"
+#include "runtime/collectives/collectives.h"
 #include "runtime/device/profiler.h"
-#include "runtime/device/ranks.h"
 #include "runtime/flat.h"
 #include "runtime/float_mode.h"
 #include "runtime/origin.h"
@@ -65,8 +65,8 @@ struct StepObservers {
 
 /// Where a session runs.
 struct Place {
-  Origin origin;                // the process that has its threads
-  std::shared_ptr<Ranks> ranks; // among these; null: one alone
+  Origin origin; // the process that has its threads
+  int64_t rank = 0, ranks = 1;
 };
 
 struct Session::Parts {
@@ -171,10 +171,8 @@ Status Session::Parts::setPlaces() {
   for (size_t i = 0; i < states.size(); ++i) {
     if (!isPlace(states[i]))
       continue;
-    bool isRank = states[i].name == well_known::kRank;
-    int64_t value = isRank ? 0 : 1;
-    if (place.ranks)
-      value = isRank ? place.ranks->rank() : place.ranks->ranks();
+    int64_t value =
+        states[i].name == well_known::kRank ? place.rank : place.ranks;
     GRADUS_TRY(values.write(
         i, {reinterpret_cast<const uint8_t *>(&value), sizeof(value)}));
   }
@@ -330,12 +328,14 @@ Session::create(std::shared_ptr<const Artifact> artifact,
   bool deterministic =
       options.deterministic || artifact->header().deterministic();
   auto loaded = device->load(
-      *artifact, **plan, {options.threads, deterministic, options.ranks.get()});
+      *artifact, **plan, {options.threads, deterministic, options.collectives});
   GRADUS_TRY(at(loaded.status(), path));
   GRADUS_TRY(at(initialiseStates(*artifact, **plan, **loaded), path));
   std::unique_ptr<Session> session(new Session(std::make_unique<Parts>(
       std::move(artifact), std::move(device), **plan, *std::move(loaded))));
-  session->parts_->place.ranks = std::move(options.ranks);
+  if (options.collectives)
+    session->parts_->place = {
+        {}, options.collectives->rank(), options.collectives->ranks()};
   GRADUS_TRY(at(session->parts_->setPlaces(), path));
   if (Log log = std::move(options.log)) {
     std::string chosen = session->parts_->loaded->chosen();
@@ -556,8 +556,8 @@ Status Session::saveCheckpoint(const std::string &path,
       {"program", textOf(artifact().header().name())},
       {well_known::kStep, inWords(step)}};
   metadata.insert(notes.begin(), notes.end());
-  return writeCheckpoint(path, storedOf(parts_->states), parts_->values, metadata,
-                         hold);
+  return writeCheckpoint(path, storedOf(parts_->states), parts_->values,
+                         metadata, hold);
 }
 
 Status Session::loadCheckpoint(const std::string &path, Restore what) {

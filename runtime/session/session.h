@@ -33,15 +33,15 @@ using Log = std::function<void(const std::string &line)>;
 /// last with the number of commands.
 using Probe = std::function<void(size_t graph, size_t command)>;
 
-class Ranks; // runtime/device/ranks.h
+class Collectives; // runtime/collectives/collectives.h
 
 struct SessionOptions {
   int threads = 0;            // 0: one per core that the process may use
   bool deterministic = false; // bits do not depend on the number of threads
   std::string device = "cpu"; // see runtime/session/devices.h
   Log log = {};
-  /// What runs the artifact together with this session; null: one rank alone.
-  std::shared_ptr<Ranks> ranks = nullptr;
+  /// Connects the ranks that run the artifact together; null: one alone.
+  std::shared_ptr<Collectives> collectives = nullptr;
 };
 
 /// An input, an output or a state.
