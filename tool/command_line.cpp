@@ -6,13 +6,15 @@
 
 namespace gradus::cli {
 
-static std::vector<std::string> &rememberedWords() {
+static std::vector<std::string> &words() {
   static std::vector<std::string> words;
   return words;
 }
 
+const std::vector<std::string> &rememberedWords() { return words(); }
+
 void rememberCommandLine(int argc, char **argv) {
-  rememberedWords().assign(argv, argv + argc);
+  words().assign(argv, argv + argc);
 }
 
 std::vector<std::string> valuesOf(const std::string &option) {

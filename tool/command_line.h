@@ -10,6 +10,9 @@ namespace gradus::cli {
 /// Keeps the words of the call; main() passes them.
 void rememberCommandLine(int argc, char **argv);
 
+/// The words of the call; empty if they are not known.
+const std::vector<std::string> &rememberedWords();
+
 /// The call as a shell command; empty if it is not known.
 std::string rememberedCommand();
 

@@ -14,6 +14,7 @@ namespace gradus::cli {
 
 static std::atomic<runtime::Session *> cancelled{nullptr};
 static std::atomic<int64_t> firstSignal{0};
+static std::atomic<int> living{0}; // of simulated ranks each has one
 
 /// Milliseconds of the monotonic clock; safe in a signal handler.
 static int64_t now() {
@@ -26,7 +27,7 @@ static void handle(void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_flags = handler == SIG_DFL ? 0 : SA_RESTART;
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1}) {
     struct sigaction before = {};
     sigaction(signal, nullptr, &before);
     bool keeps = signal == SIGHUP && before.sa_handler == SIG_IGN; // nohup
@@ -50,13 +51,15 @@ static void onSignal(int signal) {
     session->cancel();
 }
 
-Interrupt::Interrupt(runtime::Session &session) {
-  cancelled = &session;
-  handle(onSignal);
+Interrupt::Interrupt(runtime::Session *session) {
+  cancelled = session;
+  if (living++ == 0)
+    handle(onSignal);
 }
 
 Interrupt::~Interrupt() {
-  handle(SIG_DFL);
+  if (--living == 0)
+    handle(SIG_DFL);
   cancelled = nullptr;
 }
 

@@ -1,5 +1,5 @@
-// Handles Ctrl-C, SIGTERM, SIGHUP (a closed terminal) and SIGPIPE (a closed
-// output): the current step ends, the state is saved, the tool says how to
+// Handles Ctrl-C, SIGTERM, SIGUSR1 (which launchers pass on to their
+// processes), SIGHUP (a closed terminal) and SIGPIPE (a closed output): the current step ends, the state is saved, the tool says how to
 // resume. A second signal, half a second later or more, ends the process at
 // once; SIGPIPE may come often. nohup keeps SIGHUP away.
 
@@ -12,8 +12,9 @@ namespace gradus::cli {
 
 class Interrupt {
 public:
-  /// From here on a signal cancels `session`.
-  explicit Interrupt(runtime::Session &session);
+  /// From here on a signal cancels `session`; null: it only asks for the end,
+  /// of which all ranks of a run take notice together.
+  explicit Interrupt(runtime::Session *session);
   ~Interrupt();
   Interrupt(const Interrupt &) = delete;
 

@@ -88,12 +88,21 @@ static void hear(training::Remark kind, const std::string &words) {
     hearing->add(kind, words);
 }
 
+static thread_local bool isSilent = false;
+
+Silence::Silence(bool on) : before_(isSilent) { isSilent = on; }
+Silence::~Silence() { isSilent = before_; }
+
 void warn(const std::string &words) {
+  if (isSilent)
+    return;
   hear(training::Remark::warning, words);
   std::fprintf(stderr, "warning: %s\n", printableLines(words).c_str());
 }
 
 void note(const std::string &words) {
+  if (isSilent)
+    return;
   hear(training::Remark::note, words);
   std::fprintf(stderr, "note: %s\n", printableLines(words).c_str());
 }

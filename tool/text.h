@@ -33,6 +33,18 @@ void note(const std::string &words);
 /// Prints what the training library has to say in the same way.
 void tell(training::Remark kind, const std::string &words);
 
+/// Lets a thread print none of these while it lives: the other ranks of a run
+/// say the same as the first.
+class Silence {
+public:
+  explicit Silence(bool on);
+  ~Silence();
+  Silence(const Silence &) = delete;
+
+private:
+  bool before_;
+};
+
 /// Keeps what is told by these while it lives, for a report; one at a time.
 class HeardWords {
 public:

@@ -10,13 +10,14 @@ using namespace gradus::runtime;
 namespace gradus::training {
 
 int64_t FeedBatches::perEpoch() const {
-  return data::Batches::perEpoch(feed_, /*shuffle=*/true);
+  return data::Batches::perEpoch(feed_, /*shuffle=*/true, deal_);
 }
 
 Status FeedBatches::begin(int64_t first, int64_t end) {
   batches_ = std::make_unique<data::Batches>(
       feed_, data::BatchOptions{.shuffle = true,
                                 .seed = seed_,
+                                .deal = deal_,
                                 .first = first,
                                 .end = end,
                                 .threads = threads_});

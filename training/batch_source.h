@@ -34,8 +34,9 @@ public:
 class FeedBatches : public BatchSource {
 public:
   /// The feed must outlive this.
-  FeedBatches(const data::Feed &feed, uint64_t seed, int threads = 1)
-      : feed_(feed), seed_(seed), threads_(threads) {}
+  FeedBatches(const data::Feed &feed, uint64_t seed, int threads = 1,
+              data::Deal deal = {})
+      : feed_(feed), seed_(seed), threads_(threads), deal_(deal) {}
 
   int64_t perEpoch() const override;
   runtime::Status begin(int64_t first, int64_t end) override;
@@ -46,6 +47,7 @@ private:
   const data::Feed &feed_;
   uint64_t seed_;
   int threads_;
+  data::Deal deal_;
   std::unique_ptr<data::Batches> batches_;
 };
 

@@ -48,9 +48,9 @@ public:
   /// Decides at a border. Where the answer asks for a test, it is asked again
   /// with the figures, and that answer counts.
   virtual Decision atBorder(const Border &border) = 0;
-  /// The number of steps, 1 or more, that may run after step `done` before
-  /// something is due.
-  virtual int64_t stepsUntilBorder(int64_t done) const = 0;
+  /// The number of steps, from 1 to `most`, to run after step `done` before the
+  /// next border. It is asked once before each call of the runtime.
+  virtual int64_t stepsToRun(int64_t done, int64_t most) = 0;
 
   /// Writes to the record of a checkpoint what decisions depend on, and reads
   /// it: a resumed run decides as one run would have.

@@ -2,6 +2,7 @@
 
 #include "training/evaluation.h"
 
+#include "runtime/collectives/agreement.h"
 #include "runtime/well_known.h"
 #include "training/artifact_recipe.h"
 #include "training/scalar_outputs.h"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace gradus::runtime;
 
@@ -93,48 +95,133 @@ private:
   double weight_ = 0, labels_ = 0;
 };
 
-/// Runs the batches; what fails is of the data but for `*step`, which is of the
-/// session.
-StatusOr<std::vector<Metric>> metricsOf(Session &session, int graph,
-                                        const data::Feed &feed, int dataThreads,
-                                        const AfterBatch &after, Status *step) {
+/// The scalars of a graph, of each batch in turn.
+using BatchValues = std::vector<double>;
+
+/// Runs a rank's batches; what fails is of the data but for `*step`, which is
+/// of the session.
+StatusOr<BatchValues> valuesOf(Session &session, int graph,
+                               const data::Feed &feed, data::Deal deal,
+                               int dataThreads, const AfterBatch &after,
+                               Status *step) {
   int64_t samples = evaluatedSamples(feed);
-  GRADUS_TRY(verifyEvaluates(feed, feed.source()));
-  data::Batches batches(
-      feed, {.end = data::Batches::perEpoch(feed, !feed.tellsCount()),
-             .threads = dataThreads});
+  int64_t all = data::Batches::perEpoch(feed, !feed.tellsCount());
+  data::Batches batches(feed,
+                        {.deal = deal,
+                         .end = (all - deal.rank + deal.ranks - 1) / deal.ranks,
+                         .threads = dataThreads});
   size_t inputs = feed.inputCount();
   ScalarOutputs scalars(session.graphs()[graph], 1);
-  auto means = Means::create(session, feed);
-  GRADUS_TRY(means.status());
-  std::vector<Metric> metrics;
-  for (const std::string &name : scalars.names())
-    metrics.push_back({name, 0});
+  BatchValues values;
   while (const data::Chunk *chunk = batches.next())
     for (int64_t i = 0; i < chunk->count; ++i) {
       auto batch = chunk->inputs.subspan(i * inputs, inputs);
       *step = session.step(graph, batch, scalars.places(1));
       GRADUS_TRY(*step);
-      int64_t first = (chunk->first + i) * feed.batch();
-      int64_t count = std::min(feed.batch(), samples - first);
-      for (size_t m = 0; m < metrics.size(); ++m)
-        GRADUS_TRY(means->add(metrics[m], scalars.value(0, m), first, count));
+      for (size_t m = 0; m < scalars.names().size(); ++m)
+        values.push_back(scalars.value(0, m));
+      int64_t number = (chunk->first + i) * deal.ranks + deal.rank;
       if (after)
-        after(batch, count);
+        after(batch, std::min(feed.batch(), samples - number * feed.batch()));
     }
   GRADUS_TRY(batches.status());
+  return values;
+}
+
+/// The values of all batches in their order, of which the ranks have one after
+/// the other; on rank 0.
+BatchValues dealtBack(const std::vector<std::string> &texts, size_t scalars) {
+  std::vector<BatchValues> ofRank;
+  size_t count = 0;
+  for (const std::string &text : texts) {
+    BatchValues &values = ofRank.emplace_back(text.size() / sizeof(double));
+    std::memcpy(values.data(), text.data(), values.size() * sizeof(double));
+    count += values.size();
+  }
+  BatchValues all;
+  for (size_t batch = 0; all.size() < count; ++batch) {
+    const BatchValues &values = ofRank[batch % ofRank.size()];
+    auto first = values.begin() + batch / ofRank.size() * scalars;
+    all.insert(all.end(), first, first + scalars);
+  }
+  return all;
+}
+
+/// The means of all batches, added in their order.
+StatusOr<std::vector<Metric>> meansOf(const Session &session,
+                                      const data::Feed &feed,
+                                      const BatchValues &values,
+                                      std::vector<Metric> metrics) {
+  int64_t samples = evaluatedSamples(feed);
+  auto means = Means::create(session, feed);
+  GRADUS_TRY(means.status());
+  int64_t batches = values.size() / std::max<size_t>(1, metrics.size());
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    int64_t first = batch * feed.batch();
+    int64_t count = std::min(feed.batch(), samples - first);
+    for (size_t m = 0; m < metrics.size(); ++m)
+      GRADUS_TRY(means->add(metrics[m], values[batch * metrics.size() + m],
+                            first, count));
+  }
   for (Metric &metric : metrics)
     metric.value = means->mean(metric);
   return metrics;
+}
+
+std::string asBytes(const BatchValues &values) {
+  return {reinterpret_cast<const char *>(values.data()),
+          values.size() * sizeof(double)};
+}
+
+/// Rank 0 computes the means of the values of all and tells them.
+StatusOr<std::vector<Metric>> sharedMeans(const Session &session,
+                                          const data::Feed &feed,
+                                          const BatchValues &own,
+                                          std::vector<Metric> metrics,
+                                          CommunicationThread &ranks) {
+  GRADUS_ASSIGN(std::vector<std::string> texts,
+                atRankZero(ranks, asBytes(own)));
+  BatchValues values(metrics.size());
+  if (ranks.rank() == 0) {
+    GRADUS_ASSIGN(metrics,
+                  meansOf(session, feed, dealtBack(texts, metrics.size()),
+                          std::move(metrics)));
+    for (size_t m = 0; m < metrics.size(); ++m)
+      values[m] = metrics[m].value;
+  }
+  GRADUS_ASSIGN(std::string told, fromRankZero(ranks, asBytes(values)));
+  for (size_t m = 0; m < metrics.size(); ++m)
+    std::memcpy(&metrics[m].value, told.data() + m * sizeof(double),
+                sizeof(double));
+  return metrics;
+}
+
+StatusOr<std::vector<Metric>>
+metricsOf(Session &session, int graph, const data::Feed &feed, int dataThreads,
+          const AfterBatch &after, CommunicationThread *ranks, Status *step) {
+  GRADUS_TRY(verifyEvaluates(feed, feed.source()));
+  data::Deal deal;
+  if (ranks)
+    deal = {ranks->rank(), ranks->ranks()};
+  GRADUS_ASSIGN(BatchValues values,
+                valuesOf(session, graph, feed, deal, dataThreads, after, step));
+  std::vector<Metric> metrics;
+  ScalarOutputs scalars(session.graphs()[graph], 1);
+  for (const std::string &name : scalars.names())
+    metrics.push_back({name, 0});
+  return ranks ? sharedMeans(session, feed, values, std::move(metrics), *ranks)
+               : meansOf(session, feed, values, std::move(metrics));
 }
 } // namespace
 
 StatusOr<std::vector<Metric>> evaluate(Session &session, int graph,
                                        const data::Feed &feed, int dataThreads,
                                        const AfterBatch &after,
-                                       bool *unreadable) {
+                                       bool *unreadable,
+                                       CommunicationThread *ranks) {
   Status step;
-  auto metrics = metricsOf(session, graph, feed, dataThreads, after, &step);
+  auto metrics =
+      metricsOf(session, graph, feed, dataThreads, after, ranks, &step);
   if (unreadable)
     *unreadable = !metrics.ok() && step.ok();
   return metrics;

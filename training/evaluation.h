@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "runtime/collectives/communication_thread.h"
 #include "runtime/session/session.h"
 #include "training/data/batches.h"
 #include "training/metric.h"
@@ -32,12 +33,16 @@ using AfterBatch =
 /// means over the `count` real samples of a batch. A loss that is a sum is one
 /// over all samples.
 ///
+/// With `ranks`, all of them call this together, each does a part of the
+/// batches, and all return the figures that one process computes, to the bit.
+///
 /// `*unreadable`, if given, says of a failure whether the data can no longer be
 /// read (a file that was cut short, an image that was removed): the session and
 /// its state are as they were.
 runtime::StatusOr<std::vector<Metric>>
 evaluate(runtime::Session &session, int graph, const data::Feed &feed,
          int dataThreads = 1, const AfterBatch &after = {},
-         bool *unreadable = nullptr);
+         bool *unreadable = nullptr,
+         runtime::CommunicationThread *ranks = nullptr);
 
 } // namespace gradus::training

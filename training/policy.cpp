@@ -4,7 +4,6 @@
 #include "training/policy.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace gradus::training {
 
@@ -43,12 +42,12 @@ Decision Policy::atBorder(const Border &border) {
   return decision;
 }
 
-int64_t Policy::stepsUntilBorder(int64_t done) const {
-  int64_t steps = std::numeric_limits<int64_t>::max();
-  if (options_.testEvery)
-    steps = options_.testEvery - done % options_.testEvery;
-  return checkpoints_ ? std::min(steps, checkpoints_->stepsUntilDue(done))
-                      : steps;
+int64_t Policy::stepsToRun(int64_t done, int64_t most) {
+  for (int64_t every : {options_.testEvery, options_.lookEvery})
+    if (every)
+      most = std::min(most, every - done % every);
+  return checkpoints_ ? std::min(most, checkpoints_->stepsUntilDue(done))
+                      : most;
 }
 
 void Policy::addTo(TrainingRecord &record) const {

@@ -13,7 +13,8 @@
 namespace gradus::training {
 
 struct PolicyOptions {
-  int64_t testEvery = 0;               // steps; 0: there are no tests
+  int64_t testEvery = 0; // steps; 0: there are no tests
+  int64_t lookEvery = 0; // steps at which observers look, too; 0: none
   std::optional<BestMetric> best = {}; // by which the best state is kept
   int64_t patience = 0; // tests that find no better one before the end; 0: all
 };
@@ -24,7 +25,7 @@ public:
   Policy(const PolicyOptions &options, const Checkpoints *checkpoints);
 
   Decision atBorder(const Border &border) override;
-  int64_t stepsUntilBorder(int64_t done) const override;
+  int64_t stepsToRun(int64_t done, int64_t most) override;
   void addTo(TrainingRecord &record) const override;
   void restore(const TrainingRecord &record) override;
 

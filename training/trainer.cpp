@@ -28,9 +28,9 @@ static constexpr int64_t kLongestPiece = 1024;
   } while (false)
 
 Tester testerOf(Session &session, int graph, const data::Feed &feed,
-                int dataThreads) {
-  return [&session, graph, &feed, dataThreads](bool *unreadable) {
-    return evaluate(session, graph, feed, dataThreads, {}, unreadable);
+                int dataThreads, CommunicationThread *ranks) {
+  return [&session, graph, &feed, dataThreads, ranks](bool *unreadable) {
+    return evaluate(session, graph, feed, dataThreads, {}, unreadable, ranks);
   };
 }
 
@@ -86,7 +86,7 @@ int64_t Trainer::pieceOf(int64_t left) const {
   int64_t count = std::clamp<int64_t>(int64_t(wanted), 1, left);
   if (options_.longestPiece)
     count = std::min(count, options_.longestPiece);
-  return std::min(count, decider_->stepsUntilBorder(span_.done));
+  return std::clamp<int64_t>(decider_->stepsToRun(span_.done, count), 1, left);
 }
 
 /// Runs `count` steps of the chunk in one call of the runtime.

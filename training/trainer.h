@@ -50,7 +50,8 @@ using Tester =
 /// Evaluates a graph, such as `evaluate`, on a feed; both, and the session,
 /// must outlive the tester.
 Tester testerOf(runtime::Session &session, int graph, const data::Feed &feed,
-                int dataThreads = 1);
+                int dataThreads = 1,
+                runtime::CommunicationThread *ranks = nullptr);
 
 struct TrainerOptions {
   /// The step after which the run ends, counted from the first of training.

@@ -123,8 +123,7 @@ static bool isObjectOrNull(const json &value) {
   return value.is_object() || value.is_null();
 }
 
-/// Parses what text() writes; nothing for other text.
-static std::optional<TrainingRecord> readRecord(const std::string &text) {
+std::optional<TrainingRecord> TrainingRecord::parse(const std::string &text) {
   json object = parsedJson(text);
   if (!object.is_object() || !object.contains("seed") ||
       !object["seed"].is_number_unsigned())
@@ -160,7 +159,7 @@ TrainingRecord::ofCheckpoint(const std::string &path) {
   auto file = runtime::Safetensors::open(path);
   if (!file.ok() || !file->metadata().contains("training"))
     return std::optional<TrainingRecord>();
-  auto record = readRecord(file->metadata().at("training"));
+  auto record = parse(file->metadata().at("training"));
   if (!record)
     return runtime::invalid(
         path, ": what it says of its training (`training` in its metadata: the "

@@ -58,6 +58,8 @@ struct TrainingRecord {
                                     // training does; null: not said
 
   std::string text() const;
+  /// Parses what text() writes; nothing for other text.
+  static std::optional<TrainingRecord> parse(const std::string &text);
   /// Reads the record of a checkpoint; nothing if it has none, like files of
   /// other tools. Fails if it has one that text() does not write: the order of
   /// the samples is lost.

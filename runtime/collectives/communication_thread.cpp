@@ -90,6 +90,11 @@ Status CommunicationThread::finish(uint64_t number) {
   return failed("a collective was begun after the end of all");
 }
 
+bool CommunicationThread::speaks() const {
+  std::lock_guard lock(mutex_);
+  return speaks_;
+}
+
 CommunicationThread::Times CommunicationThread::timesOf(uint64_t number) const {
   std::lock_guard lock(mutex_);
   return ring_[number % kMostBegun].times;
@@ -175,6 +180,7 @@ void CommunicationThread::part(Liveness &liveness, const Status &failure) {
   liveness.communicator().forget();
   std::unique_lock lock(mutex_);
   failure_ = failure;
+  speaks_ = liveness.speaks();
   ended_.notify_all();
   while (!changed_.wait_for(lock, liveness.interval(),
                             [&] { return state_ == ending; })) {

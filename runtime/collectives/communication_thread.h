@@ -62,6 +62,9 @@ public:
   /// return these words. Returns the group's error, which is another's if that
   /// was first.
   Status fail(const Status &status);
+  /// Whether this rank is the one to print the group's error, after one: the
+  /// lowest that is not found dead.
+  bool speaks() const;
   /// Waits until all ranks have called this, and closes the communicator. After
   /// a failure it waits for those that live, at most for the limit: so a rank
   /// prints what it has to print before, and then none is killed by a launcher
@@ -102,6 +105,7 @@ private:
   Status failure_;               // the group's
   Liveness *liveness_ = nullptr; // from the opening until it is left
   bool hasFailed_ = false;       // this rank
+  bool speaks_ = false;          // of the failure
   enum { running, ending, left } state_ = running;
 };
 

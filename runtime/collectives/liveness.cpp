@@ -28,7 +28,7 @@ std::string inSeconds(std::chrono::steady_clock::duration time) {
 struct Liveness::Head {
   Kind kind;
   StatusCode code;
-  int32_t waitsFor;
+  int32_t waitsFor, dead;
 };
 
 Liveness::Liveness(Communicator &communicator, LivenessOptions options)
@@ -43,7 +43,7 @@ Liveness::Liveness(Communicator &communicator, LivenessOptions options)
 //===-- messages ----------------------------------------------------------===//
 
 Status Liveness::tellAll(Kind kind, StatusCode code, std::string text) {
-  Head head{kind, code, waitsFor_};
+  Head head{kind, code, waitsFor_, dead_};
   text.resize(
       std::min(text.size(), Communicator::kMostControlBytes - sizeof(head)));
   std::vector<uint8_t> message(sizeof(head) + text.size());
@@ -72,8 +72,10 @@ Status Liveness::hear(int from, const std::vector<uint8_t> &message) {
     peer.hasEnded = true;
     break;
   case Kind::failed:
-    if (failure_.ok())
+    if (failure_.ok()) {
       failure_ = Status(head.code, std::move(text));
+      dead_ = head.dead;
+    }
     break;
   }
   return {};
@@ -130,6 +132,7 @@ Status Liveness::findDead() {
         ": it was killed or stopped, or its host is gone");
     if (std::string what = entered(); !what.empty())
       append(text, "; ", named(communicator_.rank()), " was in ", what);
+    dead_ = rank;
     return failNow(failed(text));
   }
   return {};

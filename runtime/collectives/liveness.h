@@ -58,6 +58,9 @@ public:
   /// most for the limit. A launcher kills all ranks when the first one ends, so
   /// each says before what it has to say.
   void part();
+  /// Whether this rank is the one to print the group's failure: the lowest that
+  /// nobody has found dead.
+  bool speaks() const { return communicator_.rank() == (dead_ == 0 ? 1 : 0); }
 
   /// Says what this rank does besides, as "reads data": what the others hear
   /// if they wait for it.
@@ -95,6 +98,7 @@ private:
   uint64_t number_ = 0;
   std::function<std::string()> what_;
   Status failure_;
+  int dead_ = -1; // the rank whose death is the failure; -1: none
 
   std::mutex mutex_; // of the two below
   std::string does_;

@@ -35,7 +35,7 @@ TEST(Policy, TestsAtItsIntervalAndAtTheEnd) {
   EXPECT_EQ(policy.atBorder({.step = 3}).test, Due::none);
   EXPECT_EQ(policy.atBorder({.step = 8}).test, Due::due);
   EXPECT_EQ(policy.atBorder({.step = 9, .isLast = true}).test, Due::atEnd);
-  EXPECT_EQ(policy.stepsUntilBorder(9), 3);
+  EXPECT_EQ(policy.stepsToRun(9, 100), 3);
   Policy none({}, nullptr);
   EXPECT_EQ(none.atBorder({.step = 9, .isLast = true}).test, Due::none);
 }
@@ -84,5 +84,5 @@ TEST(Policy, SavesWhereACheckpointIsDue) {
   Policy policy({}, &checkpoints);
   EXPECT_TRUE(policy.atBorder({.step = 6}).save);
   EXPECT_FALSE(policy.atBorder({.step = 7}).save);
-  EXPECT_EQ(policy.stepsUntilBorder(7), 2);
+  EXPECT_EQ(policy.stepsToRun(7, 100), 2);
 }

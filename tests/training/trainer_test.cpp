@@ -43,7 +43,7 @@ struct Remote : Decider {
   using Answer = std::function<Decision(const Border &)>;
   explicit Remote(Answer answer) : answer(std::move(answer)) {}
   Decision atBorder(const Border &border) override { return answer(border); }
-  int64_t stepsUntilBorder(int64_t) const override { return 1; }
+  int64_t stepsToRun(int64_t, int64_t) override { return 1; }
   Answer answer;
 };
 

@@ -37,7 +37,7 @@ namespace {
 /// Ends each call of the runtime after one step; nothing is tested or saved.
 struct EachStep : training::Decider {
   training::Decision atBorder(const training::Border &) override { return {}; }
-  int64_t stepsUntilBorder(int64_t) const override { return 1; }
+  int64_t stepsToRun(int64_t, int64_t) override { return 1; }
 };
 
 struct Looks : training::Observer {

@@ -188,7 +188,7 @@ void runSteps(const RunOptions &options, Session &session, int graph,
   ScalarOutputs scalars(info, 1);
   std::vector<void *> outputs = outputPlaces(info, scalars, bytes);
   std::vector<const void *> inputs(sources.size());
-  Interrupt interrupt(session);
+  Interrupt interrupt(&session);
   for (int64_t step = 0; step < options.steps; ++step) {
     for (size_t i = 0; i < sources.size(); ++i)
       inputs[i] = sources[i].at(step);

@@ -304,9 +304,12 @@ static void initialize(Session &session, const SessionOptions &options) {
   note(words);
 }
 
-std::unique_ptr<Session> openSession(const SessionOptions &options) {
+std::unique_ptr<Session> openSession(const SessionOptions &options,
+                                     std::shared_ptr<Collectives> ranks) {
   refuseForeign(options.artifact, Wanted::artifact);
-  auto session = take(Session::load(options.artifact, runtimeOptions(options),
+  runtime::SessionOptions loading = runtimeOptions(options);
+  loading.collectives = std::move(ranks);
+  auto session = take(Session::load(options.artifact, std::move(loading),
                                     {.trust = options.trust}));
   initialize(*session, options);
   if (!options.resume.empty())

@@ -57,8 +57,11 @@ CLI::Validator notNegative();
 /// the files of --init-map.
 std::vector<UsedFile> initialFiles(const SessionOptions &options);
 
-/// Loads the artifact and then the state that the options name.
-std::unique_ptr<runtime::Session> openSession(const SessionOptions &options);
+/// Loads the artifact and then the state that the options name. `ranks` runs it
+/// together; null: the process is alone.
+std::unique_ptr<runtime::Session>
+openSession(const SessionOptions &options,
+            std::shared_ptr<runtime::Collectives> ranks = nullptr);
 
 /// The file of the state; empty if there is none.
 const std::string &trainedFile(const SessionOptions &options);

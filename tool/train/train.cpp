@@ -18,6 +18,7 @@
 #include "tool/session/set_numbers.h"
 #include "tool/suggestion.h"
 #include "tool/text.h"
+#include "tool/train/agreed_run.h"
 #include "tool/train/continued_run.h"
 #include "tool/train/former_run.h"
 #include "tool/train/length_warnings.h"
@@ -30,7 +31,9 @@
 #include "tool/train/training_summary.h"
 #include "tool/train/training_warnings.h"
 #include "training/finite_checks.h"
+#include "training/led_decider.h"
 #include "training/policy.h"
+#include "training/replicas.h"
 #include "training/trainer.h"
 #include "training/training_log.h"
 #include "training/watch.h"
@@ -56,8 +59,8 @@ public:
       return {.then = training::Decision::Then::breakOff};
     return decider_.atBorder(border);
   }
-  int64_t stepsUntilBorder(int64_t done) const override {
-    return decider_.stepsUntilBorder(done);
+  int64_t stepsToRun(int64_t done, int64_t most) override {
+    return decider_.stepsToRun(done, most);
   }
   void addTo(TrainingRecord &record) const override { decider_.addTo(record); }
   void restore(const TrainingRecord &record) override {
@@ -147,11 +150,13 @@ struct Checks {
 
 class TrainCommand {
 public:
-  explicit TrainCommand(const TrainOptions &options);
+  TrainCommand(const TrainOptions &options, const Ranks &ranks);
   void run();
 
 private:
+  void readFormer();
   void openInputs();
+  void countClasses();
   void readRecord();
   void goOnWithNumbers();
   void matchInputs();
@@ -169,7 +174,8 @@ private:
   void writeReport();
   void reportFailure(const std::exception &thrown) const;
 
-  const TrainOptions &options_;
+  const Ranks &ranks_;
+  const TrainOptions options_;
   std::optional<RunReport> report_; // before what may warn
   training::HeldCheckpoints held_;  // until checkpoints_ has them
   Sources sources_;
@@ -186,12 +192,16 @@ private:
   std::optional<training::Trainer> trainer_;
 };
 
-TrainCommand::TrainCommand(const TrainOptions &options) : options_(options) {
+TrainCommand::TrainCommand(const TrainOptions &options, const Ranks &ranks)
+    : ranks_(ranks), options_(optionsOfRank(options, ranks)) {
   checkTrainOptions(options);
-  checkWritable({options.report});
-  if (!options.report.empty())
-    report_.emplace(options);
-  held_ = holdCheckpoints(options.checkpoint, !options.test.best.empty());
+  checkWritable({options_.report});
+  if (!options_.report.empty())
+    report_.emplace(options_);
+  if (ranks.isFirst())
+    held_ = holdCheckpoints(options_.checkpoint, !options_.test.best.empty());
+  ranks.doing("opens its files");
+  readFormer();
   openInputs();
   readRecord();
   matchInputs();
@@ -201,22 +211,40 @@ TrainCommand::TrainCommand(const TrainOptions &options) : options_(options) {
   keepState();
 }
 
+/// Reads the record of the run that is continued; other ranks get the first
+/// one's.
+void TrainCommand::readFormer() {
+  const std::string &resume = options_.session.resume;
+  std::string text;
+  if (!resume.empty())
+    if (auto record = take(TrainingRecord::ofCheckpoint(resume)))
+      text = record->text();
+  former_.record = TrainingRecord::parse(ranks_.fromFirst(text));
+}
+
 void TrainCommand::openInputs() {
   sources_.training = openData(options_.data);
   sources_.test = openData(options_.test.data);
-  countClassesOf(options_.session.resume, sources_.training);
-  if (const auto *classes = sources_.training.classes())
-    check(sources_.test.countClassesAs(*classes, sources_.training.source()));
+  countClasses();
   memory_.begin(options_.session.threads);
-  session_ = openSession(options_.session);
+  session_ = openSession(options_.session, ranks_.thread());
+  shareArtifact(ranks_, *session_);
   checkNormalization(*session_, options_.session);
+}
+
+/// Numbers the labels of image folders like the former run, and those of tests
+/// like those of training.
+void TrainCommand::countClasses() {
+  data::Dataset &training = sources_.training;
+  if (const auto &record = former_.record;
+      record && !record->classes.empty() && training.classes())
+    check(training.countClassesAs(record->classes, options_.session.resume));
+  if (const auto *classes = training.classes())
+    check(sources_.test.countClassesAs(*classes, training.source()));
 }
 
 void TrainCommand::readRecord() {
   findGraph(*session_, well_known::kTrain);
-  if (!options_.session.resume.empty())
-    former_.record =
-        take(TrainingRecord::ofCheckpoint(options_.session.resume));
   const auto &record = former_.record;
   sources_.seed = options_.seed.value_or(
       record ? record->seed : recipeOf(*session_).value("seed", uint64_t(0)));
@@ -288,6 +316,12 @@ Failure TrainCommand::noWholeBatch() const {
                          feed.samples(), " of the samples of ", source,
                          " to train on")
           : absl::StrCat(source, ": has ", feed.samples(), " samples");
+  if (int ranks = ranks_.count(); ranks > 1)
+    return badInput(has, ", but one step takes ", feed.batch(), " on each of ",
+                    ranks,
+                    " ranks; train on fewer, or compile with --dim "
+                    "batch=",
+                    std::max<int64_t>(1, feed.samples() / ranks), " or less");
   return badInput(has, ", but one batch takes ", feed.batch(), "; ",
                   validation > 0 ? "keep a smaller part for tests, or " : "",
                   "compile with --dim batch=", feed.samples(), " or less");
@@ -296,7 +330,8 @@ Failure TrainCommand::noWholeBatch() const {
 /// Computes the number of steps to do, and the first of them.
 void TrainCommand::planSteps() {
   batches_.emplace(sources_.feeds.train, sources_.seed,
-                   dataThreads(options_.session));
+                   dataThreads(options_.session),
+                   data::Deal{ranks_.rank(), ranks_.count()});
   int64_t perEpoch = length_.perEpoch = batches_->perEpoch();
   if (perEpoch == 0)
     throw noWholeBatch();
@@ -315,7 +350,12 @@ void TrainCommand::planSteps() {
                                                    : options_.session.resume,
                    ": the state is at step ", length_.start,
                    ", expected 0 or more");
-  checkFormerRun(options_, length_.start);
+  if (ranks_.isFirst())
+    checkFormerRun(options_, length_.start);
+  const auto &test = sources_.feeds.test;
+  agreeOnRun(ranks_, options_,
+             {sources_.feeds.train, test ? &*test : nullptr, sources_.seed,
+              length_.total, perEpoch, length_.testEvery, sources_.validation});
   length_.remarks = startRun(
       *session_, runLengthOf(recipeOf(*session_), length_.total, perEpoch),
       options_.set);
@@ -361,7 +401,7 @@ TrainingRecord TrainCommand::record() const {
   TrainingRecord record;
   record.seed = sources_.seed;
   record.samples = sources_.feeds.train.samples();
-  record.batch = sources_.feeds.train.batch();
+  record.batch = sources_.feeds.train.batch() * ranks_.count();
   record.validation = sources_.validation;
   if (const auto *classes = sources_.training.classes())
     record.classes = *classes;
@@ -381,7 +421,7 @@ void TrainCommand::makeTrainer(training::Decider &decider) {
   if (const auto &test = sources_.feeds.test)
     trainer_->testBy(training::testerOf(
         *session_, findEvaluation(*session_, options_.test.averaged), *test,
-        dataThreads(options_.session)));
+        dataThreads(options_.session), ranks_.thread().get()));
   if (former_.record)
     trainer_->resume(*former_.record);
 }
@@ -426,9 +466,17 @@ void TrainCommand::train(Clock::time_point began) {
   Progress progress(length_.total, length_.start,
                     Progress::onTerminal() && !options_.session.json);
   policyOptions_.testEvery = length_.testEvery;
+  policyOptions_.lookEvery = options_.checkReplicas;
   policy_.emplace(policyOptions_, &*checkpoints_);
-  Interruptible decider(*policy_);
-  makeTrainer(decider);
+  Interruptible alone(*policy_);
+  std::optional<training::LedDecider> led;
+  std::optional<training::ReplicaCheck> replicas;
+  if (!ranks_.isAlone()) {
+    led.emplace(*ranks_.thread(), *policy_, Interrupt::requested);
+    if (options_.checkReplicas)
+      replicas.emplace(*session_, *ranks_.thread(), options_.checkReplicas);
+  }
+  makeTrainer(led ? static_cast<training::Decider &>(*led) : alone);
   ProgressBar bar(progress);
   TrainingLines lines(options_.session.json);
   StepWarnings warnings(*session_);
@@ -436,8 +484,9 @@ void TrainCommand::train(Clock::time_point began) {
   // before its figures are judged, and a state is checked before it is saved.
   for (training::Observer *observer :
        std::initializer_list<training::Observer *>{
-           checks_.watch.get(), &memory_, &bar, log_.get(), &lines,
-           &*checks_.finite, &*checkpoints_, &warnings,
+           checks_.watch.get(), &memory_, ranks_.isFirst() ? &bar : nullptr,
+           log_.get(), ranks_.isFirst() ? &lines : nullptr, &*checks_.finite,
+           replicas ? &*replicas : nullptr, &*checkpoints_, &warnings,
            report_ ? &*report_ : nullptr})
     if (observer)
       trainer_->add(*observer);
@@ -446,7 +495,8 @@ void TrainCommand::train(Clock::time_point began) {
       outcome.end == training::Outcome::End::unreadable)
     leave(outcome);
   TrainingSummary summed = summary(began);
-  summed.print(options_, *session_);
+  if (ranks_.isFirst())
+    summed.print(options_, *session_);
   if (report_)
     report_->finish(summed);
   check(log_->finish());
@@ -456,8 +506,10 @@ void TrainCommand::train(Clock::time_point began) {
 
 void TrainCommand::run() {
   TrainingOutline outlined = outline();
-  outlined.print(options_);
-  Interrupt interrupt(*session_);
+  if (ranks_.isFirst())
+    outlined.print(options_);
+  // Ranks end together, at a border that all come to.
+  Interrupt interrupt(ranks_.isAlone() ? session_.get() : nullptr);
   auto began = Clock::now();
   if (report_)
     report_->begin({session_.get(), [=, this] { return summary(began); },
@@ -532,7 +584,9 @@ void addTrain(CLI::App &app) {
   addTrainOptions(*command, *options);
   command->callback([options] {
     chooseCheckpoint(*options);
-    TrainCommand(*options).run();
+    runOnRanks(options->ranks, [&](const Ranks &ranks) {
+      TrainCommand(*options, ranks).run();
+    });
   });
 }
 

@@ -139,6 +139,7 @@ void addTrainOptions(CLI::App &command, TrainOptions &options) {
   command.footer(std::string(kDataFooter) + "\n" + kFooter);
   addSessionOptions(command, options.session);
   addStateOptions(command, options.session);
+  addRankOptions(command, options.ranks);
   addDataOptions(command, options);
   addCheckpointOptions(command, options);
   command.add_option("--log", options.log,
@@ -162,6 +163,29 @@ void addTrainOptions(CLI::App &command, TrainOptions &options) {
   command.add_flag("--debug-nonfinite", options.debugNonfinite,
                    "Name the command and the model's node that first wrote a "
                    "NaN or an infinity (several times slower)");
+  command
+      .add_option("--check-replicas", options.checkReplicas,
+                  "Compare the states of all ranks after every N steps, and "
+                  "name the first that differs")
+      ->check(positive())
+      ->type_name("N");
+}
+
+TrainOptions optionsOfRank(TrainOptions options, const Ranks &ranks) {
+  options.session.threads = ranks.threads(options.session.threads);
+  if (ranks.isFirst())
+    return options;
+  // The states come from the first rank.
+  options.session.resume.clear();
+  options.session.init.clear();
+  options.session.initMap.clear();
+  options.session.verbose = false;
+  options.checkpoint = {};
+  options.log.clear();
+  options.tensorboard.clear();
+  options.report.clear();
+  options.watch.clear();
+  return options;
 }
 
 /// Refuses files with names that --keep writes and removes, or uses for partial

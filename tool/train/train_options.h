@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "tool/session/ranks.h"
 #include "tool/session/session_options.h"
 #include "training/checkpoints.h"
 
@@ -37,6 +38,7 @@ struct TestOptions {
 
 struct TrainOptions {
   SessionOptions session;
+  RankOptions ranks;
   std::vector<std::string> data;
   int64_t epochs = 0, steps = 0; // 0: not given
   TestOptions test;
@@ -49,10 +51,14 @@ struct TrainOptions {
   bool keepsNone = false; // --no-checkpoint
   bool overwrite = false; // replace files of another run
   bool debugNonfinite = false;
+  int64_t checkReplicas = 0; // steps between comparisons of ranks; 0: none
 };
 
 /// Adds all options, and examples, to the command.
 void addTrainOptions(CLI::App &command, TrainOptions &options);
+
+/// The options of a rank: what is printed or written is the first one's.
+TrainOptions optionsOfRank(TrainOptions options, const Ranks &ranks);
 
 /// Without --checkpoint the state is kept beside the artifact, unless
 /// --no-checkpoint is given.

@@ -6,26 +6,28 @@
 
 namespace gradus::data {
 
-int64_t BatchSamples::perEpoch(const Feed &feed, bool shuffle) {
+int64_t BatchSamples::perEpoch(const Feed &feed, bool shuffle, Deal deal) {
   bool whole = shuffle && !feed.masksLastBatch();
-  int64_t padded = whole ? 0 : feed.batch() - 1;
-  return (feed.samples() + padded) / feed.batch();
+  int64_t together = feed.batch() * deal.ranks;
+  int64_t padded = whole ? 0 : together - 1;
+  return (feed.samples() + padded) / together;
 }
 
 int64_t BatchSamples::real(int64_t batch) const {
-  int64_t start = batch % perEpoch_ * feed_.batch();
-  return std::min(feed_.batch(), feed_.samples() - start);
+  int64_t start = batch % perEpoch_ * together() + before();
+  return std::clamp<int64_t>(feed_.samples() - start, 0, feed_.batch());
 }
 
 /// Where no real sample is left, training takes others, so that batch norms see
-/// realistic data.
+/// realistic data: on each rank those that one process would take there.
 runtime::Status BatchSamples::copy(int64_t batch, int64_t place,
                                    void *const *inputs) const {
   int64_t epoch = batch / perEpoch_, filled = real(batch);
   if (place >= filled && !shuffles_)
     return runtime::Status();
-  int64_t from = place < filled ? batch % perEpoch_ * feed_.batch() + place
-                                : (place - filled) % feed_.samples();
+  int64_t from = batch % perEpoch_ * together() + before() + place;
+  if (place >= filled)
+    from = (from - feed_.samples()) % feed_.samples();
   int64_t sample = from;
   if (shuffles_)
     sample = Shuffle(seed_, epoch, feed_.samples())(from);

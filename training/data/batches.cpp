@@ -39,7 +39,7 @@ static int64_t samplesPerShare(const Feed &feed, int64_t all) {
 }
 
 Batches::Batches(const Feed &feed, const BatchOptions &options)
-    : samples_(feed, options.shuffle, options.seed), options_(options),
+    : samples_(feed, options.shuffle, options.seed, options.deal), options_(options),
       position_(options.first) {
   if (samples_.perEpoch() <= 0)
     return;

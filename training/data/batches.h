@@ -17,6 +17,7 @@ namespace gradus::data {
 struct BatchOptions {
   bool shuffle = false; // for training: see BatchSamples
   uint64_t seed = 0;
+  Deal deal = {};
   int64_t first = 0; // number of the first batch, counted from epoch 0
   int64_t end = 0;   // number after that of the last batch
   size_t chunkBytes = 1 << 18; // size of a chunk of at least one batch
@@ -34,8 +35,8 @@ struct Chunk {
 class Batches {
 public:
   /// The number of batches in an epoch.
-  static int64_t perEpoch(const Feed &feed, bool shuffle) {
-    return BatchSamples::perEpoch(feed, shuffle);
+  static int64_t perEpoch(const Feed &feed, bool shuffle, Deal deal = {}) {
+    return BatchSamples::perEpoch(feed, shuffle, deal);
   }
 
   /// The feed and its data set must outlive this. Holds three chunks, and as

@@ -2,7 +2,7 @@
 
 #include "runtime/collectives/mpi/mpi_communicator.h"
 
-#include "runtime/collectives/mpi/launcher.h"
+#include "runtime/collectives/launcher.h"
 
 #define OMPI_SKIP_MPICXX
 #define MPICH_SKIP_MPICXX

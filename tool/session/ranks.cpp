@@ -1,0 +1,268 @@
+// Starts ranks, and ends them together.
+
+#include "tool/session/ranks.h"
+
+#include "messages/printable.h"
+#include "runtime/collectives/launcher.h"
+#include "runtime/collectives/open_mpi.h"
+#include "runtime/cpu/cores.h"
+#include "tool/failure.h"
+#include "tool/session/session_options.h"
+#include "tool/session/started_ranks.h"
+#include "tool/text.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+#include <thread>
+#include <unistd.h>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+
+//===-- options -----------------------------------------------------------===//
+
+namespace {
+
+/// The bytes a second of "25GB/s" or "100Mb/s"; nothing for other text.
+std::optional<double> rateOf(const std::string &text) {
+  constexpr std::pair<const char *, double> kUnits[] = {
+      {"GB/s", 1e9},     {"MB/s", 1e6},     {"kB/s", 1e3},
+      {"Gb/s", 1e9 / 8}, {"Mb/s", 1e6 / 8}, {"kb/s", 1e3 / 8}};
+  double rate;
+  for (auto [unit, bytes] : kUnits)
+    if (text.ends_with(unit) &&
+        absl::SimpleAtod(text.substr(0, text.size() - 4), &rate) && rate > 0)
+      return rate * bytes;
+  return std::nullopt;
+}
+
+std::optional<std::chrono::nanoseconds> latencyOf(const std::string &text) {
+  constexpr std::pair<const char *, double> kUnits[] = {
+      {"ns", 1}, {"us", 1e3}, {"ms", 1e6}};
+  double time;
+  for (auto [unit, nanoseconds] : kUnits)
+    if (text.ends_with(unit) &&
+        absl::SimpleAtod(text.substr(0, text.size() - 2), &time) && time >= 0 &&
+        time * nanoseconds < 1e12)
+      return std::chrono::nanoseconds(static_cast<int64_t>(time * nanoseconds));
+  return std::nullopt;
+}
+
+std::optional<Network> networkOf(const std::string &text) {
+  std::vector<std::string> parts = absl::StrSplit(text, ',');
+  auto rate = rateOf(parts[0]);
+  auto latency =
+      parts.size() == 2 ? latencyOf(parts[1]) : std::chrono::nanoseconds(0);
+  if (parts.size() > 2 || !rate || !latency)
+    return std::nullopt;
+  return Network{*rate, *latency};
+}
+
+constexpr uint64_t kMostRanks = 4096, kMostSimulated = 64;
+
+} // namespace
+
+void addRankOptions(CLI::App &command, RankOptions &options) {
+  CLI::Option *start =
+      command
+          .add_option("--ranks", options.start,
+                      "Train on N processes of this host: starts mpirun. "
+                      "On several hosts: mpirun or srun gradus train ...")
+          ->check(wholeNumber(1, kMostRanks))
+          ->type_name("N");
+  CLI::Option *simulate =
+      command
+          .add_option("--simulate-ranks", options.simulate,
+                      "Run N ranks as threads of this process, with the bits "
+                      "of N processes")
+          ->check(wholeNumber(1, kMostSimulated))
+          ->type_name("N")
+          ->excludes(start);
+  command
+      .add_option_function<std::string>(
+          "--network",
+          [&options](const std::string &text) {
+            options.network = *networkOf(text);
+          },
+          "The network that simulated ranks have, as 25GB/s,5us; none: as fast "
+          "as memory")
+      ->check(CLI::Validator(
+          [](const std::string &text) -> std::string {
+            return networkOf(text) ? ""
+                                   : "expected a rate and a latency, such as "
+                                     "25GB/s,5us or 10Gb/s; found " +
+                                         text;
+          },
+          "RATE,TIME"))
+      ->needs(simulate);
+  command
+      .add_option("--rank-timeout", options.limit,
+                  "Seconds without a sign of life after which a rank is taken "
+                  "for dead (10); a slow one lives")
+      ->check(CLI::Range(0.5, 86400.0))
+      ->type_name("SECONDS");
+}
+
+//===-- a rank ------------------------------------------------------------===//
+
+/// The ranks of the own host.
+static int neighbours(const CommunicationThread &thread) {
+  int count = 0;
+  for (int rank = 0; rank < thread.ranks(); ++rank)
+    count += thread.host(rank) == thread.host(thread.rank());
+  return count;
+}
+
+int Ranks::threads(int asked) const {
+  if (isAlone() || asked > 0)
+    return asked;
+  int ranks = neighbours(*thread_), mine = availableCores();
+  int all =
+      usableCores(std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN)), cpuQuota());
+  int share = std::max(1, all / ranks);
+  if (mine < all && mine < share)
+    warn(absl::StrCat("each rank may use ", mine,
+                      mine == 1 ? " core" : " cores", " of the ", all, " that ",
+                      thread_->host(rank()), " has for ", ranks,
+                      " ranks: the launcher has bound it; mpirun --bind-to "
+                      "none lets it use ",
+                      share));
+  return std::min(mine, share);
+}
+
+void Ranks::doing(const std::string &what) const {
+  if (thread_)
+    thread_->doing(what);
+}
+
+std::string Ranks::fromFirst(const std::string &text) const {
+  return thread_ ? take(fromRankZero(*thread_, text)) : text;
+}
+
+void Ranks::agree(const Facts &facts) const {
+  if (thread_)
+    check(runtime::agree(*thread_, facts));
+}
+
+bool isLaterProcess() {
+  auto found = launched();
+  return found && found->processes > 1 && found->number > 0;
+}
+
+//===-- all of them -------------------------------------------------------===//
+
+namespace {
+
+StatusCode codeOf(const Failure &failure) {
+  switch (failure.code) {
+  case kInterrupted:
+    return StatusCode::cancelled;
+  case kBadInput:
+    return StatusCode::invalid;
+  default:
+    return StatusCode::failed;
+  }
+}
+
+/// Ends a rank whose command threw: the others get its words, and one of them
+/// prints these. All leave an interrupted run alike, so that is no failure.
+[[noreturn]] void endFailed(CommunicationThread &thread,
+                            const Failure &failure) {
+  if (failure.code == kInterrupted) {
+    Status ended = thread.end();
+    if (ended.ok() && thread.rank() == 0)
+      throw failure;
+    throw Failure(kInterrupted, "");
+  }
+  Status shared = thread.fail(Status(codeOf(failure), failure.what()));
+  Failure all = failureOf(shared);
+  if (thread.speaks()) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "gradus: %s\n", printableLines(all.what()).c_str());
+  }
+  // It has printed: a launcher may end the others when this one has ended.
+  (void)thread.end();
+  throw Failure(all.code, "");
+}
+
+/// Runs the command as one rank.
+void runRank(OpenCommunicator open, const RankOptions &options,
+             const std::function<void(const Ranks &)> &command) {
+  LivenessOptions liveness;
+  liveness.limit =
+      std::chrono::milliseconds(static_cast<int64_t>(options.limit * 1000));
+  liveness.say = [](const std::string &line) {
+    std::fprintf(stderr, "note: %s\n", printableLines(line).c_str());
+  };
+  std::shared_ptr<CommunicationThread> thread =
+      take(CommunicationThread::start(std::move(open), std::move(liveness)));
+  Silence silence(thread->rank() != 0);
+  try {
+    command(Ranks(thread));
+  } catch (const Failure &failure) {
+    endFailed(*thread, failure);
+  } catch (const std::exception &thrown) {
+    endFailed(*thread, failed(thrown.what()));
+  }
+  // A rank may have failed behind the last collective.
+  if (Status ended = thread->end(); !ended.ok()) {
+    bool speaks = thread->speaks();
+    throw Failure(failureOf(ended).code, speaks ? ended.message() : "");
+  }
+}
+
+/// Runs the ranks as threads; rank 0 is this one.
+void simulate(const RankOptions &options,
+              const std::function<void(const Ranks &)> &command) {
+  std::vector<OpenCommunicator> openers =
+      inProcess(static_cast<int>(options.simulate), options.network);
+  std::vector<std::thread> others;
+  for (size_t rank = 1; rank < openers.size(); ++rank)
+    others.emplace_back([&, rank] {
+      try {
+        runRank(std::move(openers[rank]), options, command);
+      } catch (const std::exception &) {
+        // Rank 0 throws the same.
+      }
+    });
+  std::exception_ptr thrown;
+  try {
+    runRank(std::move(openers[0]), options, command);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  for (std::thread &other : others)
+    other.join();
+  if (thrown)
+    std::rethrow_exception(thrown);
+}
+
+} // namespace
+
+void runOnRanks(const RankOptions &options,
+                const std::function<void(const Ranks &)> &command) {
+  auto found = launched();
+  bool isOfSeveral = found && found->processes > 1;
+  if (options.simulate) {
+    if (isOfSeveral)
+      throw badInput("--simulate-ranks ", options.simulate,
+                     ": a launcher has "
+                     "started ",
+                     found->processes, " processes (", found->variable,
+                     "); simulated ranks are threads of one");
+    return simulate(options, command);
+  }
+  if (options.start && found && options.start != found->processes)
+    throw badInput("--ranks ", options.start, ": a launcher has started ",
+                   found->processes, " processes (", found->variable,
+                   "); leave --ranks out");
+  if (options.start > 1 && !isOfSeveral)
+    return startRanks(static_cast<int>(options.start));
+  if (isOfSeveral)
+    return runRank(take(openMpi()), options, command);
+  command(Ranks());
+}
+
+} // namespace gradus::cli

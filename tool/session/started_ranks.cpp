@@ -1,0 +1,124 @@
+// mpirun answers SIGTERM by killing its processes within a second, which may be
+// too little to save a state. It passes SIGUSR1 on as it is, so that is what
+// our processes get.
+
+#include "tool/session/started_ranks.h"
+
+#include "runtime/collectives/open_mpi.h"
+#include "runtime/cpu/cores.h"
+#include "tool/command_line.h"
+#include "tool/failure.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gradus::cli {
+
+namespace {
+
+std::vector<std::string> commandFor(int ranks) {
+  std::error_code error;
+  std::string self =
+      std::filesystem::read_symlink("/proc/self/exe", error).string();
+  std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks),
+                                    "--quiet", "--bind-to", "none"};
+  if (ranks > runtime::availableCores())
+    words.push_back("--oversubscribe");
+  std::vector<std::string> call = rememberedWords();
+  if (!error && !call.empty())
+    call.front() = self;
+  words.insert(words.end(), call.begin(), call.end());
+  return words;
+}
+
+std::atomic<pid_t> child{0};
+std::atomic<bool> wasAsked{false};
+
+void passOn(int signal) {
+  if (pid_t to = child)
+    kill(to, wasAsked.exchange(true) ? signal : SIGUSR1);
+}
+
+void passSignalsOn() {
+  struct sigaction action = {};
+  action.sa_handler = passOn;
+  action.sa_flags = SA_RESTART;
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    bool keeps = signal == SIGHUP && before.sa_handler == SIG_IGN; // nohup
+    if (!keeps)
+      sigaction(signal, &action, nullptr);
+  }
+}
+
+/// Becomes mpirun, in a group of its own that Ctrl-C does not reach, and ends
+/// with its parent. Writes the error to `words`, a pipe that is closed if all
+/// went well.
+[[noreturn]] void becomeMpirun(std::vector<char *> arguments, int words) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (int none = open("/dev/null", O_RDONLY); none >= 0)
+    dup2(none, STDIN_FILENO);
+  if (geteuid() == 0) { // as in a container, where nobody else is harmed
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+  }
+  execvp(arguments.front(), arguments.data());
+  int error = errno;
+  (void)!write(words, &error, sizeof(error));
+  _exit(1);
+}
+
+/// Waits for mpirun and returns its exit code.
+int codeOf(pid_t mpirun) {
+  int status = 0;
+  while (waitpid(mpirun, &status, 0) < 0 && errno == EINTR)
+    ;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+} // namespace
+
+void startRanks(int ranks) {
+  take(runtime::openMpi()); // An error of it is better than mpirun's words.
+  std::vector<std::string> words = commandFor(ranks);
+  std::vector<char *> arguments;
+  for (std::string &word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw failed("--ranks ", ranks, ": ", std::strerror(errno));
+  pid_t mpirun = fork();
+  if (mpirun == 0)
+    becomeMpirun(std::move(arguments), ends[1]);
+  close(ends[1]);
+  int error = mpirun < 0 ? errno : 0;
+  if (mpirun > 0) {
+    child = mpirun;
+    passSignalsOn();
+    if (read(ends[0], &error, sizeof(error)) != sizeof(error))
+      error = 0;
+  }
+  close(ends[0]);
+  int code = mpirun > 0 ? codeOf(mpirun) : 1;
+  if (error)
+    throw badInput("--ranks ", ranks, ": mpirun cannot be started (",
+                   std::strerror(error),
+                   "): install Open MPI, or run ranks as threads with "
+                   "--simulate-ranks ",
+                   ranks);
+  if (code)
+    throw Failure(static_cast<ExitCode>(code), "");
+}
+
+} // namespace gradus::cli

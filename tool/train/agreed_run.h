@@ -1,0 +1,30 @@
+// What must be the same on all ranks before the first step. A difference ends
+// the run on all of them, with words that name the rank and the fact.
+
+#pragma once
+
+#include "tool/session/ranks.h"
+#include "tool/train/train_options.h"
+#include "training/data/feed.h"
+
+namespace gradus::cli {
+
+/// Refuses an artifact that was compiled for one process, and ranks that have
+/// different artifacts or run different plans of one. Then gives all ranks the
+/// states of rank 0.
+void shareArtifact(const Ranks &ranks, runtime::Session &session);
+
+/// The facts of a run that decide what its steps do.
+struct RunFacts {
+  const data::Feed &train;
+  const data::Feed *test; // null: none
+  uint64_t seed = 0;
+  int64_t steps = 0, perEpoch = 0, testEvery = 0;
+  double validation = 0;
+};
+
+/// Refuses ranks that would do other steps.
+void agreeOnRun(const Ranks &ranks, const TrainOptions &options,
+                const RunFacts &run);
+
+} // namespace gradus::cli

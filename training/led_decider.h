@@ -1,0 +1,40 @@
+// Makes the ranks of a run decide alike: rank 0 decides, and tells the others.
+//
+// Each decision is one message to and one from rank 0. Clocks, files and
+// signals may differ between ranks; what they lead to does not.
+
+#pragma once
+
+#include "runtime/collectives/communication_thread.h"
+#include "training/decider.h"
+
+#include <functional>
+
+namespace gradus::training {
+
+class LedDecider : public Decider {
+public:
+  /// `own` decides on rank 0 and is not asked on others. `wishesEnd` says
+  /// whether this rank was asked to break the run off, as by a signal. All must
+  /// outlive this.
+  LedDecider(runtime::CommunicationThread &ranks, Decider &own,
+             std::function<bool()> wishesEnd)
+      : ranks_(ranks), own_(own), wishesEnd_(std::move(wishesEnd)) {}
+
+  /// After a failure of the group the run goes on, into a step that fails with
+  /// its words.
+  Decision atBorder(const Border &border) override;
+  int64_t stepsToRun(int64_t done, int64_t most) override;
+
+  void addTo(TrainingRecord &record) const override { own_.addTo(record); }
+  void restore(const TrainingRecord &record) override { own_.restore(record); }
+
+private:
+  bool doesOneWishTheEnd();
+
+  runtime::CommunicationThread &ranks_;
+  Decider &own_;
+  std::function<bool()> wishesEnd_;
+};
+
+} // namespace gradus::training
