@@ -8,13 +8,14 @@
 
 namespace gradus::cli {
 
-DataOutline DataOutline::ofTraining(const data::Feed &feed) {
+DataOutline DataOutline::ofTraining(const data::Feed &feed, int ranks) {
   DataOutline outline;
   outline.samples = feed.samples();
   outline.classes = feed.classes();
-  outline.batch = feed.batch();
-  outline.batches = data::Batches::perEpoch(feed, /*shuffle=*/true);
-  int64_t places = outline.batches * feed.batch();
+  outline.batch = feed.batch() * ranks;
+  outline.ranks = ranks;
+  outline.batches = data::Batches::perEpoch(feed, /*shuffle=*/true, {0, ranks});
+  int64_t places = outline.batches * outline.batch;
   outline.leftOut = std::max<int64_t>(0, feed.samples() - places);
   outline.filledUp = std::max<int64_t>(0, places - feed.samples());
   return outline;
@@ -51,7 +52,10 @@ static std::string wholeText(const DataOutline &outline) {
 }
 
 std::string DataOutline::trainingText() const {
-  std::string text = wholeText(*this) + " an epoch";
+  std::string text = wholeText(*this);
+  if (ranks > 1)
+    absl::StrAppend(&text, " (", batch / ranks, " on each rank)");
+  text += " an epoch";
   if (filledUp > 0)
     return text + absl::StrCat(", the last one with ", batch - filledUp);
   if (leftOut > 0)

@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 
+#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -132,6 +133,19 @@ int Ranks::threads(int asked) const {
   return std::min(mine, share);
 }
 
+std::string Ranks::text() const {
+  if (isAlone())
+    return "";
+  std::set<std::string> hosts;
+  for (int rank = 0; rank < count(); ++rank)
+    hosts.insert(thread_->host(rank));
+  if (isSimulated_)
+    return absl::StrCat(count(), ", simulated by threads of this process");
+  return absl::StrCat(count(), " processes on ",
+                      hosts.size() == 1 ? *hosts.begin()
+                                        : absl::StrCat(hosts.size(), " hosts"));
+}
+
 void Ranks::doing(const std::string &what) const {
   if (thread_)
     thread_->doing(what);
@@ -190,6 +204,7 @@ StatusCode codeOf(const Failure &failure) {
 /// Runs the command as one rank.
 void runRank(OpenCommunicator open, const RankOptions &options,
              const std::function<void(const Ranks &)> &command) {
+  bool isSimulated = options.simulate > 0;
   LivenessOptions liveness;
   liveness.limit =
       std::chrono::milliseconds(static_cast<int64_t>(options.limit * 1000));
@@ -200,7 +215,7 @@ void runRank(OpenCommunicator open, const RankOptions &options,
       take(CommunicationThread::start(std::move(open), std::move(liveness)));
   Silence silence(thread->rank() != 0);
   try {
-    command(Ranks(thread));
+    command(Ranks(thread, isSimulated));
   } catch (const Failure &failure) {
     endFailed(*thread, failure);
   } catch (const std::exception &thrown) {

@@ -31,13 +31,15 @@ void addRankOptions(CLI::App &command, RankOptions &options);
 class Ranks {
 public:
   Ranks() = default;
-  explicit Ranks(std::shared_ptr<runtime::CommunicationThread> thread)
-      : thread_(std::move(thread)) {}
+  Ranks(std::shared_ptr<runtime::CommunicationThread> thread, bool isSimulated)
+      : thread_(std::move(thread)), isSimulated_(isSimulated) {}
 
   int rank() const { return thread_ ? thread_->rank() : 0; }
   int count() const { return thread_ ? thread_->ranks() : 1; }
   bool isFirst() const { return rank() == 0; }
   bool isAlone() const { return !thread_; }
+  /// The ranks for people: "4 processes on 2 hosts"; empty for one alone.
+  std::string text() const;
   /// Null if the process is alone.
   const std::shared_ptr<runtime::CommunicationThread> &thread() const {
     return thread_;
@@ -55,6 +57,7 @@ public:
 
 private:
   std::shared_ptr<runtime::CommunicationThread> thread_;
+  bool isSimulated_ = false;
 };
 
 /// Runs a command on the ranks that the options and the launcher ask for; with

@@ -428,7 +428,8 @@ void TrainCommand::makeTrainer(training::Decider &decider) {
 
 TrainingOutline TrainCommand::outline() const {
   TrainingOutline outline;
-  outline.data = DataOutline::ofTraining(sources_.feeds.train);
+  outline.data = DataOutline::ofTraining(sources_.feeds.train, ranks_.count());
+  outline.ranks = ranks_.text();
   if (sources_.feeds.test)
     outline.test = DataOutline::ofEvaluation(*sources_.feeds.test);
   outline.start = length_.start;
@@ -464,7 +465,8 @@ void TrainCommand::leave(const training::Outcome &outcome) const {
 
 void TrainCommand::train(Clock::time_point began) {
   Progress progress(length_.total, length_.start,
-                    Progress::onTerminal() && !options_.session.json);
+                    ranks_.isAlone() && Progress::onTerminal() &&
+                        !options_.session.json);
   policyOptions_.testEvery = length_.testEvery;
   policyOptions_.lookEvery = options_.checkReplicas;
   policy_.emplace(policyOptions_, &*checkpoints_);
@@ -538,6 +540,7 @@ TrainingSummary TrainCommand::summary(Clock::time_point began) const {
   summary.stepSeconds = trainer_->secondsInSteps();
   summary.seconds = std::chrono::duration<double>(Clock::now() - began).count();
   summary.measuredBytes = memory_.bytes();
+  summary.ranks = ranks_.count();
   return summary;
 }
 

@@ -20,6 +20,7 @@ static ordered_json outlineJson(const TrainingOutline &outline,
     object["test_data"] = outline.test->toJson();
   object.update({{"from_step", outline.start},
                  {"to_step", outline.total},
+                 {"ranks", outline.data.ranks},
                  {"schedule", outline.schedule},
                  {"checkpoint", checkpoint.path},
                  {"remarks", outline.remarks}});
@@ -53,6 +54,8 @@ void TrainingOutline::print(const TrainOptions &options) const {
     printJson(outlineJson(*this, options.checkpoint));
   } else {
     Table table;
+    if (!ranks.empty())
+      table.row({"ranks", ranks});
     table.row({"data", data.trainingText()});
     if (test)
       table.row({"test data", test->evaluationText()});

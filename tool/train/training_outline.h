@@ -16,6 +16,7 @@ struct TrainingOutline {
   DataOutline data;
   std::optional<DataOutline> test;
   int64_t start = 0, total = 0;     // steps
+  std::string ranks;                // who runs the steps; empty: one process
   std::string schedule;             // where its pieces end; empty: as compiled
   std::vector<std::string> remarks; // on the files of the data
 

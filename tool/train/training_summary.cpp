@@ -30,6 +30,7 @@ ordered_json TrainingSummary::toJson(const TrainOptions &options,
                          {"at_load_bytes", session.memory().atLoad},
                          {"measured_bytes", measuredBytes},
                          {"ms_per_step", ran ? stepSeconds / ran * 1e3 : 0},
+                         {"ranks", ranks},
                          {"threads", session.threads()},
                          {"device", session.runsOn()},
                          {"seconds", seconds}};
@@ -69,9 +70,13 @@ static Table summaryTable(const ordered_json &figures,
                                 : "") +
                            ", measured " + bytes("measured_bytes") +
                            (runsOnHost(session) ? "" : " of the host's")});
-  table.row({"step", durationText(figures["ms_per_step"].get<double>() / 1e3) +
-                         " (" + std::to_string(summary.done - summary.start) +
-                         " steps, " + text("device") + ")"});
+  table.row(
+      {"step",
+       durationText(figures["ms_per_step"].get<double>() / 1e3) + " (" +
+           std::to_string(summary.done - summary.start) + " steps, " +
+           (summary.ranks > 1 ? std::to_string(summary.ranks) + " ranks of "
+                              : "") +
+           text("device") + ")"});
   table.row({"time", durationText(summary.seconds)});
   return table;
 }

@@ -21,7 +21,8 @@ struct TrainingSummary {
   bool stoppedEarly = false; // --patience
   double stepSeconds = 0;    // in steps
   double seconds = 0;        // in all
-  uint64_t measuredBytes = 0;
+  uint64_t measuredBytes = 0; // of this process
+  int ranks = 1;
 
   nlohmann::ordered_json toJson(const TrainOptions &options,
                                 const runtime::Session &session) const;
