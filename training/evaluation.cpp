@@ -5,6 +5,7 @@
 #include "runtime/collectives/agreement.h"
 #include "runtime/well_known.h"
 #include "training/artifact_recipe.h"
+#include "training/dealt.h"
 #include "training/scalar_outputs.h"
 
 #include "absl/strings/match.h"
@@ -128,25 +129,6 @@ StatusOr<BatchValues> valuesOf(Session &session, int graph,
   return values;
 }
 
-/// The values of all batches in their order, of which the ranks have one after
-/// the other; on rank 0.
-BatchValues dealtBack(const std::vector<std::string> &texts, size_t scalars) {
-  std::vector<BatchValues> ofRank;
-  size_t count = 0;
-  for (const std::string &text : texts) {
-    BatchValues &values = ofRank.emplace_back(text.size() / sizeof(double));
-    std::memcpy(values.data(), text.data(), values.size() * sizeof(double));
-    count += values.size();
-  }
-  BatchValues all;
-  for (size_t batch = 0; all.size() < count; ++batch) {
-    const BatchValues &values = ofRank[batch % ofRank.size()];
-    auto first = values.begin() + batch / ofRank.size() * scalars;
-    all.insert(all.end(), first, first + scalars);
-  }
-  return all;
-}
-
 /// The means of all batches, added in their order.
 StatusOr<std::vector<Metric>> meansOf(const Session &session,
                                       const data::Feed &feed,
@@ -179,13 +161,10 @@ StatusOr<std::vector<Metric>> sharedMeans(const Session &session,
                                           const BatchValues &own,
                                           std::vector<Metric> metrics,
                                           CommunicationThread &ranks) {
-  GRADUS_ASSIGN(std::vector<std::string> texts,
-                atRankZero(ranks, asBytes(own)));
+  GRADUS_ASSIGN(BatchValues all, dealtBack(ranks, own, metrics.size()));
   BatchValues values(metrics.size());
   if (ranks.rank() == 0) {
-    GRADUS_ASSIGN(metrics,
-                  meansOf(session, feed, dealtBack(texts, metrics.size()),
-                          std::move(metrics)));
+    GRADUS_ASSIGN(metrics, meansOf(session, feed, all, std::move(metrics)));
     for (size_t m = 0; m < metrics.size(); ++m)
       values[m] = metrics[m].value;
   }

@@ -214,9 +214,9 @@ void Recorder::writeModel() {
     request.dims[name] = size;
   for (size_t i = 0; i < session_->states().size(); ++i) {
     const runtime::StateInfo &state = session_->states()[i];
-    request.weights.push_back(
-        {state.name, runtime::nameOf(state.type.dtype), state.type.shape,
-         takeOrThrow(session_->stateBytes(i))});
+    request.weights.push_back({state.name, runtime::nameOf(state.type.dtype),
+                               state.type.shape,
+                               takeOrThrow(session_->stateBytes(i))});
   }
   compiler::Exported exported = takeOrThrow(compiler_.exportModel(request));
   writeFile(draft_.path() / kModel, exported.model);

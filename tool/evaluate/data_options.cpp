@@ -41,12 +41,10 @@ data::Dataset openData(const std::vector<std::string> &arguments) {
   return dataset;
 }
 
-void countClassesOf(const std::string &of, data::Dataset &dataset) {
-  if (of.empty() || !dataset.classes())
-    return;
-  auto record = take(training::TrainingRecord::ofCheckpoint(of));
-  if (record && !record->classes.empty())
-    check(dataset.countClassesAs(record->classes, of));
+void countClassesAs(const std::vector<std::string> &classes,
+                    const std::string &of, data::Dataset &dataset) {
+  if (!classes.empty() && dataset.classes())
+    check(dataset.countClassesAs(classes, of));
 }
 
 data::Feed matchData(const Session &session, int graph,

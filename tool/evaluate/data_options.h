@@ -16,9 +16,10 @@ extern const char *const kDataFooter;
 /// Opens the files of --data or --eval; notes about them go to stderr.
 data::Dataset openData(const std::vector<std::string> &arguments);
 
-/// Numbers the labels of image folders like the training of the checkpoint `of`
-/// did, by the folders' names, if it knows them.
-void countClassesOf(const std::string &of, data::Dataset &dataset);
+/// Numbers the labels of image folders by the folders' names as the training of
+/// the checkpoint `of` did, if it has `classes`.
+void countClassesAs(const std::vector<std::string> &classes,
+                    const std::string &of, data::Dataset &dataset);
 
 using training::normalizationOf;
 using training::TrainingFeeds;

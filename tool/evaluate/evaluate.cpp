@@ -11,6 +11,7 @@
 #include "tool/evaluate/trained_normalization.h"
 #include "tool/failure.h"
 #include "tool/session/session_options.h"
+#include "tool/session/shared_artifact.h"
 #include "tool/text.h"
 #include "training/evaluation.h"
 #include "training/training_log.h"
@@ -25,6 +26,7 @@ namespace {
 
 struct EvaluateOptions {
   SessionOptions session;
+  RankOptions ranks;
   std::vector<std::string> data;
 };
 
@@ -58,24 +60,33 @@ void print(const std::vector<Metric> &metrics, const DataOutline &outline,
   std::fputs(report.text().c_str(), stdout);
 }
 
-void run(const EvaluateOptions &options) {
-  data::Dataset dataset = openData(options.data);
-  auto session = openSession(options.session);
-  checkNormalization(*session, options.session);
-  countClassesOf(trainedFile(options.session), dataset);
-  noteInitialState(options.session);
+void run(const EvaluateOptions &all, const Ranks &ranks) {
+  SessionOptions options = optionsOfRank(all.session, ranks);
+  ranks.doing("opens its files");
+  data::Dataset dataset = openData(all.data);
+  auto record = sharedRecord(ranks, trainedFile(options));
+  if (record)
+    countClassesAs(record->classes, trainedFile(options), dataset);
+  auto session = openSession(options, ranks.thread());
+  shareArtifact(ranks, *session);
+  checkNormalization(*session, options);
+  noteInitialState(options);
   int graph = findGraph(*session, well_known::kEvaluate);
   data::Feed feed = matchData(*session, graph, dataset, Use::evaluation);
   PredictionReport report(*session, graph,
                           dataset.classes() ? *dataset.classes()
                                             : std::vector<std::string>());
   DataOutline outline = DataOutline::ofEvaluation(feed);
-  if (!options.session.json)
+  if (!options.json && ranks.isFirst())
     std::printf("data: %s\n", outline.evaluationText().c_str());
   std::vector<Metric> metrics = take(training::evaluate(
-      *session, graph, feed, dataThreads(options.session),
-      [&](auto inputs, int64_t count) { report.add(inputs, count); }));
-  print(metrics, outline, report, options.session.json);
+      *session, graph, feed, dataThreads(options),
+      [&](auto inputs, int64_t count) { report.add(inputs, count); },
+      /*unreadable=*/nullptr, ranks.thread().get()));
+  if (!ranks.isAlone())
+    check(report.share(*ranks.thread()));
+  if (ranks.isFirst())
+    print(metrics, outline, report, options.json);
   for (const Metric &metric : metrics)
     if (!std::isfinite(metric.value)) {
       std::string data = feed.firstNonfinite();
@@ -92,7 +103,11 @@ void addEvaluate(CLI::App &app) {
       app.add_subcommand("evaluate", "Loss and metrics of a data set");
   command->footer(std::string(kDataFooter) + "\n" + kFooter);
   addTrainedOptions(*command, options->session, options->data);
-  command->callback([options] { run(*options); });
+  addRankOptions(*command, options->ranks);
+  command->callback([options] {
+    runOnRanks(options->ranks,
+               [&](const Ranks &ranks) { run(*options, ranks); });
+  });
 }
 
 } // namespace gradus::cli

@@ -8,6 +8,7 @@
 #include "tool/failure.h"
 #include "tool/session/session_options.h"
 #include "training/class_axis.h"
+#include "training/dealt.h"
 
 #include <algorithm>
 #include <cmath>
@@ -165,8 +166,24 @@ void PredictionReport::countNumbers(Compared &compared, const void *labels,
   auto *predicted = static_cast<const float *>(
       session_.outputBuffer(predict_, compared.output));
   auto *target = static_cast<const float *>(labels);
+  Errors &errors = compared.errors.emplace_back();
   for (int64_t i = 0; i < samples * each; ++i)
-    compared.errors.add(target[i], predicted[i]);
+    errors.add(target[i], predicted[i]);
+}
+
+Status PredictionReport::share(CommunicationThread &ranks) {
+  for (Compared &each : compared_) {
+    if (each.classes) {
+      std::span<int64_t> counts = each.classes->counts();
+      GRADUS_TRY(ranks.finish(ranks.begin({.type = DType::i64,
+                                           .data = counts.data(),
+                                           .count = counts.size()})));
+    } else {
+      GRADUS_ASSIGN(each.errors,
+                    training::dealtBack<Errors>(ranks, each.errors));
+    }
+  }
+  return Status();
 }
 
 void PredictionReport::keepWorst(
@@ -274,7 +291,8 @@ std::string PredictionReport::text() const {
   for (const Compared &each : compared_) {
     if (compared_.size() > 1)
       text += printable(outputInfo(each).name) + ":\n";
-    text += each.classes ? each.classes->text() : each.errors.text();
+    text +=
+        each.classes ? each.classes->text() : Errors::of(each.errors).text();
   }
   return text;
 }
@@ -282,7 +300,8 @@ std::string PredictionReport::text() const {
 nlohmann::ordered_json PredictionReport::json() const {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (const Compared &each : compared_) {
-    auto figures = each.classes ? each.classes->json() : each.errors.json();
+    auto figures =
+        each.classes ? each.classes->json() : Errors::of(each.errors).json();
     for (const auto &[key, value] : figures.items())
       object[each.prefix + key] = value;
   }
@@ -294,7 +313,7 @@ nlohmann::ordered_json PredictionReport::scoresJson() const {
   for (const Compared &each : compared_) {
     nlohmann::ordered_json scores = {{"output", outputInfo(each).name}};
     scores.update(each.classes ? each.classes->reportJson()
-                               : each.errors.reportJson());
+                               : Errors::of(each.errors).reportJson());
     list.push_back(scores);
   }
   return list;

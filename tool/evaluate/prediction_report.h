@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "runtime/collectives/communication_thread.h"
 #include "runtime/session/session.h"
 #include "tool/evaluate/sample_picture.h"
 #include "tool/evaluate/scores.h"
@@ -31,6 +32,11 @@ public:
   /// `count` samples.
   void add(std::span<const void *const> inputs, int64_t count);
 
+  /// Gives rank 0 what all ranks have counted, of batches that were dealt to
+  /// them one after the other; all call it together. The report is the one of a
+  /// single process, to the bit.
+  runtime::Status share(runtime::CommunicationThread &ranks);
+
   std::string text() const;
   nlohmann::ordered_json json() const;
   /// For a run's report: of each output that is compared {"output": its name,
@@ -51,7 +57,7 @@ private:
     int64_t classAxis = 0;
     std::optional<int64_t> ignore;
     std::optional<Confusion> classes; // else numbers
-    Errors errors;
+    std::vector<Errors> errors;       // of each batch
   };
 
   void addTerm(const nlohmann::json &loss);

@@ -139,6 +139,23 @@ ordered_json Confusion::reportJson() const {
   return object;
 }
 
+Errors Errors::of(const std::vector<Errors> &parts) {
+  Errors all;
+  for (const Errors &part : parts) {
+    if (part.count_ == 0)
+      continue;
+    double before = all.count_, count = part.count_,
+           apart = part.mean_ - all.mean_;
+    all.count_ += part.count_;
+    all.absolute_ += part.absolute_;
+    all.squares_ += part.squares_;
+    all.mean_ += apart * count / (before + count);
+    all.deviations_ +=
+        part.deviations_ + apart * apart * before * count / (before + count);
+  }
+  return all;
+}
+
 void Errors::add(double target, double predicted) {
   double error = predicted - target;
   ++count_;

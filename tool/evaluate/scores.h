@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ public:
 
   /// Counts a sample; both must be in [0, classes), others do not count.
   void add(int64_t label, int64_t predicted);
+
+  /// The counts, for adding those of other processes.
+  std::span<int64_t> counts() { return counts_; }
 
   /// Precision: of the samples predicted as the class, the fraction that is of
   /// it. Recall: of the samples of the class, the fraction predicted as it. NaN
@@ -57,6 +61,10 @@ private:
 /// The errors of numbers against their targets.
 class Errors {
 public:
+  /// The errors of all numbers together, of parts in their order. The
+  /// deviations are added as in Chan, Golub and LeVeque, 1979.
+  static Errors of(const std::vector<Errors> &parts);
+
   void add(double target, double predicted);
 
   double meanAbsolute() const;

@@ -14,8 +14,8 @@
 #include "tool/session/session_options.h"
 #include "tool/session/set_numbers.h"
 #include "tool/text.h"
-#include "training/scalar_outputs.h"
 #include "tool/train/former_run.h"
+#include "training/scalar_outputs.h"
 
 #include <cstdio>
 #include <cstring>

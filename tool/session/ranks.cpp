@@ -69,8 +69,8 @@ void addRankOptions(CLI::App &command, RankOptions &options) {
   CLI::Option *start =
       command
           .add_option("--ranks", options.start,
-                      "Train on N processes of this host: starts mpirun. "
-                      "On several hosts: mpirun or srun gradus train ...")
+                      "Run on N processes of this host, started by mpirun. "
+                      "On several hosts: mpirun or srun before the command")
           ->check(wholeNumber(1, kMostRanks))
           ->type_name("N");
   CLI::Option *simulate =

@@ -28,8 +28,8 @@ std::vector<std::string> commandFor(int ranks) {
   std::error_code error;
   std::string self =
       std::filesystem::read_symlink("/proc/self/exe", error).string();
-  std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks),
-                                    "--quiet", "--bind-to", "none"};
+  std::vector<std::string> words = {
+      "mpirun", "-n", std::to_string(ranks), "--quiet", "--bind-to", "none"};
   if (ranks > runtime::availableCores())
     words.push_back("--oversubscribe");
   std::vector<std::string> call = rememberedWords();

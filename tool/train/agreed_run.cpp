@@ -1,48 +1,23 @@
-// Facts are compared as text, those with names that users know first.
+// Facts are compared as text.
 
 #include "tool/train/agreed_run.h"
 
-#include "runtime/flat.h"
 #include "runtime/well_known.h"
 #include "tool/failure.h"
-#include "training/artifact_recipe.h"
-#include "training/replicas.h"
 
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 
 using namespace gradus::runtime;
 
 namespace gradus::cli {
 
-/// The settings of a recipe: {"optimizer.learning_rate in the recipe", "0.1"}.
-static Facts settingsOf(const nlohmann::json &recipe) {
-  Facts facts;
-  const nlohmann::json settings = recipe.flatten();
-  for (const auto &[path, value] : settings.items())
-    facts.emplace_back(
-        absl::StrCat(
-            absl::StrReplaceAll(path.substr(!path.empty()), {{"/", "."}}),
-            " in the artifact's recipe"),
-        value.dump());
-  return facts;
-}
-
-void shareArtifact(const Ranks &ranks, Session &session) {
-  if (ranks.isAlone())
-    return;
-  const std::string &path = session.artifact().path();
-  if (session.findState(well_known::kRanks) < 0)
-    throw badInput(path, ": was compiled for one process, and ", ranks.count(),
+void checkTrainsOnRanks(const Ranks &ranks, const Session &session) {
+  if (!ranks.isAlone() && session.findState(well_known::kRanks) < 0)
+    throw badInput(session.artifact().path(),
+                   ": was compiled to train on one process, and ",
+                   ranks.count(),
                    " run it; compile with --set "
                    "distribution.mode=data_parallel");
-  Facts facts = settingsOf(training::recipeOf(session));
-  facts.emplace_back("the plan that runs", textOf(session.plan().target()));
-  facts.emplace_back("the hash of the artifact",
-                     std::to_string(session.artifact().header().header_hash()));
-  facts.emplace_back("the version of Gradus", GRADUS_VERSION);
-  ranks.agree(facts);
-  check(training::copyFromRankZero(session, *ranks.thread()));
 }
 
 void agreeOnRun(const Ranks &ranks, const TrainOptions &options,

@@ -9,10 +9,8 @@
 
 namespace gradus::cli {
 
-/// Refuses an artifact that was compiled for one process, and ranks that have
-/// different artifacts or run different plans of one. Then gives all ranks the
-/// states of rank 0.
-void shareArtifact(const Ranks &ranks, runtime::Session &session);
+/// Refuses an artifact that was compiled to train on one process.
+void checkTrainsOnRanks(const Ranks &ranks, const runtime::Session &session);
 
 /// The facts of a run that decide what its steps do.
 struct RunFacts {

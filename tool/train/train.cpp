@@ -16,6 +16,7 @@
 #include "tool/session/averages.h"
 #include "tool/session/run_length.h"
 #include "tool/session/set_numbers.h"
+#include "tool/session/shared_artifact.h"
 #include "tool/suggestion.h"
 #include "tool/text.h"
 #include "tool/train/agreed_run.h"
@@ -154,7 +155,6 @@ public:
   void run();
 
 private:
-  void readFormer();
   void openInputs();
   void countClasses();
   void readRecord();
@@ -201,7 +201,7 @@ TrainCommand::TrainCommand(const TrainOptions &options, const Ranks &ranks)
   if (ranks.isFirst())
     held_ = holdCheckpoints(options_.checkpoint, !options_.test.best.empty());
   ranks.doing("opens its files");
-  readFormer();
+  former_.record = sharedRecord(ranks, options_.session.resume);
   openInputs();
   readRecord();
   matchInputs();
@@ -211,23 +211,13 @@ TrainCommand::TrainCommand(const TrainOptions &options, const Ranks &ranks)
   keepState();
 }
 
-/// Reads the record of the run that is continued; other ranks get the first
-/// one's.
-void TrainCommand::readFormer() {
-  const std::string &resume = options_.session.resume;
-  std::string text;
-  if (!resume.empty())
-    if (auto record = take(TrainingRecord::ofCheckpoint(resume)))
-      text = record->text();
-  former_.record = TrainingRecord::parse(ranks_.fromFirst(text));
-}
-
 void TrainCommand::openInputs() {
   sources_.training = openData(options_.data);
   sources_.test = openData(options_.test.data);
   countClasses();
   memory_.begin(options_.session.threads);
   session_ = openSession(options_.session, ranks_.thread());
+  checkTrainsOnRanks(ranks_, *session_);
   shareArtifact(ranks_, *session_);
   checkNormalization(*session_, options_.session);
 }
@@ -236,9 +226,8 @@ void TrainCommand::openInputs() {
 /// like those of training.
 void TrainCommand::countClasses() {
   data::Dataset &training = sources_.training;
-  if (const auto &record = former_.record;
-      record && !record->classes.empty() && training.classes())
-    check(training.countClassesAs(record->classes, options_.session.resume));
+  if (former_.record)
+    countClassesAs(former_.record->classes, options_.session.resume, training);
   if (const auto *classes = training.classes())
     check(sources_.test.countClassesAs(*classes, training.source()));
 }

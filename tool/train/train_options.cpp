@@ -7,6 +7,7 @@
 #include "tool/failure.h"
 #include "tool/output_files.h"
 #include "tool/report/page.h"
+#include "tool/session/shared_artifact.h"
 #include "training/best_metric.h"
 
 #include "absl/strings/strip.h"
@@ -172,14 +173,9 @@ void addTrainOptions(CLI::App &command, TrainOptions &options) {
 }
 
 TrainOptions optionsOfRank(TrainOptions options, const Ranks &ranks) {
-  options.session.threads = ranks.threads(options.session.threads);
+  options.session = optionsOfRank(options.session, ranks);
   if (ranks.isFirst())
     return options;
-  // The states come from the first rank.
-  options.session.resume.clear();
-  options.session.init.clear();
-  options.session.initMap.clear();
-  options.session.verbose = false;
   options.checkpoint = {};
   options.log.clear();
   options.tensorboard.clear();

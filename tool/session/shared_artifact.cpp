@@ -1,0 +1,61 @@
+// Facts are compared as text, those with names that users know first.
+
+#include "tool/session/shared_artifact.h"
+
+#include "runtime/flat.h"
+#include "tool/failure.h"
+#include "training/artifact_recipe.h"
+#include "training/replicas.h"
+
+#include "absl/strings/str_replace.h"
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+
+SessionOptions optionsOfRank(SessionOptions options, const Ranks &ranks) {
+  options.threads = ranks.threads(options.threads);
+  if (ranks.isFirst())
+    return options;
+  options.resume.clear();
+  options.init.clear();
+  options.initMap.clear();
+  options.verbose = false;
+  return options;
+}
+
+std::optional<training::TrainingRecord>
+sharedRecord(const Ranks &ranks, const std::string &checkpoint) {
+  std::string text;
+  if (!checkpoint.empty())
+    if (auto record = take(training::TrainingRecord::ofCheckpoint(checkpoint)))
+      text = record->text();
+  return training::TrainingRecord::parse(ranks.fromFirst(text));
+}
+
+/// The settings of a recipe: {"optimizer.learning_rate in the recipe", "0.1"}.
+static Facts settingsOf(const nlohmann::json &recipe) {
+  Facts facts;
+  const nlohmann::json settings = recipe.flatten();
+  for (const auto &[path, value] : settings.items())
+    facts.emplace_back(
+        absl::StrCat(
+            absl::StrReplaceAll(path.substr(!path.empty()), {{"/", "."}}),
+            " in the artifact's recipe"),
+        value.dump());
+  return facts;
+}
+
+void shareArtifact(const Ranks &ranks, Session &session) {
+  if (ranks.isAlone())
+    return;
+  Facts facts = settingsOf(training::recipeOf(session));
+  facts.emplace_back("the plan that runs", textOf(session.plan().target()));
+  facts.emplace_back("the hash of the artifact",
+                     std::to_string(session.artifact().header().header_hash()));
+  facts.emplace_back("the version of Gradus", GRADUS_VERSION);
+  ranks.agree(facts);
+  check(training::copyFromRankZero(session, *ranks.thread()));
+}
+
+} // namespace gradus::cli

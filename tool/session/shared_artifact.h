@@ -1,0 +1,25 @@
+// What ranks must have in common before they run anything.
+
+#pragma once
+
+#include "tool/session/ranks.h"
+#include "tool/session/session_options.h"
+#include "training/training_record.h"
+
+namespace gradus::cli {
+
+/// The options of a rank: its share of the host's cores, and for others than
+/// the first no file of a state, as they get the first one's.
+SessionOptions optionsOfRank(SessionOptions options, const Ranks &ranks);
+
+/// The record of a training that a checkpoint has, as read by the first rank;
+/// nothing if it has none, or `checkpoint` is empty.
+std::optional<training::TrainingRecord>
+sharedRecord(const Ranks &ranks, const std::string &checkpoint);
+
+/// Refuses ranks that have different artifacts or run different plans of one,
+/// with words that name the rank and the first fact that differs. Then gives
+/// all ranks the states of rank 0.
+void shareArtifact(const Ranks &ranks, runtime::Session &session);
+
+} // namespace gradus::cli
