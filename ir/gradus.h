@@ -28,6 +28,9 @@
 
 namespace gradus {
 
+/// The axis along which ranks have different samples.
+inline constexpr llvm::StringLiteral kDataAxis = "data";
+
 /// What collectives write: the messages between ranks.
 struct Communicator : mlir::SideEffects::Resource::Base<Communicator> {
   llvm::StringRef getName() override { return "Communicator"; }

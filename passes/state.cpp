@@ -40,7 +40,8 @@ LogicalResult States::ensure(StringRef name, RankedTensorType type, Role role,
   state = last_ =
       StateOp::create(builder, program_.getLoc(), builder.getStringAttr(name),
                       TypeAttr::get(type), RoleAttr::get(context, role),
-                      initialValue(builder, initial), /*value=*/ElementsAttr());
+                      initialValue(builder, initial), /*value=*/ElementsAttr(),
+                      /*differs_along=*/ArrayAttr());
   return success();
 }
 

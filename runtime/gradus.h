@@ -113,6 +113,10 @@ typedef struct gradus_options {
   gradus_log_function log; /* NULL: silent */
   void *log_context;
   int trust; /* do not check the hashes of weights and constants */
+  /* How this process is connected with others that train together: NULL, not
+   * at all (a launcher's variables are not looked at); "mpi", as a rank of MPI,
+   * which libgradus_mpi.so initializes in a thread of its own. See "Ranks". */
+  const char *collectives;
 } gradus_options;
 
 GRADUS_API gradus_options gradus_default_options(void);
@@ -262,6 +266,33 @@ GRADUS_API gradus_status gradus_memory_of(const gradus_session *session,
 /* The bytes that the device allocated besides when the artifact was loaded:
  * staged inputs, tables of launches, scratch of its libraries; 0 for NULL. */
 GRADUS_API uint64_t gradus_bytes_at_load(const gradus_session *session);
+
+/* -- Ranks ----------------------------------------------------------------- */
+
+/* With options.collectives several processes, the ranks, load one artifact that
+ * was compiled with the recipe's distribution.mode, and train it together.
+ *
+ * All ranks call these together, in the same order, with the same arguments but
+ * for the data of inputs: gradus_load, gradus_step and gradus_steps of a graph
+ * that trains, gradus_free. gradus_load fails on all of them if they have
+ * different artifacts. Every rank loads the same checkpoint, and one of them
+ * saves it. Everything else is a rank's own: graphs that do not train,
+ * reading states, memory.
+ *
+ * A call that waits for a rank which failed, or was killed, returns GRADUS_FAILED
+ * on all others, with that rank's words; such a session can only be freed. MPI
+ * can be initialized once in a process: after gradus_free of a session of ranks
+ * no other one can be loaded. */
+
+/* The number of this process, from 0 on, and how many there are; 0 and 1 where
+ * the session is not connected, or NULL. */
+GRADUS_API int gradus_rank(const gradus_session *session);
+GRADUS_API int gradus_ranks(const gradus_session *session);
+
+/* Tells the others that this rank cannot go on, and why: their calls return
+ * `words`. To be called before gradus_free by a rank that leaves early. */
+GRADUS_API gradus_status gradus_fail(gradus_session *session,
+                                     const char *words);
 
 #ifdef __cplusplus
 }

@@ -36,16 +36,28 @@ Decision LedDecider::atBorder(const Border &border) {
   // A test that was made counts: it is another border that breaks off.
   bool mayEnd = !border.isStart && !border.tested;
   bool ends = mayEnd && doesOneWishTheEnd();
-  Decision own;
-  if (ends)
-    own.then = Decision::Then::breakOff;
-  else if (ranks_.rank() == 0)
-    own = own_.atBorder(border);
+  owesEnd_ |= ends;
+  Decision own =
+      ranks_.rank() == 0 ? decide(border, mayEnd && owesEnd_) : Decision{};
   return fromFirst(ranks_, own, Decision{});
 }
 
+/// Decides on rank 0. To end or to save waits until its states are whole.
+Decision LedDecider::decide(const Border &border, bool ends) {
+  bool isWhole = isWhole_();
+  if (ends && isWhole)
+    return {.then = Decision::Then::breakOff};
+  Decision decision = own_.atBorder(border);
+  owesSave_ |= decision.save;
+  decision.save = owesSave_ && isWhole;
+  owesSave_ &= !isWhole;
+  return decision;
+}
+
 int64_t LedDecider::stepsToRun(int64_t done, int64_t most) {
-  int64_t own = ranks_.rank() == 0 ? own_.stepsToRun(done, most) : 1;
+  int64_t own = 1; // where something waits for the update
+  if (ranks_.rank() == 0 && !owesEnd_ && !owesSave_)
+    own = own_.stepsToRun(done, most);
   return fromFirst(ranks_, own, int64_t(1));
 }
 

@@ -16,10 +16,13 @@ class LedDecider : public Decider {
 public:
   /// `own` decides on rank 0 and is not asked on others. `wishesEnd` says
   /// whether this rank was asked to break the run off, as by a signal. All must
-  /// outlive this.
+  /// outlive this. `isWhole` says whether rank 0's states are those of the run:
+  /// between the batches of one update each rank has gathered gradients of its
+  /// own, so to save and to break off wait for the update.
   LedDecider(runtime::CommunicationThread &ranks, Decider &own,
-             std::function<bool()> wishesEnd)
-      : ranks_(ranks), own_(own), wishesEnd_(std::move(wishesEnd)) {}
+             std::function<bool()> wishesEnd, std::function<bool()> isWhole)
+      : ranks_(ranks), own_(own), wishesEnd_(std::move(wishesEnd)),
+        isWhole_(std::move(isWhole)) {}
 
   /// After a failure of the group the run goes on, into a step that fails with
   /// its words.
@@ -31,10 +34,12 @@ public:
 
 private:
   bool doesOneWishTheEnd();
+  Decision decide(const Border &border, bool ends);
 
   runtime::CommunicationThread &ranks_;
   Decider &own_;
-  std::function<bool()> wishesEnd_;
+  std::function<bool()> wishesEnd_, isWhole_;
+  bool owesEnd_ = false, owesSave_ = false; // on rank 0
 };
 
 } // namespace gradus::training

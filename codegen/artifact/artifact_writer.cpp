@@ -293,7 +293,8 @@ private:
       states.push_back(fb::CreateState(
           builder, builder.CreateString(state.getSymName().str()),
           writeType(builder, state.getType()), roleOf(state), !fill.has_value(),
-          initial_[index], fill.value_or(0), minimum, limit));
+          initial_[index], fill.value_or(0), minimum, limit,
+          state.getDiffersAlong().has_value()));
     }
     return builder.CreateVector(states);
   }

@@ -107,7 +107,8 @@ Tensor ProgramBuilder::declare(const std::string &name, const Shape &shape,
     return {};
   auto type = RankedTensorType::get(shape, builder_.getF32Type());
   OpBuilder states(graph_);
-  StateOp::create(states, named(name), name, type, role, init, value);
+  StateOp::create(states, named(name), name, type, role, init, value,
+                  /*differs_along=*/mlir::ArrayAttr());
   return Tensor(ReadOp::create(builder_, named(name), type, name));
 }
 

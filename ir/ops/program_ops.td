@@ -51,7 +51,9 @@ def StateOp : GradusOp<"state", [Symbol, HasParent<"ProgramOp">]> {
   let description = [{
     Parameters, buffers, optimizer slots (`<optimizer>/<slot>/<parameter>`),
     counters, hyperparameters and seeds. It starts as `init` says, or as
-    `value`, the model's own weights.
+    `value`, the model's own weights. The ranks of a run have equal states, but
+    for those that `differs_along` says to differ along an axis of ranks, as
+    `["data"]`.
 
     Example:
 
@@ -68,7 +70,8 @@ def StateOp : GradusOp<"state", [Symbol, HasParent<"ProgramOp">]> {
                        TypeAttrOf<AnyStaticTensor>:$type,
                        RoleAttr:$role,
                        OptionalAttr<InitAttr>:$init,
-                       OptionalAttr<ElementsAttr>:$value);
+                       OptionalAttr<ElementsAttr>:$value,
+                       OptionalAttr<StrArrayAttr>:$differs_along);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
 }

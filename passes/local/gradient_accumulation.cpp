@@ -76,6 +76,9 @@ struct GradientAccumulationPass
     RankedTensorType type = tensorType(gradient.get());
     if (failed(states.ensure(sumOf(update), type, Role::slot)))
       return failure();
+    // Each rank adds up the gradients of its own samples.
+    states.find(sumOf(update))
+        .setDiffersAlongAttr(builder.getStrArrayAttr({kDataAxis}));
     Value old = readState(builder, update.getLoc(), sumOf(update), type);
     Value begins =
         broadcastScalar(builder, update.getLoc(), first, type.getShape());

@@ -2,6 +2,9 @@
 
 #include "runtime/session/c_api.h"
 
+#include "runtime/collectives/agreement.h"
+#include "runtime/collectives/open_mpi.h"
+
 #include <algorithm>
 #include <new>
 #include <string>
@@ -21,6 +24,7 @@ struct Bindings {
 } // namespace
 
 struct gradus_session {
+  std::shared_ptr<CommunicationThread> ranks; // null: one process alone
   std::unique_ptr<Session> session;
   std::vector<Bindings> bindings; // one per graph
   mutable std::string error;
@@ -107,14 +111,50 @@ SessionOptions sessionOptions(const gradus_options &given) {
   return options;
 }
 
-gradus_status start(StatusOr<std::shared_ptr<const Artifact>> artifact,
-                    const gradus_options &options, gradus_session **result) {
-  if (!artifact.ok())
-    return report(nullptr, artifact.status());
-  auto session = Session::create(*std::move(artifact), sessionOptions(options));
-  if (!session.ok())
-    return report(nullptr, session.status());
+using Opened = StatusOr<std::shared_ptr<const Artifact>>;
+
+/// Connects this process with the others; null if the options ask for none.
+StatusOr<std::shared_ptr<CommunicationThread>>
+connect(const gradus_options &options) {
+  std::string kind = options.collectives ? options.collectives : "";
+  if (kind.empty())
+    return std::shared_ptr<CommunicationThread>();
+  if (kind != "mpi")
+    return invalid("collectives '", kind, "': expected NULL or 'mpi'");
+  GRADUS_ASSIGN(OpenCommunicator open, openMpi());
+  GRADUS_ASSIGN(std::unique_ptr<CommunicationThread> thread,
+                CommunicationThread::start(std::move(open), {}));
+  return std::shared_ptr<CommunicationThread>(std::move(thread));
+}
+
+StatusOr<std::unique_ptr<Session>>
+create(Opened artifact, const gradus_options &options,
+       const std::shared_ptr<CommunicationThread> &ranks) {
+  GRADUS_TRY(artifact.status());
+  if (ranks)
+    GRADUS_TRY(agree(*ranks, {{"the hash of the artifact",
+                               inWords((*artifact)->header().header_hash())}}));
+  SessionOptions loading = sessionOptions(options);
+  loading.collectives = ranks;
+  return Session::create(*std::move(artifact), std::move(loading));
+}
+
+gradus_status start(Opened artifact, const gradus_options &options,
+                    gradus_session **result) {
+  auto ranks = connect(options);
+  if (!ranks.ok())
+    return report(nullptr, ranks.status());
+  auto session = create(std::move(artifact), options, *ranks);
+  if (!session.ok()) {
+    Status status = session.status();
+    if (*ranks) {
+      status = (*ranks)->fail(status);
+      (void)(*ranks)->end(); // It returns the same.
+    }
+    return report(nullptr, status);
+  }
   *result = handleOf(*std::move(session));
+  (*result)->ranks = *std::move(ranks);
   return GRADUS_OK;
 }
 
@@ -161,7 +201,7 @@ gradus_session *gradus::runtime::handleOf(std::unique_ptr<Session> session) {
 }
 
 gradus_options gradus_default_options(void) {
-  return {sizeof(gradus_options), 0, 0, "cpu", nullptr, nullptr, 0};
+  return {sizeof(gradus_options), 0, 0, "cpu", nullptr, nullptr, 0, nullptr};
 }
 
 gradus_status gradus_load(const char *path, const gradus_options *given,
@@ -189,7 +229,12 @@ gradus_status gradus_load_memory(const void *bytes, size_t size,
                options, session);
 }
 
-void gradus_free(gradus_session *session) { delete session; }
+/// The ranks part before the memory goes that their sums may be in.
+void gradus_free(gradus_session *session) {
+  if (session && session->ranks)
+    (void)session->ranks->end(); // What failed was said by the call that did.
+  delete session;
+}
 
 const char *gradus_last_error(const gradus_session *session) {
   return session ? session->error.c_str() : lastError.c_str();
@@ -389,4 +434,20 @@ gradus_status gradus_memory_of(const gradus_session *session,
 
 uint64_t gradus_bytes_at_load(const gradus_session *session) {
   return session ? session->session->memory().atLoad : 0;
+}
+
+int gradus_rank(const gradus_session *session) {
+  return session && session->ranks ? session->ranks->rank() : 0;
+}
+
+int gradus_ranks(const gradus_session *session) {
+  return session && session->ranks ? session->ranks->ranks() : 1;
+}
+
+gradus_status gradus_fail(gradus_session *session, const char *words) {
+  if (!session || !words)
+    return reject(session, session ? "the words are NULL" : kNoSession);
+  if (session->ranks)
+    (void)session->ranks->fail(failed(words)); // It returns these words.
+  return GRADUS_OK;
 }

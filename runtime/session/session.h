@@ -58,6 +58,8 @@ struct StateInfo : TensorInfo {
   /// The range of a number of the recipe: minimum <= number < limit.
   double minimum = -std::numeric_limits<double>::infinity();
   double limit = std::numeric_limits<double>::infinity();
+  /// Whether the ranks of a run have different values of it.
+  bool isPerRank = false;
 
   /// Whether the state is a number of the recipe, under the path of its key:
   /// `optimizer.learning_rate`.

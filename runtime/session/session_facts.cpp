@@ -62,6 +62,7 @@ std::vector<StateInfo> stateInfosOf(const artifact::Header &header) {
     info.role = state->role();
     info.minimum = state->minimum();
     info.limit = state->limit();
+    info.isPerRank = state->per_rank();
     infos.push_back(std::move(info));
   }
   return infos;

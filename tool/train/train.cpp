@@ -32,6 +32,7 @@
 #include "tool/train/training_summary.h"
 #include "tool/train/training_warnings.h"
 #include "training/finite_checks.h"
+#include "training/gathered.h"
 #include "training/led_decider.h"
 #include "training/policy.h"
 #include "training/replicas.h"
@@ -97,8 +98,8 @@ private:
 /// Warns of steps that did not do what one expects.
 class StepWarnings : public training::Observer {
 public:
-  explicit StepWarnings(const Session &session)
-      : session_(session), skipped_(session) {}
+  StepWarnings(const Session &session, int ranks)
+      : session_(session), ranks_(ranks), skipped_(session) {}
 
   Status onEpoch(const training::EpochReport &report) override {
     if (std::string words = skipped_.allOf(report.ran); !words.empty())
@@ -108,13 +109,14 @@ public:
   Status onSave(const training::SaveReport &report) override {
     if (report.kind != training::SaveKind::end)
       return {};
-    if (std::string words = unappliedBatches(session_); !words.empty())
+    if (std::string words = unappliedBatches(session_, ranks_); !words.empty())
       note(words);
     return {};
   }
 
 private:
   const Session &session_;
+  int ranks_;
   SkippedSteps skipped_;
 };
 
@@ -463,14 +465,15 @@ void TrainCommand::train(Clock::time_point began) {
   std::optional<training::LedDecider> led;
   std::optional<training::ReplicaCheck> replicas;
   if (!ranks_.isAlone()) {
-    led.emplace(*ranks_.thread(), *policy_, Interrupt::requested);
+    led.emplace(*ranks_.thread(), *policy_, Interrupt::requested,
+                [this] { return training::gatheredBatches(*session_) == 0; });
     if (options_.checkReplicas)
       replicas.emplace(*session_, *ranks_.thread(), options_.checkReplicas);
   }
   makeTrainer(led ? static_cast<training::Decider &>(*led) : alone);
   ProgressBar bar(progress);
   TrainingLines lines(options_.session.json);
-  StepWarnings warnings(*session_);
+  StepWarnings warnings(*session_, ranks_.count());
   // In this order: a value is watched before it is logged, a line is printed
   // before its figures are judged, and a state is checked before it is saved.
   for (training::Observer *observer :

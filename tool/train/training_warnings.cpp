@@ -1,34 +1,25 @@
-// Counters are states of the artifact; the recipe says what they mean.
+// Sentences on counters of the state.
 
 #include "tool/train/training_warnings.h"
 
 #include "runtime/well_known.h"
 #include "tool/session/session_options.h"
+#include "training/gathered.h"
 
 #include "absl/strings/str_cat.h"
-
-#include <optional>
 
 using namespace gradus::runtime;
 
 namespace gradus::cli {
 
-/// The value of a counter; nothing if there is no such state.
-static std::optional<int64_t> counter(const Session &session,
-                                      const char *name) {
-  int64_t value = 0;
-  int state = session.findState(name);
-  if (state < 0 || session.states()[state].type != TensorType{DType::i64, {}} ||
-      !session.readState(name, &value, sizeof(value)).ok())
-    return std::nullopt;
-  return value;
-}
+using training::counterOf;
+using training::gatheredBatches;
 
 SkippedSteps::SkippedSteps(const Session &session)
     : session_(session), before_(count()) {}
 
 int64_t SkippedSteps::count() const {
-  return counter(session_, well_known::kSkippedSteps).value_or(0);
+  return counterOf(session_, well_known::kSkippedSteps).value_or(0);
 }
 
 std::string SkippedSteps::allOf(int64_t steps) {
@@ -42,19 +33,20 @@ std::string SkippedSteps::allOf(int64_t steps) {
                       "or take precision bf16 or a smaller loss_scale.initial");
 }
 
-std::string unappliedBatches(const Session &session) {
-  int64_t each = stepsPerUpdate(recipeOf(session));
-  std::optional<int64_t> steps = counter(session, well_known::kAcceptedSteps);
-  if (!steps)
-    steps = counter(session, well_known::kStep);
-  int64_t left = steps.value_or(0) % each;
+std::string unappliedBatches(const Session &session, int ranks) {
+  int64_t left = gatheredBatches(session);
   if (left == 0)
     return "";
-  return absl::StrCat("the last ", left,
-                      left == 1 ? " batch has" : " batches have",
-                      " changed no weight: one update takes ", each,
-                      " (accumulation); a run that goes on from the checkpoint "
-                      "uses what was gathered");
+  const char *later = ranks > 1
+                          ? "on ranks, a run that goes on from the checkpoint "
+                            "has those of the first rank alone: end it after a "
+                            "multiple of that"
+                          : "a run that goes on from the checkpoint uses what "
+                            "was gathered";
+  return absl::StrCat(
+      "the last ", left, left == 1 ? " batch has" : " batches have",
+      " changed no weight: one update takes ",
+      stepsPerUpdate(recipeOf(session)), " (accumulation); ", later);
 }
 
 } // namespace gradus::cli

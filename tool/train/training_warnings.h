@@ -29,6 +29,6 @@ private:
 
 /// A sentence if the last batches of a run, whose gradients are accumulated,
 /// have made no update yet; else empty.
-std::string unappliedBatches(const runtime::Session &session);
+std::string unappliedBatches(const runtime::Session &session, int ranks = 1);
 
 } // namespace gradus::cli

@@ -445,7 +445,8 @@ absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
   Location location = NameLoc::get(states.getStringAttr(tensor.name()));
   InitAttr init = elements ? InitAttr() : initialWeights_.of(tensor);
   Role role = roleOf(tensor.name());
-  StateOp::create(states, location, tensor.name(), type, role, init, elements);
+  StateOp::create(states, location, tensor.name(), type, role, init, elements,
+                  /*differs_along=*/mlir::ArrayAttr());
   if (elements)
     warnOfNonFinite(tensor.name(), elements, role);
   states_.insert(tensor.name());

@@ -52,7 +52,7 @@ public:
       StateOp::create(
           states, graph_.getLoc(), kStep, type, Role::counter,
           InitAttr::get(states.getContext(), Initializer::zeros, FloatAttr()),
-          ElementsAttr());
+          ElementsAttr(), ArrayAttr());
     }
     step_ = ReadOp::create(b_.builder, b_.loc, type, kStep);
     seed_ = runSettings(program).seed;

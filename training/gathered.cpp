@@ -1,0 +1,29 @@
+// Counters are states of the artifact; the recipe says what they mean.
+
+#include "training/gathered.h"
+
+#include "runtime/well_known.h"
+#include "training/artifact_recipe.h"
+
+using namespace gradus::runtime;
+
+namespace gradus::training {
+
+std::optional<int64_t> counterOf(const Session &session,
+                                 const std::string &name) {
+  int64_t value = 0;
+  int state = session.findState(name);
+  if (state < 0 || session.states()[state].type != TensorType{DType::i64, {}} ||
+      !session.readState(name, &value, sizeof(value)).ok())
+    return std::nullopt;
+  return value;
+}
+
+int64_t gatheredBatches(const Session &session) {
+  std::optional<int64_t> steps = counterOf(session, well_known::kAcceptedSteps);
+  if (!steps)
+    steps = counterOf(session, well_known::kStep);
+  return steps.value_or(0) % stepsPerUpdate(recipeOf(session));
+}
+
+} // namespace gradus::training
