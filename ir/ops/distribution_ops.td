@@ -18,7 +18,11 @@ def AllReduceOp : GradusOp<"all_reduce", [
     however operands are joined to messages. Operands that travel together are
     one op, a bucket. The gradient of each operand is the sum of the gradients
     of its result over the ranks. In a program of one rank, such as the
-    reference evaluator runs, results are the operands.
+    reference evaluator runs, results are the operands. It runs where all ranks
+    run it, so one that nothing uses is removed.
+
+    `of` names for each operand the parameter whose gradient it is, "" for what
+    is none: reports show it, and buckets may be cut by it.
 
     Example:
 
@@ -30,13 +34,21 @@ def AllReduceOp : GradusOp<"all_reduce", [
     ```
   }];
   let arguments = (ins Variadic<AnyStaticTensor>:$operands,
-                       DefaultValuedStrAttr<StrAttr, "data">:$axis);
+                       DefaultValuedStrAttr<StrAttr, "data">:$axis,
+                       OptionalAttr<StrArrayAttr>:$of);
   let results = (outs Variadic<AnyStaticTensor>:$results);
   let assemblyFormat = "$operands (`along` $axis^)? attr-dict `:` type($operands) `->` type($results)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    /// The parameter whose gradient an operand is; "" for what is none.
+    ::llvm::StringRef getParameter(unsigned operand);
+    /// Names it for each operand; removes the attribute where all are "".
+    void setParameters(::llvm::ArrayRef<::llvm::StringRef> names);
+  }];
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$operands), [{
     build($_builder, $_state, ::mlir::TypeRange(operands), operands,
-          $_builder.getStringAttr("data"));
+          $_builder.getStringAttr("data"), /*of=*/nullptr);
   }]>];
 }
 

@@ -207,6 +207,8 @@ inline const Row rows[] = {
     {"%a: tensor<17xf64>", "%y = math.floor %a : tensor<17xf64>"},
     {"%a: tensor<2x3xf64>", "%y = math.roundeven %a : tensor<2x3xf64>"},
     {"%a: tensor<2x5x3x3xf64>", "%y = math.roundeven %a : tensor<2x5x3x3xf64>"},
+    {"%x: tensor<3x4xf64>", "%y = gradus.all_reduce %x : tensor<3x4xf64> -> tensor<3x4xf64>"},
+    {"%x: tensor<17xf64>", "%y = gradus.all_reduce %x along \"rows\" : tensor<17xf64> -> tensor<17xf64>"},
 };
 // clang-format on
 

@@ -40,6 +40,7 @@ const llvm::StringSet<> computing = {
     "gradus.attention",
     "gradus.attention_backward",
     "gradus.random_bits",
+    "gradus.all_reduce",
 };
 
 /// All ops of our dialect.

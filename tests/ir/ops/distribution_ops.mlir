@@ -1,0 +1,31 @@
+// RUN: gradus-opt %s | FileCheck %s
+// RUN: gradus-opt %s | gradus-opt | FileCheck %s
+// RUN: gradus-opt %s --mlir-print-op-generic | gradus-opt | FileCheck %s
+// RUN: gradus-opt %s --canonicalize --cse | FileCheck %s --check-prefix=CLEAN
+
+gradus.program @p {
+  // A bucket of values of several types, along an axis of ranks.
+  // CHECK-LABEL: @sums
+  gradus.graph @sums(%a: tensor<4xf32>, %b: tensor<f16>, %n: tensor<i64>) -> (x: tensor<4xf32>, y: tensor<f16>, z: tensor<i64>) {
+    // CHECK-NEXT: %[[S:.*]]:2 = gradus.all_reduce %a, %b : tensor<4xf32>, tensor<f16> -> tensor<4xf32>, tensor<f16>
+    %x, %y = gradus.all_reduce %a, %b : tensor<4xf32>, tensor<f16> -> tensor<4xf32>, tensor<f16>
+    // CHECK-NEXT: gradus.all_reduce %n along "rows" : tensor<i64> -> tensor<i64>
+    %z = gradus.all_reduce %n along "rows" : tensor<i64> -> tensor<i64>
+    gradus.return %x, %y, %z : tensor<4xf32>, tensor<f16>, tensor<i64>
+  }
+
+  // All ranks leave out what nothing uses, and what only that needs. Two sums of
+  // one value stay two messages, in their order.
+  // CLEAN-LABEL: @unused
+  // CLEAN-NEXT: %[[X:.*]] = gradus.all_reduce %a along "rows" {of = ["a"]} : tensor<4xf32> -> tensor<4xf32>
+  // CLEAN-NEXT: %[[Y:.*]] = gradus.all_reduce %a along "rows" : tensor<4xf32> -> tensor<4xf32>
+  // CLEAN-NEXT: gradus.return %[[X]], %[[Y]]
+  gradus.graph @unused(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (x: tensor<4xf32>, y: tensor<4xf32>) {
+    %c = arith.addf %a, %b : tensor<4xf32>
+    %unused, %x = gradus.all_reduce %c, %a along "rows" {of = ["c", "a"]} : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>, tensor<4xf32>
+    %y = gradus.all_reduce %a along "rows" : tensor<4xf32> -> tensor<4xf32>
+    %d = gradus.all_reduce %b : tensor<4xf32> -> tensor<4xf32>
+    %e = gradus.all_reduce %d : tensor<4xf32> -> tensor<4xf32>
+    gradus.return %x, %y : tensor<4xf32>, tensor<4xf32>
+  }
+}

@@ -1,0 +1,61 @@
+// Sums over ranks: what one rank computes, what it sends, what may join.
+
+#include "tests/ir/graphs.h"
+
+using namespace mlir;
+using namespace gradus;
+using namespace gradus::testing;
+
+TEST(AllReduce, IsTheOperandOnOneRank) {
+  auto sums = evaluate(
+      "%a: tensor<2xf64>, %n: tensor<i64>",
+      "%x, %y = gradus.all_reduce %a, %n : tensor<2xf64>, tensor<i64> -> "
+      "tensor<2xf64>, tensor<i64>",
+      {floats({2}, {1, 2}), integers({}, {3})});
+  EXPECT_EQ(sums[0].floats, (std::vector<double>{1, 2}));
+  EXPECT_EQ(sums[1].integers, (std::vector<int64_t>{3}));
+}
+
+static AllReduceOp lastSum(const OwningOpRef<ModuleOp> &module) {
+  return cast<AllReduceOp>(lastOp(graphOf(*module)));
+}
+
+// A rank sends all but its own part, and then its part to all others.
+TEST(AllReduce, SendsEachElementTwiceButTheOwn) {
+  auto module = parseGraph("%a: tensor<6xf32>, %b: tensor<4xf16>",
+                           "%x, %y = gradus.all_reduce %a, %b : tensor<6xf32>, "
+                           "tensor<4xf16> -> tensor<6xf32>, tensor<4xf16>");
+  AllReduceOp sum = lastSum(module);
+  EXPECT_EQ(sum.getSentBytes(1), 0);
+  EXPECT_EQ(sum.getSentBytes(2), 32);
+  EXPECT_EQ(sum.getSentBytes(4), 48);
+}
+
+TEST(AllReduce, JoinsOthersOfItsTypeAlongTheSameAxis) {
+  auto one = parseGraph("%a: tensor<f32>", "%x = gradus.all_reduce %a : "
+                                           "tensor<f32> -> tensor<f32>");
+  auto two = parseGraph("%a: tensor<f32>", "%x = gradus.all_reduce %a along "
+                                           "\"rows\" : tensor<f32> -> "
+                                           "tensor<f32>");
+  auto half = parseGraph("%a: tensor<f16>", "%x = gradus.all_reduce %a : "
+                                            "tensor<f16> -> tensor<f16>");
+  EXPECT_FALSE(lastSum(one).mayJoin(lastSum(half)));
+  EXPECT_TRUE(lastSum(one).mayJoin(lastSum(one)));
+  EXPECT_FALSE(lastSum(one).mayJoin(lastSum(two)));
+  EXPECT_FALSE(lastSum(one).mayJoin(graphOf(*one)));
+}
+
+// The gradient of a result that nothing uses is not sent.
+TEST(AllReduce, SharesTheGradientsThatThereAre) {
+  auto module = parseGraph("%a: tensor<2xf64>, %b: tensor<3xf64>",
+                           "%x, %y = gradus.all_reduce %a, %b : tensor<2xf64>, "
+                           "tensor<3xf64> -> tensor<2xf64>, tensor<3xf64>");
+  AllReduceOp sum = lastSum(module);
+  OpBuilder builder(sum->getBlock()->getTerminator());
+  Value seed = graphOf(*module).getBody().getArgument(1);
+  auto gradients = sum.pullback(builder, {Value(), seed});
+  EXPECT_FALSE(gradients[0]);
+  auto shared = gradients[1].getDefiningOp<AllReduceOp>();
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared.getOperands(), ValueRange(seed));
+}
