@@ -7,41 +7,92 @@
 using namespace mlir;
 using namespace gradus;
 
+namespace {
+
+using enum recipe::Kind;
+using recipe::Field;
+using S = DistributionSettings;
+using Keys = recipe::Keys<S>;
+
+/// The keys of what is computed.
+Keys meaning() {
+  return {Field{"mode", choice, "\"none\"", "how they share the work"}
+              .among({{"none"}, {"data_parallel"}})
+              .into(&S::mode),
+          Field{"mean", boolean, "true",
+                "gradients are the mean over the processes; else their sum"}
+              .into(&S::mean),
+          Field{"loss_mean", choice, "\"global\"",
+                "whose labels count in the mean of a loss: those of all "
+                "processes, or each one's before the mean over processes"}
+              .among({{"global"}, {"rank"}})
+              .into(&S::lossMean),
+          Field{"batch_norm", choice, "\"average\"",
+                "statistics of batch normalization: of each process's "
+                "samples, with running statistics that are averaged or "
+                "those of the first process, or of all samples"}
+              .among({{"average"}, {"local"}, {"synchronized"}})
+              .into(&S::batchNorm),
+          Field{"local_clip", number, "null",
+                "the largest absolute value of an element of a process's own "
+                "gradient, before these are summed; null: any"}
+              .positive()
+              .into(&S::localClip)};
+}
+
+recipe::Choice planned(std::string_view name) { return {name, {}, false}; }
+
+/// The keys of how gradients travel.
+Keys travel() {
+  return {
+      Field{"reduce", choice, "\"plain\"",
+            "the type that gradients travel and are summed in: their own, f16 "
+            "or bf16"}
+          .among({{"plain"},
+                  {"half"},
+                  {"bf16"},
+                  planned("partial"),
+                  planned("sparse"),
+                  planned("adasum")})
+          .into(&S::reduce),
+      Field{"half_scale", number, "null",
+            "factor of gradients while they have 16 bits; null: the loss "
+            "scale, or 1 without one"}
+          .positive()
+          .into(&S::halfScale),
+      Field{"bucket_bytes", bytes, "16777216",
+            "of gradients that travel together, such as \"16MiB\", the default"}
+          .from(1)
+          .into(&S::bucketBytes),
+      Field{"bucket_elements", integer, "null",
+            "gradients of more elements travel alone, others together until "
+            "they have more (SINGA's threshold); null: bucket_bytes says it"}
+          .from(1)
+          .under({"singa"}, "2097152")
+          .into(&S::bucketElements),
+      Field{"gradient_splits", list, "null",
+            "indices in the list of trained parameters at which a new "
+            "group of gradients begins, which travels alone; an empty list: in "
+            "its middle; null: bucket_bytes or bucket_elements say it"}
+          .of(recipe::Fields{Field{"", integer, "0", "an index"}.from(0)})
+          .into(&S::gradientSplits),
+      Field{"in_flight", integer, "2",
+            "groups of gradients that travel while another is waited for"}
+          .from(1)
+          .into(&S::inFlight)};
+}
+
+} // namespace
+
 const recipe::Field &gradus::distributionKey() {
-  using enum recipe::Kind;
-  using recipe::Choice;
-  using recipe::Field;
-  using S = DistributionSettings;
-  static const Field key =
-      Field{"distribution", object, "{}", "training on several processes"}.of(
-          recipe::Keys<S>{
-              Field{"mode", choice, "\"none\"", "how they share the work"}
-                  .among({{"none"}, {"data_parallel"}})
-                  .into(&S::mode),
-              Field{"mean", boolean, "true",
-                    "gradients are the mean over the processes; else their sum"}
-                  .into(&S::mean),
-              Field{"loss_mean", choice, "\"global\"",
-                    "whose labels count in the mean of a loss: those of all "
-                    "processes, or each one's before the mean over processes"}
-                  .among({{"global"}, {"rank"}})
-                  .into(&S::lossMean),
-              Field{"batch_norm", choice, "\"average\"",
-                    "statistics of batch normalization: of each process's "
-                    "samples, with running statistics that are averaged or "
-                    "those of the first process, or of all samples"}
-                  .among({{"average"}, {"local"}, {"synchronized"}})
-                  .into(&S::batchNorm),
-              Field{"bucket_bytes", bytes, "\"16MiB\"",
-                    "of gradients that travel together"}
-                  .from(1)
-                  .into(&S::bucketBytes),
-              Field{"gradient_splits", list, "null",
-                    "indices in the list of trained parameters at which a new "
-                    "group of gradients begins; an empty list: in its middle"}
-                  .of(recipe::Fields{
-                      Field{"", integer, "0", "an index"}.from(0)})
-                  .into(&S::gradientSplits)});
+  static const Field key = [] {
+    recipe::Fields all;
+    for (const Keys &keys : {meaning(), travel()})
+      all.insert(all.end(), keys.begin(), keys.end());
+    all.push_back(recipe::compat("instead of the recipe's"));
+    return Field{"distribution", object, "{}", "training on several processes"}
+        .of(all);
+  }();
   return key;
 }
 
@@ -65,6 +116,20 @@ Value gradus::readRank(OpBuilder &builder, Location loc, ProgramOp program) {
   return readPlace(builder, loc, program, well_known::kRank, 0);
 }
 
-Value gradus::sumOverRanks(OpBuilder &builder, Location loc, Value value) {
-  return AllReduceOp::create(builder, loc, value).getResult(0);
+Value gradus::sumOverRanks(OpBuilder &builder, Location loc, Value value,
+                           StringRef parameter) {
+  auto sum = AllReduceOp::create(builder, loc, value);
+  sum.setParameters(parameter);
+  return sum.getResult(0);
+}
+
+Value gradus::ranksLike(const Arithmetic &math, Value ranks, Value like) {
+  RankedTensorType type = tensorType(like);
+  Value count = convert(math.builder, math.loc, ranks, type.getElementType());
+  return broadcastScalar(math.builder, math.loc, count, type.getShape());
+}
+
+Value gradus::meanOverRanks(const Arithmetic &math, Value value, Value ranks) {
+  Value total = sumOverRanks(math.builder, math.loc, value);
+  return math.divide(total, ranksLike(math, ranks, value));
 }

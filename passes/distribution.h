@@ -2,6 +2,7 @@
 // which rank it runs on.
 #pragma once
 
+#include "ir/arithmetic.h"
 #include "passes/state.h"
 #include "recipe/settings.h"
 
@@ -29,13 +30,26 @@ enum class BatchNormRanks {
   synchronized, // those of all ranks
 };
 
+/// The type that gradients travel in.
+enum class ReduceType {
+  plain, // their own
+  half,  // f16
+  bf16,
+};
+
 struct DistributionSettings {
-  std::optional<std::vector<int64_t>> gradientSplits;
   DistributionMode mode = DistributionMode::none;
   bool mean = true;
   LossMean lossMean = LossMean::global;
   BatchNormRanks batchNorm = BatchNormRanks::average;
+  ReduceType reduce = ReduceType::plain;
+  std::optional<recipe::Number> halfScale; // nothing: the loss scale, or 1
+  std::optional<recipe::Number> localClip; // nothing: no bound
   double bucketBytes = 0;
+  std::optional<int64_t> bucketElements; // cuts buckets by SINGA's rule
+  std::optional<std::vector<int64_t>>
+      gradientSplits;   // cuts them by MindSpore's
+  int64_t inFlight = 0; // buckets that may travel while another is awaited
 };
 
 /// The key `distribution`, and its value in a program's recipe.
@@ -54,8 +68,15 @@ mlir::Value readRanks(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value readRank(mlir::OpBuilder &builder, mlir::Location loc,
                      ProgramOp program);
 
-/// The sum of a value over the ranks.
+/// The sum of a value over the ranks; `parameter` is the one whose gradient it
+/// is.
 mlir::Value sumOverRanks(mlir::OpBuilder &builder, mlir::Location loc,
-                         mlir::Value value);
+                         mlir::Value value, llvm::StringRef parameter = "");
+/// The mean over the ranks, whose number is the i64 scalar `ranks`.
+mlir::Value meanOverRanks(const Arithmetic &math, mlir::Value value,
+                          mlir::Value ranks);
+/// The number of ranks in every element of a tensor of floats like another.
+mlir::Value ranksLike(const Arithmetic &math, mlir::Value ranks,
+                      mlir::Value like);
 
 } // namespace gradus

@@ -4,6 +4,7 @@
 
 #include "messages/json_text.h"
 #include "messages/message.h"
+#include "passes/distribution.h"
 #include "passes/local/gradient_freeze.h"
 #include "passes/methods/clip_gradients.h"
 #include "passes/optimizers/schedules.h"
@@ -27,6 +28,7 @@ public:
     checkOptimizer(recipe_["optimizer"], "optimizer");
     checkSchedules();
     checkLastBatch();
+    checkDistribution();
     return std::move(mistakes_);
   }
 
@@ -42,6 +44,7 @@ private:
   void checkSchedules();
   bool hasHyperparameter(const std::string &name) const;
   void checkLastBatch();
+  void checkDistribution();
 
   const Json &recipe_;
   std::vector<Mistake> mistakes_;
@@ -139,25 +142,76 @@ void Together::checkLastBatch() {
             recipe_["loss"]["type"], "; take \"drop\"");
 }
 
+void Together::checkDistribution() {
+  const Json &shared = recipe_["distribution"];
+  if (!shared["half_scale"].is_null() && shared["reduce"] == "plain")
+    mistake("distribution.half_scale", "is ", jsonText(shared["half_scale"]),
+            ", but distribution.reduce is \"plain\", which leaves gradients "
+            "their type; take \"half\" or \"bf16\"");
+  if (!shared["gradient_splits"].is_null() &&
+      !shared["bucket_elements"].is_null())
+    mistake("distribution.gradient_splits",
+            "excludes bucket_elements, which "
+            "is ",
+            jsonText(shared["bucket_elements"]),
+            " and cuts gradients by another rule; set one of them to null");
+}
+
 } // namespace
 
 std::vector<Mistake> mistakesTogether(const Json &recipe) {
   return Together(recipe).find();
 }
 
+/// The framework whose rules hold in an object of the recipe.
+static std::string frameworkOf(const Json &recipe, const Json &object) {
+  const Json &own = object.at("compat");
+  return own.is_null() ? recipe.at("compat") : own;
+}
+
+/// Calls `tell` with each of these keys of an object that was changed. A key at
+/// its default may come from a recipe that was written out.
+template <typename Fields, typename Tell>
+static void forChanged(const Json &object, const Fields &fields,
+                       const std::string &framework,
+                       const std::set<std::string_view> &keys,
+                       const Tell &tell) {
+  for (const Field &field : fields)
+    if (std::string key(field.key);
+        keys.contains(key) &&
+        object[key] != Json::parse(field.fallbackUnder(framework)))
+      tell(key, object[key]);
+}
+
 /// Adds a remark for each key of drawn groups that was changed without effect.
-/// A key at its default may come from a recipe that was written out.
-static void addIdleFreezing(const Json &freeze, std::string_view framework,
+static void addIdleFreezing(const Json &freeze, const std::string &framework,
                             std::string_view winner,
                             const std::set<std::string_view> &keys,
                             std::vector<std::string> &remarks) {
-  for (const Field &field : gradientFreeze().field.fields)
-    if (std::string key(field.key);
-        keys.contains(key) &&
-        freeze[key] != Json::parse(field.fallbackUnder(framework)))
-      remarks.push_back(message(
-          "gradient_freeze.", key, " is ", jsonText(freeze[key]),
-          " without effect: ", winner, " says what rests in which step"));
+  forChanged(freeze, gradientFreeze().field.fields, framework, keys,
+             [&](const std::string &key, const Json &value) {
+               remarks.push_back(message("gradient_freeze.", key, " is ",
+                                         jsonText(value),
+                                         " without effect: ", winner,
+                                         " says what rests in which step"));
+             });
+}
+
+/// Adds a remark for each key that is of several processes, where there is one.
+/// (gradient_splits also lists parameters.)
+static void addIdleDistribution(const Json &recipe,
+                                std::vector<std::string> &remarks) {
+  const Json &shared = recipe.at("distribution");
+  if (shared.at("mode") != "none")
+    return;
+  forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
+             {"mean", "loss_mean", "batch_norm", "local_clip", "reduce",
+              "half_scale", "bucket_bytes", "bucket_elements", "in_flight"},
+             [&](const std::string &key, const Json &value) {
+               remarks.push_back(
+                   message("distribution.", key, " is ", jsonText(value),
+                           " without effect: distribution.mode is \"none\""));
+             });
 }
 
 /// Adds a remark where an epsilon was changed that nothing is added to.
@@ -180,11 +234,11 @@ static void addIdleEpsilon(const Json &recipe,
 std::vector<std::string> remarksTogether(const Json &recipe) {
   std::vector<std::string> remarks;
   addIdleEpsilon(recipe, remarks);
+  addIdleDistribution(recipe, remarks);
   const Json &freeze = recipe.at("gradient_freeze");
   if (!freeze.is_object())
     return remarks;
-  const Json &own = freeze.at("compat");
-  const std::string framework = own.is_null() ? recipe.at("compat") : own;
+  const std::string framework = frameworkOf(recipe, freeze);
   for (const char *winner : {"from", "until", "last_layers"})
     if (!freeze.at(winner).is_null()) {
       addIdleFreezing(

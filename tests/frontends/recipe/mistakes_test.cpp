@@ -130,3 +130,38 @@ TEST(Remarks, NameAnEpsilonThatNothingIsAddedTo) {
   EXPECT_EQ(remarks({"clip=norm", "clip.norm_epsilon=0.5"}),
             std::vector<std::string>());
 }
+
+TEST(Mistakes, FindKeysOfProcessesThatExcludeEachOther) {
+  EXPECT_THAT(
+      refusal({"distribution.mode=data_parallel", "distribution.half_scale=8"}),
+      HasSubstr("distribution.half_scale: is 8, but distribution.reduce is "
+                "\"plain\", which leaves gradients their type"));
+  EXPECT_EQ(refusal({"distribution.mode=data_parallel",
+                     "distribution.reduce=bf16", "distribution.half_scale=8"}),
+            "");
+  const char *excludes = "distribution.gradient_splits: excludes "
+                         "bucket_elements, which is 2097152";
+  EXPECT_THAT(refusal({"distribution.mode=data_parallel",
+                       "distribution.gradient_splits=[2]",
+                       "distribution.compat=singa"}),
+              HasSubstr(excludes));
+  EXPECT_THAT(refusal({"compat=singa", "distribution.gradient_splits=[2]"}),
+              HasSubstr(excludes));
+  EXPECT_EQ(refusal({"compat=singa", "distribution.gradient_splits=[2]",
+                     "distribution.bucket_elements=null"}),
+            "");
+  EXPECT_THAT(refusal({"distribution.in_flight=0"}),
+              HasSubstr("distribution.in_flight: expected at least 1"));
+}
+
+TEST(Mistakes, TellWhatOneProcessPassesOver) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(remarks({"distribution.reduce=half"}),
+            Lines{"distribution.reduce is \"half\" without effect: "
+                  "distribution.mode is \"none\""});
+  EXPECT_EQ(remarks({"distribution.compat=singa"}), Lines{});
+  EXPECT_EQ(remarks({"distribution.gradient_splits=[1]"}), Lines{});
+  EXPECT_EQ(
+      remarks({"distribution.mode=data_parallel", "distribution.reduce=half"}),
+      Lines{});
+}

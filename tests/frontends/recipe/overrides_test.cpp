@@ -40,9 +40,9 @@ TEST(Overrides, BlamesTheOverrideThatAMistakeComesFrom) {
       "  --set optimizer=adamv: optimizer.type: unknown value \"adamv\"; did "
       "you mean \"adam\"?\n"
       "  --set seed=-2: seed: expected at least 0, found -2");
-  EXPECT_EQ(refused("{}", {"distribution.mode=adasum"}),
-            "--set distribution.mode=adasum: distribution.mode: \"adasum\" is "
-            "not built yet");
+  EXPECT_EQ(refused("{}", {"distribution.reduce=adasum"}),
+            "--set distribution.reduce=adasum: distribution.reduce: \"adasum\" "
+            "is not built yet");
 }
 
 TEST(Overrides, SetWithinShortForms) {

@@ -51,11 +51,11 @@ TEST(RecipeSchema, DescribesWhatSeveralKeysShareOnce) {
 
 TEST(RecipeSchema, TakesTheValuesThatTheReaderTakesAndNamesTheOthers) {
   const json &field =
-      kSchema["properties"]["distribution"]["properties"]["mode"];
+      kSchema["properties"]["distribution"]["properties"]["reduce"];
   const json &taken = field["enum"];
   std::string help = field["description"];
-  for (std::string name : {"none", "data_parallel", "adasum"}) {
-    bool reads = gradus::recipe::read("{}", "", {"distribution.mode=" + name})
+  for (std::string name : {"plain", "half", "adasum"}) {
+    bool reads = gradus::recipe::read("{}", "", {"distribution.reduce=" + name})
                      .status()
                      .ok();
     EXPECT_EQ(std::count(taken.begin(), taken.end(), name), reads) << name;
