@@ -36,20 +36,33 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
             << "changes nothing: the model has no batch normalization";
       return;
     }
-    DistributionSettings shared = distributionOf(getOperation());
-    if (shared.mode != DistributionMode::none &&
-        shared.batchNorm == BatchNormRanks::synchronized) {
-      OpBuilder builder = OpBuilder::atBlockBegin(&train.getBody().front());
-      ranks = readRanks(builder, train.getLoc(), getOperation());
-      if (!ranks)
-        return signalPassFailure();
-    }
     isUnbiased = settings.variance == BatchNormSettings::Variance::pytorch;
     running.clear();
+    if (failed(readRanks(train)))
+      return signalPassFailure();
     for (auto op : llvm::to_vector(train.getOps<BatchNormOp>()))
       if (op.getMomentum() && failed(switchToBatch(op)))
         return signalPassFailure();
     writeStatistics(train);
+  }
+
+  /// Reads the number of ranks where statistics are those of all.
+  LogicalResult readRanks(GraphOp train) {
+    ranks = {};
+    if (!isDataParallel(getOperation()) ||
+        distributionOf(getOperation()).batchNorm !=
+            BatchNormRanks::synchronized)
+      return success();
+    bool isDone = !train.getOps<WriteOp>().empty();
+    if (train.getOps<BatchNormOp>().empty()) {
+      if (!isDone)
+        recipe::keyWarning(getOperation(), "distribution.batch_norm")
+            << "changes nothing: the model has no batch normalization";
+      return success();
+    }
+    OpBuilder builder = OpBuilder::atBlockBegin(&train.getBody().front());
+    ranks = gradus::readRanks(builder, train.getLoc(), getOperation());
+    return success(bool(ranks));
   }
 
   /// Replaces the op by one that uses the batch's statistics.
@@ -108,11 +121,12 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
       return convert(builder, loc, value, computeType(type.getElementType()));
     };
     Value input = wide(op.getInput());
-    Value mean = meanOverRanks(math, gradus::mean(builder, loc, input, axes));
+    Value mean =
+        meanOverRanks(math, gradus::mean(builder, loc, input, axes), ranks);
     Value centered = math.subtract(input, over(mean));
     Value squares =
         gradus::mean(builder, loc, math.multiply(centered, centered), axes);
-    Value variance = meanOverRanks(math, squares);
+    Value variance = meanOverRanks(math, squares, ranks);
     Value deviation = math.squareRoot(math.add(
         variance, math.number(op.getEpsilon().convertToDouble(), variance)));
     Value factor = math.divide(wide(op.getScale()), deviation);
@@ -122,22 +136,10 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
             isUnbiased ? unbiased(math, variance, count) : variance};
   }
 
-  Value meanOverRanks(const Arithmetic &math, Value value) const {
-    Value total = sumOverRanks(math.builder, math.loc, value);
-    return math.divide(total, likeRanks(math, value));
-  }
-
-  /// The number of ranks in every element of a tensor like another.
-  Value likeRanks(const Arithmetic &math, Value like) const {
-    RankedTensorType type = tensorType(like);
-    Value count = convert(math.builder, math.loc, ranks, type.getElementType());
-    return broadcastScalar(math.builder, math.loc, count, type.getShape());
-  }
-
   /// Divides by one less than the number of values, of which each rank has
   /// `count` a channel.
   Value unbiased(const Arithmetic &math, Value variance, int64_t count) const {
-    Value values = math.scale(count, likeRanks(math, variance));
+    Value values = math.scale(count, ranksLike(math, ranks, variance));
     Value less = math.subtract(values, math.number(1, values));
     return math.multiply(variance, math.divide(values, less));
   }

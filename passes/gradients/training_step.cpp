@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "passes/distribution.h"
 #include "passes/model/losses.h"
+#include "passes/model/shared_counts.h"
 #include "passes/model/top_classes.h"
 #include "passes/passes.h"
 #include "runtime/well_known.h"
@@ -69,15 +70,19 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     report(train);
   }
 
-  /// Reads the number of ranks where means are those of all.
+  /// Reads the number of ranks where several share a loss.
   LogicalResult readRanks(GraphOp train) {
-    DistributionSettings settings = distributionOf(getOperation());
-    if (settings.mode == DistributionMode::none ||
-        settings.lossMean == LossMean::rank)
+    if (!isDataParallel(getOperation()))
       return success();
-    OpBuilder builder(train.getBody().front().getTerminator());
-    ranks = gradus::readRanks(builder, named(train, "loss"), getOperation());
-    return success(bool(ranks));
+    OpBuilder builder = OpBuilder::atBlockBegin(&train.getBody().front());
+    ranks.mean = distributionOf(getOperation()).lossMean;
+    ranks.count =
+        gradus::readRanks(builder, named(train, "loss"), getOperation());
+    bool computesLoss = llvm::any_of(
+        losses, [](const Loss &loss) { return loss.labels() == Labels::none; });
+    if (ranks.count && computesLoss && ranks.mean == LossMean::global)
+      shareCounts(train, ranks.count);
+    return success(bool(ranks.count));
   }
 
   /// Whether @evaluate can leave padding out. It cannot if the model itself
@@ -192,10 +197,10 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
       std::string name = byOutput.size() == 1 ? metric : output + "_" + metric;
       Value mean = metric == "top5" ? buildTopFive(graph, name, *scored)
                                     : buildAccuracy(graph, name, *scored);
-      if (ranks) {
+      if (ranks.count) {
         OpBuilder builder(graph.getBody().front().getTerminator());
         mean = shareMean(builder, named(graph, name), scored->loss,
-                         scored->label, mean, ranks);
+                         scored->label, mean, ranks.count);
       }
       graph.addOutput(name, mean);
     }
@@ -242,7 +247,7 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
 
   std::vector<Loss> losses;
   std::vector<std::string> metrics;
-  Value ranks; // how many share a loss; null: each has its own
+  LossRanks ranks; // of @train
 };
 
 } // namespace

@@ -523,7 +523,18 @@ static Value divisor(const Formula &f, Value each, Value total, Value count) {
   return f.scale(perSample, real);
 }
 
-static Value reduceTerms(const Formula &f, Terms terms, Value count) {
+/// What counts on this rank, as a divisor of its terms. Globally it is the mean
+/// over ranks, which is 0 only where nothing counts on any; else a rank on
+/// which nothing counts divides its zeros by 1.
+static Value sharedCount(const Arithmetic &math, Value own, LossRanks ranks) {
+  if (ranks.mean == LossMean::global)
+    return meanOverRanks(math, own, ranks.count);
+  return math.select(math.greater(own, math.number(0, own)), own,
+                     math.number(1, own));
+}
+
+static Value reduceTerms(const Formula &f, Terms terms, Value count,
+                         LossRanks ranks) {
   RankedTensorType type = tensorType(terms.each);
   if (type.getRank() == 0 && !terms.counts)
     return terms.each;
@@ -533,8 +544,10 @@ static Value reduceTerms(const Formula &f, Terms terms, Value count) {
   Value total = f.total(terms.each);
   if (f.loss.settings.reduction == LossReduction::sum)
     return total;
-  return f.divide(total, terms.counts ? f.total(terms.counts)
-                                      : divisor(f, terms.each, total, count));
+  if (!terms.counts)
+    return f.divide(total, divisor(f, terms.each, total, count));
+  Value own = f.total(terms.counts);
+  return f.divide(total, ranks.count ? sharedCount(f, own, ranks) : own);
 }
 
 /// Losses that are one op, with a gradient rule of its own; null for others.
@@ -557,32 +570,27 @@ static Value oneOp(const Formula &f, Value output, Value label, Value count) {
       builder.getF64FloatAttr(f.settings.labelSmoothing));
 }
 
-/// Scales a mean of this rank, for which `own` is what counts in it, so that
-/// the mean over ranks divides by what counts on all of them. A rank on which
-/// nothing counts adds 0.
+/// What a mean over this rank's labels, of which `own` count, adds to the mean
+/// over ranks. A rank on which none counts adds 0, unless none counts anywhere.
 static Value scaleToAll(const Arithmetic &math, Value mean, Value own,
-                        Value ranks) {
+                        LossRanks ranks) {
   OpBuilder &builder = math.builder;
-  Location loc = math.loc;
-  Value all = sumOverRanks(builder, loc, own);
-  Value count = convert(builder, loc, ranks, tensorType(own).getElementType());
-  Value wide = convert(builder, loc, mean, tensorType(own).getElementType());
-  Value scaled =
-      math.multiply(wide, math.divide(math.multiply(own, count), all));
-  Value zero = math.number(0, own);
-  scaled = math.select(math.less(zero, own), scaled,
-                       math.select(math.less(zero, all), zero, scaled));
-  return convert(builder, loc, scaled, tensorType(mean).getElementType());
+  Value wide =
+      convert(builder, math.loc, mean, tensorType(own).getElementType());
+  Value zero = math.number(0, own), counts = math.greater(own, zero);
+  if (ranks.mean == LossMean::global) {
+    Value shared = meanOverRanks(math, own, ranks.count);
+    wide = math.multiply(wide, math.divide(own, shared));
+    counts = math.make<arith::OrIOp>(counts, math.equal(shared, zero));
+  }
+  return convert(builder, math.loc, math.select(counts, wide, zero),
+                 tensorType(mean).getElementType());
 }
 
-/// The loss as ranks share it. `counts` is what each label counts in a mean;
-/// null where that is as much on every rank.
-static Value shareLoss(const Formula &f, Value value, Value counts,
-                       Value ranks) {
-  if (f.loss.settings.reduction == LossReduction::sum)
-    return f.multiply(value, convert(f.builder, f.loc, ranks,
-                                     tensorType(value).getElementType()));
-  return counts ? scaleToAll(f, value, f.total(counts), ranks) : value;
+/// A sum is not divided by the number of ranks.
+static Value timesRanks(const Arithmetic &math, Value value, Value ranks) {
+  return math.multiply(value, convert(math.builder, math.loc, ranks,
+                                      tensorType(value).getElementType()));
 }
 
 Value gradus::shareMean(OpBuilder &builder, Location loc, const Loss &loss,
@@ -593,23 +601,22 @@ Value gradus::shareMean(OpBuilder &builder, Location loc, const Loss &loss,
       splat(builder, loc, label.getType(), loss.settings.ignoreIndex));
   Value each = convert(builder, loc, counted, builder.getF32Type());
   Value own = sum(builder, loc, each, allAxes(tensorType(label).getRank()));
-  return scaleToAll(math, mean, own, ranks);
+  return scaleToAll(math, mean, own, {ranks});
 }
 
 Value gradus::buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
-                        Value output, Value label, Value count, Value ranks) {
+                        Value output, Value label, Value count,
+                        LossRanks ranks) {
   Formula f(builder, loc, loss, output, label);
-  Value value = oneOp(f, output, label, count), counts;
-  if (value && ranks && loss.labels() == Labels::classes)
-    counts = Classes(f).weights();
-  if (!value) {
-    Terms terms = loss.type->terms(f);
-    counts = terms.counts;
-    value = convert(builder, loc, reduceTerms(f, terms, count),
-                    loss.outputType.getElementType());
-  }
-  if (ranks)
-    value = shareLoss(f, value, counts, ranks);
+  Value value = oneOp(f, output, label, count);
+  if (value && ranks.count && loss.labels() == Labels::classes)
+    value = scaleToAll(f, value, f.total(Classes(f).weights()), ranks);
+  if (!value)
+    value =
+        convert(builder, loc, reduceTerms(f, loss.type->terms(f), count, ranks),
+                loss.outputType.getElementType());
+  if (ranks.count && loss.settings.reduction == LossReduction::sum)
+    value = timesRanks(f, value, ranks.count);
   return loss.settings.weight == 1 ? value
                                    : f.scale(loss.settings.weight, value);
 }

@@ -5,6 +5,7 @@
 // and a line of the table.
 #pragma once
 
+#include "passes/distribution.h"
 #include "recipe/settings.h"
 
 #include <optional>
@@ -99,16 +100,23 @@ int64_t labelClasses(ProgramOp program);
 mlir::Value maskLabels(mlir::OpBuilder &builder, mlir::Location loc,
                        const Loss &loss, mlir::Value label, mlir::Value count);
 
+/// The ranks of a run that share a loss; where `count` is null, each has its
+/// own.
+struct LossRanks {
+  mlir::Value count; // an i64 scalar
+  LossMean mean = LossMean::global;
+};
+
 /// The loss as one number, times its weight. With `count`, an i64 scalar, it
 /// is that of the first `count` samples, and `label` has been masked. With
-/// `ranks`, an i64 scalar, its mean over that many ranks is the loss of all
-/// their samples.
+/// `ranks`, its mean over them is the loss of all their samples.
 mlir::Value buildLoss(mlir::OpBuilder &builder, mlir::Location loc,
                       const Loss &loss, mlir::Value output, mlir::Value label,
-                      mlir::Value count, mlir::Value ranks = {});
+                      mlir::Value count, LossRanks ranks = {});
 
 /// A mean over the labels that count, such as an accuracy, scaled so that its
-/// mean over ranks is that over the labels of all.
+/// mean over ranks is that over the labels of all. A rank on which none counts
+/// adds 0.
 mlir::Value shareMean(mlir::OpBuilder &builder, mlir::Location loc,
                       const Loss &loss, mlir::Value label, mlir::Value mean,
                       mlir::Value ranks);
