@@ -3,6 +3,7 @@
 // AutoBoost's level O2 requests it in general; with one process the sum is the
 // gradient itself.
 
+#include "passes/distribution.h"
 #include "passes/passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -31,8 +32,10 @@ struct AdasumPass : impl::AdasumBase<AdasumPass> {
       return;
     remark::missed(getOperation().getLoc(),
                    remark::RemarkOpts::name("Adasum").category(getArgument()))
-        << "one process has no gradients of others to merge; adasum changes "
-           "nothing";
+        << (isDataParallel(getOperation())
+                ? "is not built yet: the ranks share the mean of gradients"
+                : "one process has no gradients of others to merge; adasum "
+                  "changes nothing");
   }
 };
 

@@ -8,7 +8,8 @@
 #include "passes/distribution.h"
 
 #include "ir/arithmetic.h"
-#include "ir/attention_sizes.h"
+#include "passes/distribution/sample_draws.h"
+#include "passes/numbers.h"
 #include "passes/passes.h"
 #include "passes/train_graphs.h"
 
@@ -20,6 +21,9 @@ namespace gradus {
 
 namespace {
 using namespace mlir;
+
+/// An attribute of graphs whose ranks work together already.
+constexpr StringLiteral kShared = "gradus.shared";
 
 struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
   using Base::Base;
@@ -34,68 +38,49 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
   }
 
   LogicalResult share(GraphOp graph) {
+    if (graph->hasAttr(kShared))
+      return success();
+    graph->setAttr(kShared, UnitAttr::get(&getContext()));
     Block &block = graph.getBody().front();
     OpBuilder builder = OpBuilder::atBlockBegin(&block);
     ranks = readRanks(builder, graph.getLoc(), getOperation());
-    if (!ranks)
+    if (!ranks || failed(countDrawsByRank(getOperation(), graph)))
       return failure();
-    drawByRank(block);
     shareConditions(block);
-    size_t gradients = 0;
-    for (auto update : block.getOps<ParameterUpdate>()) {
-      builder.setInsertionPoint(update);
-      OpOperand &gradient = update.getGradientUse();
-      gradient.set(settings.mean ? meanOverRanks(builder, gradient.get())
-                                 : sumOverRanks(builder, update.getLoc(),
-                                                gradient.get()));
-      ++gradients;
-    }
+    auto range = block.getOps<ParameterUpdate>();
+    SmallVector<ParameterUpdate> updates(range.begin(), range.end());
+    for (ParameterUpdate update : updates)
+      if (failed(shareGradient(update)))
+        return failure();
     shareStatistics(block);
     shareOutputs(graph);
-    remark::passed(
-        graph.getLoc(),
-        remark::RemarkOpts::name("DataParallel").category(getArgument()))
-        << "@" << graph.getSymName() << " shares " << std::to_string(gradients)
-        << " gradients with the other ranks";
+    report(graph, updates.size());
     return success();
   }
 
-  Value meanOverRanks(OpBuilder &builder, Value value) {
-    Location loc = value.getLoc();
-    Arithmetic math(builder, loc);
-    Value total = sumOverRanks(builder, loc, value);
-    Value count =
-        convert(builder, loc, ranks, tensorType(value).getElementType());
-    return math.divide(total, broadcastScalar(builder, loc, count,
-                                              tensorType(value).getShape()));
-  }
-
-  /// Random numbers of a rank's samples are those that one process would draw
-  /// for them, as one of all: samples lie along the first axis.
-  void drawByRank(Block &block) {
-    for (Operation &op : block) {
-      if (auto bits = dyn_cast<RandomBitsOp>(op))
-        drawByRank(bits, bits.getType().getShape());
-      else if (auto attention = dyn_cast<AttentionOp>(op))
-        drawByRank(attention, sizesOf(attention).scores());
-      else if (auto attention = dyn_cast<AttentionBackwardOp>(op))
-        drawByRank(attention, sizesOf(attention).scores());
+  LogicalResult shareGradient(ParameterUpdate update) {
+    OpBuilder builder(update);
+    Arithmetic math(builder, update.getLoc());
+    OpOperand &gradient = update.getGradientUse();
+    Value own = gradient.get();
+    if (settings.localClip) {
+      Value limit = readNumber(builder, update.getLoc(), getOperation(),
+                               *settings.localClip);
+      if (!limit)
+        return failure();
+      Value low = spreadLike(math, math.negate(limit), own);
+      own = math.smaller(math.larger(own, low), spreadLike(math, limit, own));
     }
+    Value total =
+        sumOverRanks(builder, update.getLoc(), own, update.getParameterName());
+    gradient.set(settings.mean
+                     ? math.divide(total, ranksLike(math, ranks, total))
+                     : total);
+    return success();
   }
 
-  template <typename Op> static AttentionSizes sizesOf(Op op) {
-    return AttentionSizes(op.getQuery(), op.getValue());
-  }
-
-  /// Counts the places of what an op draws on from those of the ranks before.
-  template <typename Op> void drawByRank(Op op, ArrayRef<int64_t> shape) {
-    if (!op.getStep() || op.getFirst() || shape.empty())
-      return;
-    OpBuilder builder(op);
-    Value rank = readRank(builder, op.getLoc(), getOperation());
-    Value before =
-        Arithmetic(builder, op.getLoc()).scale(llvm::product_of(shape), rank);
-    op.getFirstMutable().assign(before);
+  Value meanOfRanks(OpBuilder &builder, Value value) {
+    return meanOverRanks(Arithmetic(builder, value.getLoc()), value, ranks);
   }
 
   /// A step changes states on all ranks or on none, or counters would differ
@@ -134,7 +119,7 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
       Value value = write.getValue();
       write.getValueMutable().assign(settings.batchNorm ==
                                              BatchNormRanks::average
-                                         ? meanOverRanks(builder, value)
+                                         ? meanOfRanks(builder, value)
                                          : ofFirstRank(builder, value));
     }
   }
@@ -159,8 +144,17 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     for (OpOperand &output : end->getOpOperands()) {
       RankedTensorType type = tensorType(output.get());
       if (type.getRank() == 0 && isa<FloatType>(type.getElementType()))
-        output.set(meanOverRanks(builder, output.get()));
+        output.set(meanOfRanks(builder, output.get()));
     }
+  }
+
+  void report(GraphOp graph, size_t gradients) {
+    remark::passed(
+        graph.getLoc(),
+        remark::RemarkOpts::name("DataParallel").category(getArgument()))
+        << ("@" + graph.getSymName() + " shares " + Twine(gradients) +
+            " gradients with the other ranks")
+               .str();
   }
 
   DistributionSettings settings;

@@ -1,4 +1,5 @@
 // RUN: gradus-opt %s --data-parallel --split-input-file | FileCheck %s
+// RUN: gradus-opt %s --data-parallel --data-parallel --split-input-file | FileCheck %s
 
 // The gradient's mean over ranks, and a guard that holds on all of them or on none.
 // CHECK-LABEL: @guarded
@@ -13,7 +14,7 @@ gradus.program @guarded attributes {recipe = {distribution = {mode = "data_paral
     // CHECK: gradus.read @distribution.ranks
     // CHECK: gradus.guard %[[ALL]]
     gradus.guard %finite always [@step]
-    // CHECK: %[[SUM:.*]] = gradus.all_reduce %g : tensor<4xf32>
+    // CHECK: %[[SUM:.*]] = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32>
     // CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]]
     // CHECK: gradus.update @w, %[[MEAN]]
     gradus.update @w, %g : tensor<4xf32>
@@ -27,26 +28,59 @@ gradus.program @guarded attributes {recipe = {distribution = {mode = "data_paral
 
 // -----
 
-// Sums of gradients; statistics of the first rank; random numbers by rank.
+// Sums of gradients, each rank's bounded first; statistics of the first rank.
 // CHECK-LABEL: @sums
-gradus.program @sums attributes {recipe = {distribution = {mode = "data_parallel", mean = false, batch_norm = "local"}}} {
+gradus.program @sums attributes {recipe = {distribution = {mode = "data_parallel", mean = false, local_clip = 2.0, batch_norm = "local"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @m : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
   gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
-  gradus.graph @train(%g: tensor<4xf32>) -> (bits: tensor<4xi64>) {
-    %step = gradus.read @step : tensor<i64>
-    // CHECK: %[[RANK:.*]] = gradus.read @distribution.rank :
-    // CHECK: %[[FIRST:.*]] = arith.muli %[[RANK]]
-    // CHECK: gradus.random_bits %{{.*}} from %[[FIRST]] stream 0 seed 1
-    %bits = gradus.random_bits %step stream 0 seed 1 : tensor<4xi64>
-    // CHECK: %[[SUM:.*]] = gradus.all_reduce %g
+  // CHECK: gradus.graph @train(%g: tensor<4xf32>) attributes {gradus.shared} {
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    // CHECK: %[[LIMIT:.*]] = gradus.read @distribution.local_clip : tensor<f64>
+    // CHECK: %[[LOW:.*]] = arith.maximumf %g
+    // CHECK: %[[OWN:.*]] = arith.minimumf %[[LOW]]
+    // CHECK-NEXT: %[[SUM:.*]] = gradus.all_reduce %[[OWN]] {of = ["w"]}
     // CHECK-NEXT: gradus.update @w, %[[SUM]]
     gradus.update @w, %g : tensor<4xf32>
+    // CHECK: %[[RANK:.*]] = gradus.read @distribution.rank :
+    // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[RANK]]
+    // CHECK: gradus.broadcast %[[FIRST]]
     // CHECK: %[[OWN:.*]] = arith.select
     // CHECK: %[[FIRSTS:.*]] = gradus.all_reduce %[[OWN]]
     // CHECK: gradus.write @m, %[[FIRSTS]]
     gradus.write @m, %g : tensor<4xf32>
-    gradus.return %bits : tensor<4xi64>
+    gradus.return
+  }
+}
+
+// -----
+
+// Running statistics are averaged by default, and left alone where they are of the
+// samples of all. A step that only adds gradients up shares none.
+// CHECK-LABEL: @statistics
+gradus.program @statistics attributes {recipe = {distribution = {mode = "data_parallel"}}} {
+  gradus.state @m : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.state @sum : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.graph @train_accumulate(%g: tensor<4xf32>) -> () {
+    // CHECK: %[[SUM:.*]] = gradus.all_reduce %g : tensor<4xf32>
+    // CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]]
+    // CHECK: gradus.write @m, %[[MEAN]]
+    gradus.write @m, %g : tensor<4xf32>
+    // CHECK: gradus.write @sum, %g
+    gradus.write @sum, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @synchronized
+// CHECK: gradus.write @m, %g
+gradus.program @synchronized attributes {recipe = {distribution = {mode = "data_parallel", batch_norm = "synchronized"}}} {
+  gradus.state @m : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.write @m, %g : tensor<4xf32>
+    gradus.return
   }
 }
 
