@@ -41,7 +41,7 @@ INSIDE = {
     "passes/optimizers": "passes",
     "passes/gradients": "passes passes/optimizers passes/model",
     "passes/local": "passes passes/optimizers",
-    "passes/distribution": "passes",
+    "passes/distribution": "passes passes/optimizers",
     "passes/methods": "passes passes/optimizers passes/model",
     "passes/update": "passes passes/optimizers passes/local",
     "passes/optimize": "passes",

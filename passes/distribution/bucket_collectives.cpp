@@ -6,9 +6,15 @@
 
 #include "passes/distribution.h"
 
+#include "passes/distribution/buckets.h"
+#include "passes/optimizers/parameter_lists.h"
+#include "passes/optimizers/parameters.h"
 #include "passes/passes.h"
 
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_BUCKETCOLLECTIVES
@@ -17,16 +23,12 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// A collective with its place among the ops of its block.
-struct Placed {
-  AllReduceOp op;
-  int64_t ready = -1; // the last op that makes an operand; -1: none does
-  int64_t needed = 0; // the first op that takes a result
-  int64_t level = 0;  // how many collectives follow each other up to it
-  int64_t bytes = 0;
-};
-
-using Bucket = SmallVector<Placed>;
+int64_t elementsOf(AllReduceOp op) {
+  int64_t elements = 0;
+  for (Type type : op.getOperandTypes())
+    elements += cast<RankedTensorType>(type).getNumElements();
+  return elements;
+}
 
 int64_t bytesOf(AllReduceOp op) {
   int64_t bytes = 0;
@@ -53,90 +55,143 @@ void shareOnce(Block &block) {
   }
 }
 
-/// The collectives of a block, in the order in which they can begin.
-Bucket collectivesOf(Block &block) {
-  DenseMap<Operation *, int64_t> place, level;
-  Bucket all;
+/// Whether an op costs little and may run as soon as its operands are there:
+/// what unscales, converts, counts or spreads, but no matmul.
+bool isLight(Operation *op) {
+  return isPure(op) && (isa<ReadOp, ReduceOp, BroadcastOp, Elementwise>(op) ||
+                        op->hasTrait<OpTrait::ConstantLike>() ||
+                        op->hasTrait<MovesElements>() ||
+                        OpTrait::hasElementwiseMappableTraits(op));
+}
+
+/// The last op of a block that makes an operand; null if none does.
+Operation *lastMaker(Operation *op) {
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands())
+    if (Operation *maker = operand.getDefiningOp();
+        maker && (!last || last->isBeforeInBlock(maker)))
+      last = maker;
+  return last;
+}
+
+/// Moves ops behind each of some others, or to the begin of the block; those
+/// behind the same one keep their order.
+class Behind {
+public:
+  explicit Behind(Block &block) : block_(block) {}
+
+  void move(Operation *op, Operation *place) {
+    Operation *&last = last_[place];
+    if (Operation *before = last ? last : place)
+      op->moveAfter(before);
+    else
+      op->moveBefore(&block_, block_.begin());
+    last = op;
+  }
+
+private:
+  Block &block_;
+  DenseMap<Operation *, Operation *> last_; // moved behind a place; null: begin
+};
+
+/// Lists the light ops that operands of sums need, in the order of the block.
+/// What takes a result of a sum is not among them: moved up, it would wait for
+/// that.
+SmallVector<Operation *> lightOnesBeforeSums(Block &block) {
+  llvm::DenseSet<Operation *> afterSums;
+  llvm::SetVector<Operation *> needed;
+  for (Operation &op : block) {
+    bool isSum = isa<AllReduceOp>(op);
+    for (Value operand : op.getOperands())
+      if (isSum || afterSums.contains(operand.getDefiningOp()))
+        afterSums.insert(&op);
+    if (!isSum)
+      continue;
+    SmallVector<Operation *> open = {&op};
+    while (!open.empty())
+      for (Value operand : open.pop_back_val()->getOperands())
+        if (Operation *maker = operand.getDefiningOp();
+            maker && isLight(maker) && !afterSums.contains(maker) &&
+            needed.insert(maker))
+          open.push_back(maker);
+  }
+  SmallVector<Operation *> inOrder;
+  for (Operation &op : block)
+    if (needed.contains(&op))
+      inOrder.push_back(&op);
+  return inOrder;
+}
+
+/// Moves sums up to where their last operand is made, and light ops that make
+/// operands behind what they wait for: passes put what they add to a gradient
+/// before its update.
+void beginEarly(Block &block) {
+  Behind light(block), sums(block);
+  DenseMap<Operation *, Operation *> waited; // by light ops, for others
+  SmallVector<std::pair<Operation *, Operation *>> moves;
+  for (Operation *op : lightOnesBeforeSums(block)) {
+    Operation *last = nullptr;
+    for (Value operand : op->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      if (auto moved = waited.find(maker); moved != waited.end())
+        maker = moved->second;
+      if (maker && (!last || last->isBeforeInBlock(maker)))
+        last = maker;
+    }
+    moves.emplace_back(op, waited[op] = last);
+  }
+  for (auto [op, place] : moves)
+    light.move(op, place);
+  for (auto sum : llvm::to_vector(block.getOps<AllReduceOp>()))
+    sums.move(sum, lastMaker(sum));
+}
+
+/// The sums of a block, in the order in which they begin.
+std::vector<PlacedSum> sumsOf(Block &block) {
+  DenseMap<Operation *, int64_t> place;
+  std::vector<PlacedSum> sums;
   for (auto [index, op] : llvm::enumerate(block)) {
     place[&op] = index;
-    int64_t deepest = 0, ready = -1;
-    for (Value operand : op.getOperands())
-      if (Operation *maker = operand.getDefiningOp()) {
-        deepest = std::max(deepest, level.lookup(maker));
-        ready = std::max(ready, place.lookup(maker));
-      }
-    auto sum = dyn_cast<AllReduceOp>(op);
-    level[&op] = deepest + (sum ? 1 : 0);
-    if (sum)
-      all.push_back({sum, ready, 0, deepest, bytesOf(sum)});
+    if (auto sum = dyn_cast<AllReduceOp>(op)) {
+      PlacedSum &placed = sums.emplace_back();
+      placed.op = sum;
+      placed.place = index;
+      placed.bytes = bytesOf(sum);
+      placed.elements = elementsOf(sum);
+    }
   }
-  for (Placed &each : all) {
+  for (PlacedSum &each : sums) {
     each.needed = place.size();
     for (Operation *user : each.op->getUsers())
       each.needed = std::min(each.needed, place.lookup(user));
   }
-  llvm::stable_sort(all, [](const Placed &one, const Placed &other) {
-    return one.ready < other.ready;
-  });
-  return all;
+  return sums;
 }
 
-/// Whether the bucket may also have `next`, which begins no earlier than it:
-/// nothing may need a result before `next` can begin.
-bool mayTake(const Bucket &bucket, const Placed &next) {
-  return llvm::all_of(bucket, [&](const Placed &each) {
-    return each.level == next.level && each.needed > next.ready &&
-           AllReduceOp(each.op).mayJoin(next.op);
-  });
-}
-
-/// Cuts the collectives into buckets of at most so many bytes; what comes last,
-/// whose time nothing hides, into a smaller one.
-std::vector<Bucket> bucketsOf(ArrayRef<Placed> all, int64_t mostBytes) {
-  size_t tail = all.size();
-  for (int64_t bytes = 0;
-       tail > 0 && (bytes += all[tail - 1].bytes) <= mostBytes / 8;)
-    --tail;
-  std::vector<Bucket> buckets;
-  int64_t bytes = 0;
-  for (auto [index, each] : llvm::enumerate(all)) {
-    bool begins = buckets.empty() || index == tail ||
-                  bytes + each.bytes > mostBytes ||
-                  !mayTake(buckets.back(), each);
-    if (begins) {
-      buckets.emplace_back();
-      bytes = 0;
-    }
-    buckets.back().push_back(each);
-    bytes += each.bytes;
-  }
-  return buckets;
-}
-
-/// Puts one op in the place of those of a bucket, where its last operand is
-/// made.
-void join(const Bucket &bucket, ArrayRef<Operation *> ops) {
+/// Puts one op in the place of the last of a bucket.
+void join(const Bucket &bucket) {
+  if (bucket.size() == 1)
+    return;
   SmallVector<Value> operands;
   SmallVector<Location> locations;
-  for (const Placed &each : bucket) {
-    llvm::append_range(operands, AllReduceOp(each.op).getOperands());
-    locations.push_back(AllReduceOp(each.op).getLoc());
+  SmallVector<StringRef> names;
+  for (AllReduceOp sum : bucket) {
+    for (unsigned i = 0; i < sum.getNumOperands(); ++i)
+      names.push_back(sum.getParameter(i));
+    llvm::append_range(operands, sum.getOperands());
+    locations.push_back(sum.getLoc());
   }
-  AllReduceOp first = bucket.front().op;
-  OpBuilder builder(first);
-  if (int64_t last = bucket.back().ready; last >= 0)
-    builder.setInsertionPointAfter(ops[last]);
-  else
-    builder.setInsertionPointToStart(first->getBlock());
+  AllReduceOp last = bucket.back();
+  OpBuilder builder(last);
   auto joined =
       AllReduceOp::create(builder, builder.getFusedLoc(locations), operands);
-  joined.setAxis(first.getAxis());
+  joined.setAxis(last.getAxis());
+  joined.setParameters(names);
   unsigned next = 0;
-  for (const Placed &each : bucket) {
-    Operation *op = AllReduceOp(each.op);
-    for (OpResult result : op->getResults())
+  for (AllReduceOp sum : bucket) {
+    for (OpResult result : sum.getResults())
       result.replaceAllUsesWith(joined.getResult(next++));
-    op->erase();
+    sum.erase();
   }
 }
 
@@ -145,29 +200,41 @@ struct BucketCollectivesPass
   using Base::Base;
 
   void runOnOperation() override {
-    int64_t mostBytes = distributionOf(getOperation()).bucketBytes;
+    DistributionSettings settings = distributionOf(getOperation());
     for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
       Block &block = graph.getBody().front();
-      shareOnce(block);
-      Bucket all = collectivesOf(block);
-      if (all.empty())
+      if (block.getOps<AllReduceOp>().empty())
         continue;
-      SmallVector<Operation *> ops;
-      for (Operation &op : block)
-        ops.push_back(&op);
-      std::vector<Bucket> buckets = bucketsOf(all, mostBytes);
+      shareOnce(block);
+      beginEarly(block);
+      std::vector<PlacedSum> sums = sumsOf(block);
+      if (settings.gradientSplits)
+        numberGroups(sums, *settings.gradientSplits);
+      std::vector<Bucket> buckets = cutBuckets(sums, settings);
       for (const Bucket &bucket : buckets)
-        join(bucket, ops);
-      report(graph, all.size(), buckets.size());
+        join(bucket);
+      report(graph, sums.size(), buckets.size());
     }
+  }
+
+  /// Sets the group of each gradient: its parameter's among all that are
+  /// trained, also in a step that trains fewer.
+  void numberGroups(MutableArrayRef<PlacedSum> sums, ArrayRef<int64_t> splits) {
+    std::vector<StateOp> parameters = trainedParameters(getOperation());
+    std::vector<int64_t> groups = gradientGroups(parameters.size(), splits);
+    llvm::StringMap<int64_t> byName;
+    for (auto [parameter, group] : llvm::zip(parameters, groups))
+      byName[parameter.getSymName()] = group;
+    for (PlacedSum &sum : sums)
+      sum.group = byName.lookup(sum.op.getParameter(0));
   }
 
   void report(GraphOp graph, size_t sums, size_t buckets) {
     remark::passed(graph.getLoc(),
                    remark::RemarkOpts::name("Joined").category(getArgument()))
-        << "@" << graph.getSymName() << ": " << std::to_string(sums)
-        << " sums over ranks travel in " << std::to_string(buckets)
-        << " buckets";
+        << ("@" + graph.getSymName() + ": " + Twine(sums) +
+            " sums over ranks travel in " + Twine(buckets) + " buckets")
+               .str();
   }
 };
 

@@ -1,4 +1,8 @@
 // RUN: gradus-opt %s --bucket-collectives | FileCheck %s
+// RUN: gradus-opt %s --bucket-collectives --bucket-collectives | FileCheck %s
+// RUN: gradus-opt %s --bucket-collectives --remark-format=emitRemark --remarks-filter=".*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARKS
+
+// REMARKS: remark: {{.*}}@train: 4 sums over ranks travel in 3 buckets
 
 // Gradients travel together, up to 100 bytes; the last, of at most an eighth, alone.
 // CHECK-LABEL: @sizes
@@ -24,20 +28,59 @@ gradus.program @sizes attributes {recipe = {distribution = {mode = "data_paralle
   }
 }
 
-// What needs another sum, or is needed before the next can begin, stays apart.
+// What needs another sum, or is needed before the next can begin, stays apart;
+// what waits for none begins before.
 // CHECK-LABEL: @needs
 gradus.program @needs attributes {recipe = {distribution = {mode = "data_parallel"}}} {
-  gradus.graph @train(%x: tensor<2097152xf32>) -> (a: tensor<2097152xf32>, b: tensor<2097152xf32>, c: tensor<2097152xf32>) {
-    // CHECK: %[[A:.*]] = gradus.all_reduce %{{.*}} : tensor<2097152xf32>
-    %a = gradus.all_reduce %x : tensor<2097152xf32> -> tensor<2097152xf32>
-    // CHECK: %[[Y:.*]] = arith.addf %[[A]]
-    %y = arith.addf %a, %x : tensor<2097152xf32>
-    // CHECK: gradus.all_reduce %[[Y]] : tensor<2097152xf32>
-    %b = gradus.all_reduce %y : tensor<2097152xf32> -> tensor<2097152xf32>
-    %z = arith.mulf %x, %x : tensor<2097152xf32>
-    // CHECK: gradus.all_reduce %{{.*}} : tensor<2097152xf32>
-    %c = gradus.all_reduce %z : tensor<2097152xf32> -> tensor<2097152xf32>
-    gradus.return %a, %b, %c : tensor<2097152xf32>, tensor<2097152xf32>, tensor<2097152xf32>
+  gradus.graph @train(%x: tensor<4x4xf32>) -> (a: tensor<4x4xf32>, b: tensor<4x4xf32>, c: tensor<4x4xf32>) {
+    // CHECK: %[[A:.*]] = gradus.all_reduce %x
+    %a = gradus.all_reduce %x : tensor<4x4xf32> -> tensor<4x4xf32>
+    // CHECK-NEXT: %[[Y:.*]] = gradus.matmul %[[A]]
+    %y = gradus.matmul %a, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+    // CHECK-NEXT: %[[Z:.*]] = gradus.matmul
+    // CHECK-NEXT: gradus.all_reduce %[[Y]], %[[Z]]
+    %b = gradus.all_reduce %y : tensor<4x4xf32> -> tensor<4x4xf32>
+    %z = gradus.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+    %c = gradus.all_reduce %z : tensor<4x4xf32> -> tensor<4x4xf32>
+    gradus.return %a, %b, %c : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+  }
+}
+
+// What unscales a gradient, behind the flag that all of them make, moves up to
+// where the gradient is made, and the sum begins there.
+// What takes the result of a sum waits for it no earlier than before.
+// CHECK-LABEL: @early
+gradus.program @early attributes {recipe = {distribution = {mode = "data_parallel", bucket_bytes = 64 : i64}}} {
+  gradus.graph @train(%x: tensor<4x4xf32>, %scale: tensor<f32>, %labels: tensor<4xf32>) -> (a: tensor<4x4xf32>, b: tensor<4x4xf32>, f: tensor<f32>, l: tensor<f32>) {
+    // CHECK: %[[OWN:.*]] = gradus.reduce sum %labels
+    // CHECK-NEXT: %[[COUNT:.*]] = gradus.all_reduce %[[OWN]]
+    // CHECK-NEXT: %[[FACTOR:.*]] = gradus.broadcast %scale
+    // CHECK-NEXT: %[[G:.*]] = gradus.matmul
+    // CHECK: %[[P:.*]] = arith.mulf %[[G]], %[[FACTOR]]
+    // CHECK-NEXT: gradus.all_reduce %[[P]]
+    // CHECK-NEXT: %[[H:.*]] = gradus.matmul
+    // CHECK: %[[FLAG:.*]] = arith.addf
+    // CHECK-NEXT: gradus.all_reduce %[[FLAG]]
+    // CHECK-NEXT: %[[Q:.*]] = arith.mulf %[[H]], %[[FACTOR]]
+    // CHECK-NEXT: gradus.all_reduce %[[Q]]
+    // CHECK-NEXT: %[[LOSS:.*]] = arith.divf %{{.*}}, %[[COUNT]]
+    // CHECK-NEXT: gradus.all_reduce %[[LOSS]]
+    %g = gradus.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+    %h = gradus.matmul %g, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+    %gs = gradus.reduce sum %g axes [0, 1] : tensor<4x4xf32> -> tensor<f32>
+    %hs = gradus.reduce sum %h axes [0, 1] : tensor<4x4xf32> -> tensor<f32>
+    %flag = arith.addf %gs, %hs : tensor<f32>
+    %flags = gradus.all_reduce %flag : tensor<f32> -> tensor<f32>
+    %own = gradus.reduce sum %labels axes [0] : tensor<4xf32> -> tensor<f32>
+    %count = gradus.all_reduce %own : tensor<f32> -> tensor<f32>
+    %loss = arith.divf %gs, %count : tensor<f32>
+    %losses = gradus.all_reduce %loss : tensor<f32> -> tensor<f32>
+    %factor = gradus.broadcast %scale dims [] : tensor<f32> -> tensor<4x4xf32>
+    %p = arith.mulf %g, %factor : tensor<4x4xf32>
+    %a = gradus.all_reduce %p : tensor<4x4xf32> -> tensor<4x4xf32>
+    %q = arith.mulf %h, %factor : tensor<4x4xf32>
+    %b = gradus.all_reduce %q : tensor<4x4xf32> -> tensor<4x4xf32>
+    gradus.return %a, %b, %flags, %losses : tensor<4x4xf32>, tensor<4x4xf32>, tensor<f32>, tensor<f32>
   }
 }
 
