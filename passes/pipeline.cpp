@@ -78,6 +78,8 @@ const Stage stages[] = {
        program.addPass(createAdasum());
        // What later passes see of gradients is of the samples of all ranks.
        program.addPass(createDataParallel());
+       // Gradients are all that is large enough to be worth fewer bits.
+       program.addPass(createHalfReduce());
      }},
     // Methods on final gradients: clipping, weight decay, centralization.
     {"methods",

@@ -18,8 +18,8 @@ def DataParallel : GradusPass<"data-parallel"> {
     its variants
 
     * each update gets the mean over ranks of its gradient, or with
-      `"mean": false` the sum;
-    * random bits are counted on from those of the ranks before it;
+      `"mean": false` the sum; `local_clip` bounds each rank's own elements first;
+    * random bits of samples are counted on from those of the ranks before;
     * a guard holds where it holds on all ranks, so all of them change their
       states, or none does;
     * running statistics become the mean over ranks, or those of rank 0 with
@@ -46,9 +46,9 @@ def DataParallel : GradusPass<"data-parallel"> {
     gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel"}}} {
       gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.state @distribution.ranks : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<constant, 1.0 : f64>}
-      gradus.graph @train(%g: tensor<4xf32>) -> () {
+      gradus.graph @train(%g: tensor<4xf32>) -> () attributes {gradus.shared} {
         %ranks = gradus.read @distribution.ranks : tensor<i64>
-        %sum = gradus.all_reduce %g : tensor<4xf32> -> tensor<4xf32>
+        %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
         %count = arith.sitofp %ranks : tensor<i64> to tensor<f32>
         %counts = gradus.broadcast %count dims [] : tensor<f32> -> tensor<4xf32>
         %mean = arith.divf %sum, %counts : tensor<4xf32>
@@ -60,14 +60,63 @@ def DataParallel : GradusPass<"data-parallel"> {
   }];
 }
 
+def HalfReduce : GradusPass<"half-reduce"> {
+  let summary = "Makes gradients travel between ranks in 16 bits";
+  let description = [{
+    With `reduce` `half` or `bf16` in the recipe's `distribution`, each rank's
+    gradient is multiplied by `half_scale`, divided by the number of ranks,
+    rounded to f16 or bf16 and summed; the sum is converted back and multiplied
+    by the inverse. A guard holds only where the sums are finite.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "half"}}} {
+      gradus.graph @train(%g: tensor<4xf32>) -> (sum: tensor<4xf32>) {
+        %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+        gradus.return %sum : tensor<4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "half"}}} {
+      gradus.state @distribution.ranks : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @train(%g: tensor<4xf32>) -> (sum: tensor<4xf32>) {
+        %ranks = gradus.read @distribution.ranks : tensor<i64>
+        %one = arith.constant dense<1.0> : tensor<f32>
+        %count = arith.sitofp %ranks : tensor<i64> to tensor<f32>
+        %down = arith.divf %one, %count : tensor<f32>
+        %downs = gradus.broadcast %down dims [] : tensor<f32> -> tensor<4xf32>
+        %part = arith.mulf %g, %downs : tensor<4xf32>
+        %half = arith.truncf %part : tensor<4xf32> to tensor<4xf16>
+        %total = gradus.all_reduce %half {of = ["w"]} : tensor<4xf16> -> tensor<4xf16>
+        %wide = arith.extf %total : tensor<4xf16> to tensor<4xf32>
+        %ups = gradus.broadcast %count dims [] : tensor<f32> -> tensor<4xf32>
+        %sum = arith.mulf %wide, %ups : tensor<4xf32>
+        gradus.return %sum : tensor<4xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def BucketCollectives : GradusPass<"bucket-collectives"> {
   let summary = "Joins sums over ranks to buckets that travel together";
   let description = [{
-    Sums over ranks are joined in the order in which their operands become final,
-    up to `bucket_bytes` of the recipe's `distribution` in a bucket. What comes
-    last, at most an eighth of that, is a bucket of its own, as no computing is
-    left behind which it could travel. Sums stay apart where one needs the
-    other, or where something needs a result before the next operand is made.
+    Sums over ranks begin as soon as their operands are final: what unscales or
+    converts a gradient moves up to where that is made. They are joined in this
+    order, up to `bucket_bytes` of the recipe's `distribution` in a bucket. What
+    comes last, at most an eighth of that, is a bucket of its own, as no computing
+    is left behind which it could travel. Sums stay apart where something needs
+    a result before the next can begin, or where their types differ.
+
+    With `bucket_elements` gradients are cut by SINGA's rule instead: one of more
+    elements travels alone, others fill a bucket until they have more. With
+    `gradient_splits` the gradients of each group are one bucket, as by
+    MindSpore's `comm_fusion`.
 
     Before:
 
