@@ -47,8 +47,11 @@ Status verifyCommand(const artifact::Plan &plan,
                      const artifact::Command &command);
 
 /// Verifies that a graph begins each of its sums over ranks, and waits for it,
-/// once and in order. Its commands have been verified.
-Status verifySums(const artifact::GraphPlan &graph);
+/// once and in order, and uses their memory for nothing else meanwhile. Its
+/// commands have been verified.
+Status verifySums(const artifact::Plan &plan,
+                  const artifact::CodeHeader *kernels,
+                  const artifact::GraphPlan &graph);
 
 /// Verifies a library command: tensors within their buffers, shapes that fit.
 Status verifyLibrary(const artifact::Plan &plan,

@@ -294,7 +294,7 @@ Status verifyGraphPlan(const artifact::Header &header,
     GRADUS_TRY(at(verifyCommand(plan, kernels, *command), "command ", i, " (",
                   textOf(command->name()), ")"));
   }
-  return verifySums(graphPlan);
+  return verifySums(plan, kernels, graphPlan);
 }
 
 Status verifyGraphPlans(const artifact::Header &header,
