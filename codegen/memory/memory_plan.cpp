@@ -3,6 +3,7 @@
 
 #include "codegen/memory/memory_plan.h"
 
+#include "codegen/memory/buckets.h"
 #include "codegen/memory/offsets.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -62,8 +63,12 @@ public:
       snapshot(storageOf(returned));
     for (const FinalCopy &copy : memory_.copies)
       snapshot(copy.source);
-    joinInPlace();
-    pack();
+    Buckets buckets(commands_, ranges_, [&](Value value) {
+      return memory_.places.count(value) > 0;
+    });
+    joinInPlace(buckets);
+    buckets.layOut([&](Value value) { return homeOf(value); });
+    pack(buckets);
     return std::move(memory_);
   }
 
@@ -149,23 +154,25 @@ private:
   }
 
   /// Lets results share the block of an operand that is dead after the command.
-  void joinInPlace() {
+  void joinInPlace(Buckets &buckets) {
     for (Operation *command : commands_) {
       for (OpResult result : command->getResults()) {
         int64_t index = cast<plan::Command>(command).getInplaceOperand(
             result.getResultNumber());
         if (index >= 0 && !memory_.places.count(result))
-          join(storageOf(command->getOperand(index)), result);
+          join(storageOf(command->getOperand(index)), result, buckets);
       }
     }
   }
 
-  void join(Value operand, Value result) {
+  void join(Value operand, Value result, Buckets &buckets) {
     bool inArena = ranges_.count(operand) && !memory_.places.count(operand);
     bool dies = inArena && ranges_[operand].end == ranges_[result].begin + 1;
     if (!dies || !mayReplace(result, operand) || taken_.count(operand) ||
-        paddedBytes(operand.getType()) < paddedBytes(result.getType()))
+        paddedBytes(operand.getType()) < paddedBytes(result.getType()) ||
+        !buckets.mayTakeOver(homeOf(operand), result, ranges_[result]))
       return;
+    buckets.takeOver(homeOf(operand), result);
     taken_.insert(operand);
     home_[result] = operand;
   }
@@ -176,14 +183,14 @@ private:
     return value;
   }
 
-  void pack() {
+  void pack(const Buckets &buckets) {
     llvm::MapVector<Value, gradus::Block> blocks;
     for (auto &[value, range] : ranges_) {
       if (memory_.places.count(value))
         continue;
-      Value home = homeOf(value);
-      auto [entry, isNew] = blocks.insert(
-          {home, {paddedBytes(home.getType()), range.begin, range.end}});
+      Buckets::Slot slot = buckets.slotOf(homeOf(value));
+      auto [entry, isNew] =
+          blocks.insert({slot.block, {slot.size, range.begin, range.end}});
       entry->second.begin = std::min(entry->second.begin, range.begin);
       entry->second.end = std::max(entry->second.end, range.end);
     }
@@ -198,22 +205,27 @@ private:
     Packing packing = packBlocks(all);
     memory_.arena = packing.size;
     memory_.bound = livenessBound(all);
-    record(blocks, packing);
+    record(blocks, packing, buckets);
   }
 
   void record(const llvm::MapVector<Value, gradus::Block> &blocks,
-              const Packing &packing) {
+              const Packing &packing, const Buckets &buckets) {
     size_t next = 0;
+    DenseMap<Value, int64_t> offsets;
     for (auto &[value, block] : blocks)
-      memory_.places[value] = {MemoryRegion::arena, packing.offsets[next++]};
+      offsets[value] = packing.offsets[next++];
     for (Value value : snapshots_)
       memory_.snapshots[value] = packing.offsets[next++];
     for (Operation *command : commands_)
       if (scratchBytes(command))
         memory_.scratch[command] = packing.offsets[next++];
-    for (auto &[value, range] : ranges_)
-      if (!memory_.places.count(value))
-        memory_.places[value] = memory_.places.lookup(homeOf(value));
+    for (auto &[value, range] : ranges_) {
+      if (memory_.places.count(value))
+        continue;
+      Buckets::Slot slot = buckets.slotOf(homeOf(value));
+      memory_.places[value] = {MemoryRegion::arena,
+                               offsets.lookup(slot.block) + slot.offset};
+    }
   }
 
   GraphOp graph_;

@@ -58,9 +58,10 @@ void placeConstants(GraphOp graph, ConstantPlaces &constants);
 
 /// Assigns memory to the values of a scheduled graph. A command's result reuses
 /// an operand's memory if its kernel allows it and nothing reads the operand
-/// later. A state's new value is written to the state's memory if the old value
-/// is not needed any more, else it is copied there at the end. The graph's
-/// constants must have offsets.
+/// later. The operands of a plan.start lie one after the other, each in whole
+/// cache lines. A state's new value is written to the state's memory if the old
+/// value is not needed any more, else it is copied there at the end. The
+/// graph's constants must have offsets.
 GraphMemory planMemory(GraphOp graph, const StatePlaces &states,
                        const ConstantPlaces &constants);
 
