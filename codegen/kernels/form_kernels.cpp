@@ -6,6 +6,7 @@
 // share a launch.
 
 #include "codegen/kernels/form_kernels_outline.h"
+#include "codegen/kernels/sums_around.h"
 #include "codegen/nests/makers.h"
 #include "codegen/nests/order.h"
 #include "codegen/plan/nest_cost.h"
@@ -93,6 +94,7 @@ private:
     places_ = placesIn(block_);
     needs_ = Needs(makersIn(block_, places_,
                             [](Value operand) { return viewedBy(operand); }));
+    sums_ = SumsAround(block_);
   }
 
   bool isTiny(ArrayRef<NestOp> nests) {
@@ -125,7 +127,8 @@ private:
     int64_t work = costOf(nest).work;
     if (work <= options_.smallWork || nest.getParallel().empty())
       return join(nest, Split::serial, serial_, [&](const Group &group) {
-        return group.work + work <= kSmallNests * options_.smallWork;
+        return group.work + work <= kSmallNests * options_.smallWork &&
+               sums_.agree(nest, group.kernel.nests.front());
       });
     SmallVector<size_t> makers = groupsReadBy(nest);
     if (flat && !hasRowPartner(nest, makers) && !feedsRows(nest))
@@ -153,6 +156,7 @@ private:
     KernelOp kernel = flatKernel(nest, kernels_);
     auto takes = [&](size_t index) {
       return groups_[index].flat == kernel &&
+             sums_.agree(nest, groups_[index].kernel.nests.front()) &&
              !dependsOnGroup(nest, index, /*directly=*/true);
     };
     if (auto beside = groupBeside(nest); beside && takes(*beside))
@@ -306,6 +310,7 @@ private:
   llvm::DenseMap<Operation *, unsigned> places_;
   std::vector<size_t> serial_; // numbers of the serial groups
   Needs needs_;                // merges the nests of a group
+  SumsAround sums_;
 };
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {

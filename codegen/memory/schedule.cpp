@@ -7,7 +7,9 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <limits>
 #include <set>
+#include <tuple>
 
 namespace gradus {
 #define GEN_PASS_DEF_SCHEDULE
@@ -15,6 +17,112 @@ namespace gradus {
 
 namespace {
 using namespace mlir;
+
+constexpr int64_t kLittleBytes = 4096;
+
+/// The order in which the commands of a graph stand, but that what an earlier
+/// collective waits for comes before what only later ones wait for: forming
+/// kernels may have moved it behind. Each collective is followed by its end.
+class GivenOrder {
+  static constexpr int64_t kNoSum = std::numeric_limits<int64_t>::max();
+
+  /// No command has a greater key than those that use its results.
+  struct Key {
+    int64_t place, sum, index; // `sum` is the first that waits for it
+
+    void pull(const Key &user) {
+      place = std::min(place, user.place);
+      sum = std::min(sum, user.sum);
+    }
+    auto tuple() const { return std::tuple(place, sum, index); }
+  };
+
+public:
+  explicit GivenOrder(GraphOp graph) : commands_(commandsOf(graph)) {
+    for (auto [index, command] : llvm::enumerate(commands_))
+      keys_[command] = {int64_t(index), kNoSum, int64_t(index)};
+    pullStarts();
+    for (Operation *command : llvm::reverse(commands_))
+      for (Operation *maker : makersOf(command))
+        keys_[maker].pull(keys_[command]);
+  }
+
+  SmallVector<Operation *> run() {
+    llvm::stable_sort(commands_, [&](Operation *one, Operation *other) {
+      return keys_[one].tuple() < keys_[other].tuple();
+    });
+    SmallVector<Operation *> order;
+    for (Operation *command : commands_) {
+      if (!isa<plan::FinishOp>(command))
+        order.push_back(command);
+      if (auto start = dyn_cast<plan::StartOp>(command))
+        llvm::append_range(order, start.getToken().getUsers());
+    }
+    return order;
+  }
+
+private:
+  /// A collective could stand behind the last command that makes an operand,
+  /// and no later than those behind it.
+  void pullStarts() {
+    SmallVector<plan::StartOp> starts;
+    for (Operation *command : commands_)
+      if (auto start = dyn_cast<plan::StartOp>(command))
+        starts.push_back(start);
+    llvm::stable_sort(starts, [](plan::StartOp one, plan::StartOp other) {
+      return one.getNumber() < other.getNumber();
+    });
+    int64_t next = kNoSum;
+    for (plan::StartOp start : llvm::reverse(starts)) {
+      int64_t last = 0;
+      for (Operation *maker : makersOf(start))
+        last = std::max(last, keys_[maker].index);
+      next = std::min(next, needsLittle(start) ? 0 : last);
+      keys_[start].pull({next, int64_t(start.getNumber()), 0});
+    }
+  }
+
+  SmallVector<Operation *> makersOf(Operation *command) const {
+    SmallVector<Operation *> makers;
+    for (Value operand : command->getOperands())
+      if (Operation *maker = storageOf(operand).getDefiningOp();
+          keys_.count(maker))
+        makers.push_back(maker);
+    return makers;
+  }
+
+  /// Whether few bytes are computed before a collective can begin, as the
+  /// number of labels that count: then it begins with the step.
+  bool needsLittle(plan::StartOp start) const {
+    llvm::SetVector<Operation *> before;
+    before.insert(start);
+    int64_t bytes = 0;
+    for (size_t next = 0; next < before.size(); ++next)
+      for (Operation *maker : makersOf(before[next]))
+        if (before.insert(maker)) {
+          for (Type type : maker->getResultTypes())
+            bytes += paddedBytes(type);
+          if (bytes > kLittleBytes)
+            return false;
+        }
+    return true;
+  }
+
+  SmallVector<Operation *> commands_;
+  DenseMap<Operation *, Key> keys_;
+};
+
+/// Numbers collectives in the order in which they begin.
+void numberSums(ArrayRef<Operation *> commands) {
+  int64_t number = 0;
+  for (Operation *command : commands)
+    if (auto start = dyn_cast<plan::StartOp>(command)) {
+      start.setNumber(number);
+      for (Operation *user : start.getToken().getUsers())
+        cast<plan::FinishOp>(user).setNumber(number);
+      ++number;
+    }
+}
 
 /// The dependencies between commands: by operands, and from the readers of a
 /// state to the command that writes its new value.
@@ -43,8 +151,7 @@ public:
   int64_t steps() const { return steps_; }
 
 private:
-  /// Collectives begin in the order of the program, which is that of every
-  /// rank, and are waited for in the same order.
+  /// Collectives begin in one order, and are waited for in the same.
   template <typename Op> void inOrder(ArrayRef<Operation *> commands) {
     Operation *before = nullptr;
     for (Operation *command : commands) {
@@ -228,16 +335,16 @@ private:
   DenseSet<Value> written_; // to states
 };
 
-/// How many collectives may be under way when one is waited for.
-constexpr int64_t kInFlight = 2;
+/// How many collectives may be under way while one is waited for.
+int64_t inFlightOf(ProgramOp) { return 2; }
 
 /// Topological orders of a graph's commands.
 class ListScheduler {
 public:
   ListScheduler(GraphOp graph, ArrayRef<Operation *> commands,
-                const Dependencies &dependencies)
+                const Dependencies &dependencies, int64_t inFlight)
       : commands_(commands), waiting_(dependencies, commands.size()),
-        growth_(graph, commands) {}
+        growth_(graph, commands), inFlight_(inFlight) {}
 
   /// Always chooses the ready command that leaves the fewest bytes live.
   SmallVector<Operation *> least() {
@@ -247,7 +354,7 @@ public:
   /// Keeps the given order, except that a state's readers precede its new
   /// value, that updates which free gradients come as early as possible, while
   /// these are in cache, and that collectives begin as soon as they can. One is
-  /// waited for when kInFlight others have begun since, or when nothing else is
+  /// waited for when inFlight others have begun since, or when nothing else is
   /// left to do.
   SmallVector<Operation *> given() {
     begun_ = 0;
@@ -255,7 +362,7 @@ public:
       if (isa<plan::StartOp>(commands_[command]))
         return 0;
       if (auto finish = dyn_cast<plan::FinishOp>(commands_[command]))
-        return int64_t(finish.getNumber()) + kInFlight < begun_ ? 1 : 4;
+        return int64_t(finish.getNumber()) + inFlight_ < begun_ ? 1 : 4;
       bool frees = growth_.isUpdate(command) && growth_.of(command) < 0;
       return frees ? 2 : 3;
     });
@@ -303,6 +410,7 @@ private:
   Waiting waiting_;
   Growth growth_;
   int64_t steps_ = 0;
+  int64_t inFlight_;
   int64_t begun_ = 0; // collectives
 };
 
@@ -311,9 +419,14 @@ struct Schedule : impl::ScheduleBase<Schedule> {
 
   void runOnOperation() override {
     GraphOp graph = getOperation();
-    auto given = commandsOf(graph);
+    auto given = GivenOrder(graph).run();
+    numberSums(given);
     Dependencies dependencies(graph, given);
-    ListScheduler frugal(graph, given, dependencies), faithful = frugal;
+    ListScheduler frugal(graph, given, dependencies,
+                         inFlight
+                             ? int64_t(inFlight)
+                             : inFlightOf(graph->getParentOfType<ProgramOp>())),
+        faithful = frugal;
     auto found = frugal.least(), stable = faithful.given();
     remark::analysis(graph.getLoc(),
                      remark::RemarkOpts::name("Walked").category(getArgument()))

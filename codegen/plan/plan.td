@@ -327,7 +327,8 @@ def StartOp : CollectiveOp<"start", ["mayRunTwice"]> {
     The operands are summed in their own memory, so nothing else reads them
     before or after `plan.finish` of the same `number`, which takes the token
     and the operands again. Numbers count the sums of a graph in the order in
-    which they begin, the same on every rank.
+    which they begin; `schedule` sets them. The operands of one start lie one
+    after the other in memory, as far as they are in the arena.
 
     Example:
 

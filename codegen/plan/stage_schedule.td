@@ -12,7 +12,17 @@ def Schedule : Pass<"schedule", "::gradus::GraphOp"> {
     updated in place: all readers of the old value come before the command that
     writes the new one. Keeps either this order or the given one, whichever has
     the smaller peak.
+
+    A graph with sums over ranks keeps the given order. A sum begins as soon as
+    its last operand is made, and is waited for when `in-flight` others have
+    begun since, or when nothing else is left to do. The sums are numbered in
+    the order in which they begin.
   }];
+  let options = [
+    Option<"inFlight", "in-flight", "int64_t", /*default=*/"0",
+           "How many sums over ranks may be under way while one is waited for; "
+           "0: as the recipe says">,
+  ];
 }
 
 def Recompute : Pass<"recompute", "::gradus::GraphOp"> {
