@@ -1,4 +1,5 @@
-// Finds the least recomputation with which a step fits into a memory limit.
+// Finds the order and the least recomputation with which a step fits into a
+// memory limit.
 #pragma once
 
 #include "ir/gradus.h"
@@ -22,8 +23,10 @@ struct Fitted {
 /// Returns the bytes that a module of commands needs to run.
 using Predict = llvm::function_ref<int64_t(mlir::ModuleOp)>;
 
-/// Applies the pass `recompute` to copies of a scheduled module until one needs
-/// at most `limit` bytes; otherwise returns the copy that needs the fewest.
+/// Applies passes to copies of a scheduled module until one needs at most
+/// `limit` bytes; otherwise returns the copy that needs the fewest. First sums
+/// over ranks are waited for sooner, so that fewer buckets are alive, then the
+/// pass `recompute` repeats commands.
 /// Fails only if the pass does, with diagnostics of the context.
 llvm::Expected<Fitted> fitMemory(mlir::ModuleOp module, int64_t limit,
                                  Predict predict);
