@@ -15,7 +15,8 @@ namespace {
 constexpr int layers = 12;
 
 /// Dense layers of the width at which products are commands of their own.
-std::string deep(const std::string &limit) {
+/// `recipe` has more keys.
+std::string deep(const std::string &limit, const std::string &recipe = "") {
   std::string states, body, x = "%x";
   for (int i = 0; i < layers; ++i) {
     std::string n = std::to_string(i);
@@ -33,6 +34,7 @@ std::string deep(const std::string &limit) {
   return "gradus.program @deep attributes {recipe = {loss = {type = \"mse\", "
          "output = \"y\"}, optimizer = {type = \"sgd\", learning_rate = "
          "1.0e-1, momentum = 9.0e-1}" +
+         recipe +
          (limit.empty() ? "" : ", memory_limit = " + limit + " : i64") +
          "}} {\n" + states +
          "gradus.graph @predict(%x: tensor<512x256xf32>) -> (y: "
@@ -116,6 +118,32 @@ TEST(MemoryLimit, HoldsForEveryTarget) {
   ASSERT_EQ(reports.size(), 2u);
   for (const CompileReport &report : reports)
     EXPECT_LE(report.predicted(), limit) << report.target;
+}
+
+/// Gradients of two layers are a bucket.
+std::string onRanks(const std::string &limit) {
+  return deep(limit, ", distribution = {mode = \"data_parallel\", "
+                     "bucket_bytes = 524288 : i64}");
+}
+
+CompileReport compiled(const std::string &program) {
+  ProgramText text(program);
+  std::vector<CompileReport> reports;
+  auto bytes = compileProgram(*text.module, {}, &reports);
+  EXPECT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+  return reports.empty() ? CompileReport() : reports.front();
+}
+
+TEST(MemoryLimit, KeepsFewerBucketsInFlightBeforeItComputesTwice) {
+  CompileReport free = compiled(onRanks(""));
+  CompileReport tight =
+      compiled(onRanks(std::to_string(free.predicted() - 64)));
+  EXPECT_LT(tight.arena, free.arena);
+  EXPECT_EQ(tight.graphs[1].commands, free.graphs[1].commands);
+  CompileReport least =
+      compiled(onRanks(std::to_string(tight.predicted() - 64)));
+  EXPECT_LT(least.arena, tight.arena);
+  EXPECT_GT(least.graphs[1].commands, tight.graphs[1].commands);
 }
 
 TEST(MemoryLimit, NamesTheSmallestPossible) {

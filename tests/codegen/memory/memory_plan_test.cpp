@@ -119,3 +119,71 @@ gradus.program @p {
   EXPECT_EQ(places.offsets["b"], 64);
   EXPECT_EQ(places.bytes, 64 + 128);
 }
+
+/// Gradients of sizes that are no whole cache lines, which `start` sends and
+/// `after` uses.
+static std::string bucketOf(const std::string &start,
+                            const std::string &after) {
+  return R"(
+gradus.program @p {
+  gradus.state @w : tensor<5xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<5xf32>) -> (y: tensor<5xf32>) {
+    %a = plan.launch @k(%x) items [5] grain 64 inplace [-1] : (tensor<5xf32>) -> tensor<5xf32>
+    %b = plan.launch @k(%x) items [20] grain 64 inplace [-1] : (tensor<5xf32>) -> tensor<20xf32>
+    %raw = plan.launch @k(%x) items [5] grain 64 inplace [-1] : (tensor<5xf32>) -> tensor<5xf32>
+    %c = plan.launch @k(%raw) items [5] grain 64 inplace [0] : (tensor<5xf32>) -> tensor<5xf32>
+    %token = plan.start )" +
+         start + R"( -> tensor<0xi8>
+    %s:3 = plan.finish %token, %a, %b, %c number 0 : tensor<0xi8>, tensor<5xf32>, tensor<20xf32>, tensor<5xf32> -> tensor<5xf32>, tensor<20xf32>, tensor<5xf32>
+)" + after +
+         "\n  }\n}";
+}
+
+static const char *const kBucket =
+    "%a, %b, %c number 0 : tensor<5xf32>, tensor<20xf32>, tensor<5xf32>";
+
+TEST(MemoryPlan, TheMembersOfABucketLieOneAfterTheOther) {
+  ProgramText text(bucketOf(kBucket, R"(
+    %y = plan.launch @use(%s#0, %s#1, %s#2) items [1] grain 1 inplace [-1] : (tensor<5xf32>, tensor<20xf32>, tensor<5xf32>) -> tensor<5xf32>
+    gradus.return %y : tensor<5xf32>)"));
+  GraphMemory memory = planned(text);
+  auto commands = commandsOf(text.graph("train"));
+  int64_t first = memory.at(commands[0]->getResult(0)).offset;
+  EXPECT_EQ(memory.at(commands[1]->getResult(0)).offset, first + 64);
+  EXPECT_EQ(memory.at(commands[3]->getResult(0)).offset, first + 64 + 128);
+  // It is made in place of what it is made of, and the sums are in place.
+  EXPECT_EQ(memory.at(commands[2]->getResult(0)).offset, first + 64 + 128);
+  for (unsigned i = 0; i < 3; ++i)
+    EXPECT_EQ(memory.at(commands[5]->getResult(i)).offset,
+              memory.at(commands[4]->getOperand(i)).offset);
+  EXPECT_EQ(memory.bound, 64 + 128 + 64 + 64); // and x, or y
+}
+
+// Else one that is returned would keep all others alive up to the end.
+TEST(MemoryPlan, WhatOutlivesABucketLeavesItsBlock) {
+  ProgramText text(bucketOf(kBucket, R"(
+    %u = plan.launch @use(%s#0, %s#1) items [1] grain 1 inplace [-1] : (tensor<5xf32>, tensor<20xf32>) -> tensor<20xf32>
+    %v = plan.launch @use(%u) items [1] grain 1 inplace [-1] : (tensor<20xf32>) -> tensor<20xf32>
+    gradus.return %s#2 : tensor<5xf32>)"));
+  GraphMemory memory = planned(text);
+  auto commands = commandsOf(text.graph("train"));
+  auto placeOf = [&](mlir::Value value) { return memory.at(value).offset; };
+  EXPECT_EQ(placeOf(commands[5]->getResult(0)),
+            placeOf(commands[0]->getResult(0)));
+  EXPECT_NE(placeOf(commands[5]->getResult(2)),
+            placeOf(commands[3]->getResult(0)));
+  EXPECT_EQ(memory.bound, 64 + 128 + 64 + 64 + 128);
+}
+
+TEST(MemoryPlan, ABucketOfOneIsLikeAnyOtherValue) {
+  ProgramText text(R"(
+gradus.program @p {
+  gradus.graph @train(%x: tensor<64xf32>) -> (y: tensor<64xf32>) {
+    %a = plan.launch @k(%x) items [64] grain 64 inplace [0] : (tensor<64xf32>) -> tensor<64xf32>
+    %token = plan.start %a number 0 : tensor<64xf32> -> tensor<0xi8>
+    %s = plan.finish %token, %a number 0 : tensor<0xi8>, tensor<64xf32> -> tensor<64xf32>
+    gradus.return %s : tensor<64xf32>
+  }
+})");
+  EXPECT_EQ(planned(text).arena, 256);
+}

@@ -1,5 +1,6 @@
 // RUN: gradus-opt %s --pass-pipeline='builtin.module(gradus.program(gradus.graph(schedule)))' | FileCheck %s
 // RUN: gradus-opt %s --pass-pipeline='builtin.module(gradus.program(gradus.graph(schedule,schedule)))' | FileCheck %s
+// RUN: gradus-opt %s --pass-pipeline='builtin.module(gradus.program(gradus.graph(schedule{in-flight=1})))' | FileCheck %s --check-prefix=ONE
 
 gradus.program @p {
   gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
@@ -50,5 +51,64 @@ gradus.program @p {
     gradus.write @w, %new_w : tensor<64xf32>
     gradus.write @v, %new_v : tensor<64xf32>
     gradus.return
+  }
+
+  // Sums begin as soon as they can, and the first is waited for when two others
+  // have begun; what follows it frees a gradient. The rest end at the end.
+  // CHECK-LABEL: gradus.graph @sums
+  // CHECK:         plan.launch @gradient
+  // CHECK-NEXT:    plan.start {{.*}} number 0
+  // CHECK-NEXT:    plan.launch @gradient
+  // CHECK-NEXT:    plan.start {{.*}} number 1
+  // CHECK-NEXT:    plan.launch @gradient
+  // CHECK-NEXT:    plan.start {{.*}} number 2
+  // CHECK-NEXT:    plan.finish {{.*}} number 0
+  // CHECK-NEXT:    plan.launch @update
+  // CHECK-NEXT:    plan.launch @gradient
+  // CHECK-NEXT:    plan.finish {{.*}} number 1
+  // CHECK-NEXT:    plan.finish {{.*}} number 2
+  // ONE-LABEL: gradus.graph @sums
+  // ONE:         plan.start {{.*}} number 1
+  // ONE-NEXT:    plan.finish {{.*}} number 0
+  // ONE-NEXT:    plan.launch @update
+  // ONE-NEXT:    plan.launch @gradient
+  // ONE-NEXT:    plan.start {{.*}} number 2
+  // ONE-NEXT:    plan.finish {{.*}} number 1
+  // ONE-NEXT:    plan.launch @gradient
+  // ONE-NEXT:    plan.finish {{.*}} number 2
+  gradus.graph @sums(%x: tensor<6400xf32>) -> (b: tensor<6400xf32>, c: tensor<6400xf32>, d: tensor<6400xf32>) {
+    %v = gradus.read @v : tensor<64xf32>
+    %ga = plan.launch @gradient(%x) items [1] grain 1 inplace [-1] : (tensor<6400xf32>) -> tensor<64xf32>
+    %ta = plan.start %ga number 0 : tensor<64xf32> -> tensor<0xi8>
+    %sa = plan.finish %ta, %ga number 0 : tensor<0xi8>, tensor<64xf32> -> tensor<64xf32>
+    %new = plan.launch @update(%v, %sa) items [64] grain 64 inplace [0] : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %gb = plan.launch @gradient(%x) items [1] grain 1 inplace [-1] : (tensor<6400xf32>) -> tensor<6400xf32>
+    %tb = plan.start %gb number 1 : tensor<6400xf32> -> tensor<0xi8>
+    %sb = plan.finish %tb, %gb number 1 : tensor<0xi8>, tensor<6400xf32> -> tensor<6400xf32>
+    %gc = plan.launch @gradient(%gb) items [1] grain 1 inplace [-1] : (tensor<6400xf32>) -> tensor<6400xf32>
+    %tc = plan.start %gc number 2 : tensor<6400xf32> -> tensor<0xi8>
+    %sc = plan.finish %tc, %gc number 2 : tensor<0xi8>, tensor<6400xf32> -> tensor<6400xf32>
+    %d = plan.launch @gradient(%x) items [1] grain 1 inplace [-1] : (tensor<6400xf32>) -> tensor<6400xf32>
+    gradus.write @v, %new : tensor<64xf32>
+    gradus.return %sb, %sc, %d : tensor<6400xf32>, tensor<6400xf32>, tensor<6400xf32>
+  }
+
+  // The second sum stands behind what it does not need, and begins with the
+  // step; they are numbered anew, each with its end.
+  // CHECK-LABEL: gradus.graph @moved
+  // CHECK:         plan.start %x number 0 : tensor<4xf32>
+  // CHECK-NEXT:    %[[LARGE:.*]] = plan.launch @gradient
+  // CHECK-NEXT:    plan.start %[[LARGE]] number 1 : tensor<6400xf32>
+  // CHECK-NEXT:    plan.launch @other
+  // CHECK-NEXT:    plan.finish {{.*}}, %x number 0
+  // CHECK-NEXT:    plan.finish {{.*}}, %[[LARGE]] number 1
+  gradus.graph @moved(%x: tensor<4xf32>) -> (a: tensor<4xf32>, b: tensor<6400xf32>, c: tensor<6400xf32>) {
+    %large = plan.launch @gradient(%x) items [1] grain 1 inplace [-1] : (tensor<4xf32>) -> tensor<6400xf32>
+    %c = plan.launch @other(%x) items [1] grain 1 inplace [-1] : (tensor<4xf32>) -> tensor<6400xf32>
+    %second = plan.start %large number 5 : tensor<6400xf32> -> tensor<0xi8>
+    %b = plan.finish %second, %large number 5 : tensor<0xi8>, tensor<6400xf32> -> tensor<6400xf32>
+    %first = plan.start %x number 3 : tensor<4xf32> -> tensor<0xi8>
+    %a = plan.finish %first, %x number 3 : tensor<0xi8>, tensor<4xf32> -> tensor<4xf32>
+    gradus.return %a, %b, %c : tensor<4xf32>, tensor<6400xf32>, tensor<6400xf32>
   }
 }
