@@ -114,17 +114,25 @@ HostTensor gradus::randomTensor(RankedTensorType type, uint64_t seed,
 
 //===-- compiled ----------------------------------------------------------===//
 
-Compiled::Compiled(StringRef text, runtime::SessionOptions options) {
+std::vector<char> gradus::artifactOf(StringRef text) {
   ModuleText module(text);
   auto bytes = compileProgram(*module.module, {});
   if (bytes)
-    open(std::move(*bytes), options);
-  else
-    ADD_FAILURE() << llvm::toString(bytes.takeError());
+    return std::move(*bytes);
+  ADD_FAILURE() << llvm::toString(bytes.takeError());
+  return {};
 }
 
-void Compiled::open(std::vector<char> bytes, runtime::SessionOptions options) {
-  bytes_ = std::move(bytes);
+Compiled::Compiled(StringRef text, runtime::SessionOptions options)
+    : Compiled(artifactOf(text), options) {}
+
+Compiled::Compiled(std::vector<char> bytes, runtime::SessionOptions options)
+    : bytes_(std::move(bytes)) {
+  if (!bytes_.empty())
+    open(options);
+}
+
+void Compiled::open(runtime::SessionOptions options) {
   auto artifact = runtime::Artifact::fromBytes(
       {reinterpret_cast<const uint8_t *>(bytes_.data()), bytes_.size()},
       "test");

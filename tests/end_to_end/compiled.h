@@ -36,10 +36,16 @@ HostTensor unpacked(const void *bytes, const runtime::TensorType &type);
 HostTensor randomTensor(mlir::RankedTensorType type, uint64_t seed,
                         int64_t classes = 2);
 
+/// The bytes of a program's artifact; the test fails if it cannot be compiled.
+std::vector<char> artifactOf(llvm::StringRef text);
+
 class Compiled {
 public:
   /// Compiles `text`; the test fails if that fails.
   explicit Compiled(llvm::StringRef text, runtime::SessionOptions options = {});
+  /// Opens an artifact; the test fails if that fails.
+  explicit Compiled(std::vector<char> bytes,
+                    runtime::SessionOptions options = {});
 
   /// Whether it could be compiled; if not, it has no states and runs nothing.
   bool ok() const { return session_ != nullptr; }
@@ -53,7 +59,7 @@ public:
   const std::vector<char> &bytes() const { return bytes_; }
 
 private:
-  void open(std::vector<char> bytes, runtime::SessionOptions options);
+  void open(runtime::SessionOptions options);
 
   std::vector<char> bytes_;
   std::unique_ptr<runtime::Session> session_;
