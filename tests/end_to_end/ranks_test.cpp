@@ -4,6 +4,7 @@
 #include "rank_programs.h"
 #include "rank_sessions.h"
 
+#include <numeric>
 #include <unistd.h>
 
 using namespace gradus;
@@ -288,6 +289,27 @@ TEST(Ranks, FinishEachSumOnceInEachStep) {
                 std::vector<int>(counting->finished.size(), 1));
     }
   }
+}
+
+/// Times are those of all steps that were timed, waiting included.
+TEST(Ranks, TellTheTimeThatTheyWait) {
+  constexpr int kSteps = 3;
+  constexpr std::chrono::milliseconds kLatency{5};
+  RankSessions group(artifactOf(onRanks(kDense, kCrossEntropy)),
+                     runtime::inProcess(2, {0, kLatency}));
+  runtime::Session &session = group.on(0).session();
+  int graph = session.findGraph("train");
+  std::vector<int64_t> times(session.graphs()[graph].commands.size());
+  train(group, 0, 1);
+  session.timeCommands(graph, times);
+  train(group, 1, 1 + kSteps);
+  session.timeCommands(graph, {});
+  train(group, 1 + kSteps, 2 + kSteps);
+  std::chrono::nanoseconds all(
+      std::accumulate(times.begin(), times.end(), int64_t{0}));
+  EXPECT_GE(all, kSteps * kLatency);
+  auto first = group.thread(0).timesOf(0);
+  EXPECT_GE(first.ended - first.started, kLatency);
 }
 
 //===-- failures ----------------------------------------------------------===//

@@ -56,6 +56,29 @@ TEST(CommunicationThread, RunsMoreThanItsRingHolds) {
   });
 }
 
+/// The type belongs to what was begun, not to the thread: a metric of f32
+/// between gradients of f16 changes neither.
+TEST(CommunicationThread, AddsEachSumInItsOwnType) {
+  onRanks(inProcess(2), [](CommunicationThread &rank) {
+    for (int step = 0; step < 3; ++step) {
+      std::vector<_Float16> gradients(3000, _Float16(0.5)), more = gradients;
+      std::vector<float> metrics(3, 1e-8f);
+      std::vector<uint64_t> numbers = {
+          rank.begin({.type = DType::f16,
+                      .data = gradients.data(),
+                      .count = gradients.size()}),
+          rank.begin({.data = metrics.data(), .count = metrics.size()}),
+          rank.begin(
+              {.type = DType::f16, .data = more.data(), .count = more.size()})};
+      for (uint64_t number : numbers)
+        EXPECT_TRUE(rank.finish(number).ok());
+      EXPECT_EQ(gradients, std::vector<_Float16>(3000, _Float16(1)));
+      EXPECT_EQ(more, gradients);
+      EXPECT_EQ(metrics, std::vector<float>(3, 2e-8f));
+    }
+  });
+}
+
 /// Heartbeats do, once a second.
 TEST(CommunicationThread, AllocatesNothingInSteps) {
   onRanks(inProcess(2), [](CommunicationThread &rank) {
