@@ -3,13 +3,15 @@
 
 #include "tool/bench/step_trace.h"
 
+#include <algorithm>
+
 using nlohmann::ordered_json;
 
 namespace gradus::cli {
 
 namespace {
 
-constexpr int kSteps = 1, kCommands = 2;
+constexpr int kSteps = 1, kCommands = 2, kSums = 3;
 
 class Events {
 public:
@@ -39,6 +41,17 @@ private:
   ordered_json all_ = ordered_json::array();
 };
 
+void addSums(Events &events, const std::vector<MeasuredSum> &sums) {
+  for (const MeasuredSum &sum : sums)
+    events.stretch(sum.name, kSums, sum.started,
+                   sum.ended - sum.started)["args"] = {
+        {"bytes_sent", sum.bytesSent},
+        {"queued_us", (sum.started - sum.begun) * 1e-3},
+        {"exposed_us", sum.waited * 1e-3}};
+}
+
+bool hasSums(const TracedStep &step) { return !step.sums.empty(); }
+
 } // namespace
 
 ordered_json stepTrace(const runtime::GraphInfo &graph,
@@ -49,11 +62,14 @@ ordered_json stepTrace(const runtime::GraphInfo &graph,
   events.name("process_name", kSteps, title);
   events.name("thread_name", kSteps, "steps");
   events.name("thread_name", kCommands, "commands");
+  if (std::any_of(steps.begin(), steps.end(), hasSums))
+    events.name("thread_name", kSums, "communication");
   int number = 0;
   for (const TracedStep &step : steps) {
     std::string name = graph.name + " " + std::to_string(number++);
     events.stretch(name, kSteps, step.start, step.end - step.start)["args"] = {
         {"commands_timed", !step.commands.empty()}};
+    addSums(events, step.sums);
     int64_t at = step.start;
     for (size_t i = 0; i < step.commands.size(); ++i) {
       const runtime::CommandInfo &command = graph.commands[i];

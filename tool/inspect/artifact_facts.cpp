@@ -8,6 +8,7 @@
 #include "runtime/flat.h"
 #include "runtime/library_text.h"
 #include "tool/inspect/arena_timeline.h"
+#include "tool/inspect/buckets.h"
 #include "tool/inspect/expected_time.h"
 #include "tool/inspect/memory_map.h"
 
@@ -153,18 +154,22 @@ ordered_json graphJson(const Artifact &artifact, const artifact::Plan &plan,
   ordered_json all = commands(artifact, plan, graph, rates);
   std::vector<MapEntry> map = memoryMap(artifact, plan, graph);
   ArenaTimeline timeline = arenaTimeline(map, all.size());
-  return {{"name", textOf(signature.name())},
-          {"inputs", ports(signature.inputs())},
-          {"outputs", ports(signature.outputs())},
-          {"bound_bytes", graph.bound()},
-          {"flops", count(all, "flops")},
-          {"bytes", count(all, "bytes")},
-          {"expected_ms", expectedSums(all, rates.size())},
-          {"peak_bytes", timeline.peak},
-          {"peak_command", timeline.peakCommand},
-          {"live_bytes", timeline.live},
-          {"commands", std::move(all)},
-          {"map", mapJson(map)}};
+  ordered_json made = {{"name", textOf(signature.name())},
+                       {"inputs", ports(signature.inputs())},
+                       {"outputs", ports(signature.outputs())},
+                       {"bound_bytes", graph.bound()},
+                       {"flops", count(all, "flops")},
+                       {"bytes", count(all, "bytes")},
+                       {"expected_ms", expectedSums(all, rates.size())},
+                       {"peak_bytes", timeline.peak},
+                       {"peak_command", timeline.peakCommand},
+                       {"live_bytes", timeline.live},
+                       {"commands", std::move(all)},
+                       {"map", mapJson(map)}};
+  if (ordered_json buckets = bucketsJson(artifact, plan, graph, rates);
+      !buckets.empty())
+    made["buckets"] = std::move(buckets);
+  return made;
 }
 
 ordered_json graphs(const Artifact &artifact, const artifact::Plan &plan,

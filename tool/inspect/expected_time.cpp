@@ -27,6 +27,12 @@ double busyThreads(const Command &command, const DeviceRates &rates) {
   return std::clamp<int64_t>(blocks, 1, rates.threads);
 }
 
+/// The thread that communicates does the work of a sum over ranks, and how long
+/// a command waits for it depends on the network.
+bool isSum(const Command &command) {
+  return command.kind_as_StartCommand() || command.kind_as_FinishCommand();
+}
+
 double secondsOnMachine(const Command &command, const DeviceRates &rates) {
   double threads = busyThreads(command, rates);
   double part = threads / std::max(1, rates.threads);
@@ -75,6 +81,8 @@ double mostFlops(const Command &command, const DeviceRates &rates) {
 }
 
 double expectedSeconds(const Command &command, const DeviceRates &rates) {
+  if (isSum(command))
+    return 0;
   if (!rates.isCard())
     return secondsOnMachine(command, rates);
   return std::max(command.flops() / mostFlops(command, rates),

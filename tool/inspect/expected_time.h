@@ -14,7 +14,8 @@ namespace gradus::cli {
 
 /// The time in seconds: the longer of its FLOPs and its bytes at the device's
 /// rates. On a CPU our own kernels and the library reach a share of the rates;
-/// for GPUs no share is measured yet: the time is a lower bound.
+/// for GPUs no share is measured yet: the time is a lower bound. 0 for a sum
+/// over ranks, which another thread makes.
 double expectedSeconds(const artifact::Command &command,
                        const DeviceRates &rates);
 

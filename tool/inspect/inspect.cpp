@@ -9,6 +9,7 @@
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
 #include "tool/inspect/artifact_facts.h"
+#include "tool/inspect/buckets.h"
 #include "tool/inspect/call_forms.h"
 #include "tool/inspect/inspect_tensors.h"
 #include "tool/text.h"
@@ -93,6 +94,8 @@ void printGraph(const ordered_json &graph, bool map) {
          countText(command["bytes"].get<double>()),
          absl::StrJoin(command["nodes"].get<std::vector<std::string>>(), " ")});
   std::fputs(table.text("    ").c_str(), stdout);
+  if (graph.contains("buckets"))
+    std::printf("\n%s", bucketsText(graph["buckets"]).c_str());
   if (map)
     printMap(graph["map"]);
 }

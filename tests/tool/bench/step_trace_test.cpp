@@ -68,3 +68,21 @@ TEST(StepTrace, NamesItsTracks) {
   EXPECT_EQ(events(trace, "M", 2)[0]["args"]["name"], "commands");
   EXPECT_TRUE(events(trace, "X", 1).empty());
 }
+
+TEST(StepTrace, HasATrackOfCommunicationIfThereIsAny) {
+  EXPECT_TRUE(events(stepTrace(twoCommands(), "m", {{0, 5000, {}}}, {}), "M", 3)
+                  .empty());
+  MeasuredSum sum{"all-reduce of 8 f32", 32, 1000, 2000, 4500, 500};
+  ordered_json trace =
+      stepTrace(twoCommands(), "m", {{0, 5000, {}, {sum}}}, {});
+  ASSERT_EQ(events(trace, "M", 3).size(), 1u);
+  EXPECT_EQ(events(trace, "M", 3)[0]["args"]["name"], "communication");
+  auto sums = events(trace, "X", 3);
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(sums[0]["name"], "all-reduce of 8 f32");
+  EXPECT_EQ(sums[0]["ts"], 2.0);
+  EXPECT_EQ(sums[0]["dur"], 2.5);
+  EXPECT_EQ(sums[0]["args"]["bytes_sent"], 32);
+  EXPECT_EQ(sums[0]["args"]["queued_us"], 1.0);
+  EXPECT_EQ(sums[0]["args"]["exposed_us"], 0.5);
+}

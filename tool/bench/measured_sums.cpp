@@ -1,0 +1,54 @@
+// Asks the thread that communicates for its times.
+
+#include "tool/bench/measured_sums.h"
+
+#include "runtime/collectives/rounds.h"
+
+#include <algorithm>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+
+SumCosts costsOf(const std::vector<MeasuredSum> &sums) {
+  SumCosts costs;
+  for (const MeasuredSum &sum : sums) {
+    costs.bytesSent += sum.bytesSent;
+    costs.transferred += static_cast<double>(sum.ended - sum.started) * 1e-9;
+    costs.exposed += static_cast<double>(sum.waited) * 1e-9;
+  }
+  costs.hidden = std::max(0.0, costs.transferred - costs.exposed);
+  return costs;
+}
+
+uint64_t MeasuredSums::begin(const Collective &collective) {
+  uint64_t number = thread_->begin(collective);
+  open_.push_back({number,
+                   {.name = inWords(collective),
+                    .bytesSent = bytesSent(collective, ranks(), rank())}});
+  return number;
+}
+
+Status MeasuredSums::finish(uint64_t number) {
+  auto began = Clock::now();
+  Status status = thread_->finish(number);
+  auto ended = Clock::now();
+  auto open = std::find_if(open_.begin(), open_.end(), [&](const Open &each) {
+    return each.number == number;
+  });
+  if (!status.ok() || open == open_.end())
+    return status;
+  auto at = [&](Clock::time_point time) {
+    return std::chrono::nanoseconds(time - first_).count();
+  };
+  auto times = thread_->timesOf(number);
+  open->sum.begun = at(times.begun);
+  open->sum.started = at(times.started);
+  open->sum.ended = at(times.ended);
+  open->sum.waited = std::chrono::nanoseconds(ended - began).count();
+  ended_.push_back(std::move(open->sum));
+  open_.erase(open);
+  return status;
+}
+
+} // namespace gradus::cli
