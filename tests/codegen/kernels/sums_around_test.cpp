@@ -51,6 +51,6 @@ gradus.program @p {
   }
 })");
   mlir::Block &block = text.graph("g").getBody().front();
-  EXPECT_TRUE(SumsAround(block).agree(&block.front(),
-                                      block.front().getNextNode()));
+  EXPECT_TRUE(
+      SumsAround(block).agree(&block.front(), block.front().getNextNode()));
 }

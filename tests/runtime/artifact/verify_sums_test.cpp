@@ -81,8 +81,8 @@ TEST(VerifySums, RefusesSumsThatAreNeverWaitedFor) {
 }
 
 TEST(VerifySums, RefusesOtherBuffersAtTheEnd) {
-  for (const Buffers &others : {Buffers{}, Buffers{kX}, Buffers{kSum, kX},
-                                Buffers{kX, kSum, kShifted}})
+  for (const Buffers &others :
+       {Buffers{}, Buffers{kX}, Buffers{kSum, kX}, Buffers{kX, kSum, kShifted}})
     EXPECT_EQ(wordsAfter([&](auto &made) {
                 start(made, 0, {kX, kSum});
                 finish(made, 0, others);

@@ -30,10 +30,9 @@ TEST(Start, MembersOfABucketThatLieTogetherAreOneSum) {
 
 TEST(Start, OtherTypesAndWhatLiesApartAreSumsOfTheirOwn) {
   Summing plan;
-  std::vector<uint32_t> bucket = {plan.add(fb::DType::f32, 4, 64),
-                                  plan.add(fb::DType::bf16, 4, 128),
-                                  plan.add(fb::DType::bf16, 4, 256),
-                                  plan.add(fb::DType::bf16, 4, 0)};
+  std::vector<uint32_t> bucket = {
+      plan.add(fb::DType::f32, 4, 64), plan.add(fb::DType::bf16, 4, 128),
+      plan.add(fb::DType::bf16, 4, 256), plan.add(fb::DType::bf16, 4, 0)};
   auto collectives = std::make_shared<RecordedCollectives>();
   OpenSums sums(collectives);
   ASSERT_TRUE(plan.prepare(startOf(bucket), &sums)->run().ok());
@@ -53,9 +52,8 @@ TEST(Start, RefusesWhatCannotBeSummed) {
   const std::string where =
       "adder: plan 0 (cpu:x86-64-v2): graph train: command 4 (start): ";
   auto words = [](uint32_t buffer) {
-    return wordsAfter([&](auto &made) {
-      made.add("start", startOf({kSum, buffer}));
-    });
+    return wordsAfter(
+        [&](auto &made) { made.add("start", startOf({kSum, buffer})); });
   };
   EXPECT_EQ(words(99), where + "names buffer 99 of 8");
   EXPECT_EQ(words(kTotal), where + "sums buffer 0, which is not in the arena");

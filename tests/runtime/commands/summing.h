@@ -40,9 +40,9 @@ public:
         sums};
     for (const auto &buffer : plan_.buffers)
       context.buffers.push_back(arena + buffer->offset);
-    auto made = prepareKind(
-        context, *flatbuffers::GetRoot<typename Table::TableType>(
-                     table.GetBufferPointer()));
+    auto made =
+        prepareKind(context, *flatbuffers::GetRoot<typename Table::TableType>(
+                                 table.GetBufferPointer()));
     EXPECT_TRUE(made.ok()) << made.status();
     return *std::move(made);
   }
