@@ -1,6 +1,7 @@
 // What can be evaluated, and whose fault it is where it cannot; that every
 // sample counts once is tested end to end (tests/end_to_end/digits.test).
 
+#include "tests/runtime/collectives/ranks.h"
 #include "tests/training/adding.h"
 #include "tests/training/data/files.h"
 #include "training/evaluation.h"
@@ -15,10 +16,14 @@ namespace {
 
 /// That many samples of the adder's input, of which a batch has 8.
 struct Samples {
-  explicit Samples(int64_t count) {
-    std::string path = folder.write(
-        "x.npy", data::npyFile("<f4", std::to_string(count) + ",",
-                               data::bytesOf(std::vector<float>(count, 1))));
+  explicit Samples(int64_t count, test::TestArtifact artifact = {})
+      : adding(std::move(artifact)) {
+    std::vector<float> values(count);
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = static_cast<float>(i % 7) / 10;
+    std::string path =
+        folder.write("x.npy", data::npyFile("<f4", std::to_string(count) + ",",
+                                            data::bytesOf(values)));
     set = *data::Dataset::open({"x=" + path});
     feed = *feedOf(*adding.session, 0, set, Use::evaluation);
   }
@@ -28,6 +33,21 @@ struct Samples {
   data::Dataset set;
   data::Feed feed;
 };
+
+/// An artifact whose loss is a number of the batch alone.
+test::TestArtifact withLoss() {
+  test::TestArtifact made;
+  made.header.graphs[0]->outputs[1]->name = "loss";
+  made.header.graphs[0]->outputs[1]->type->shape = {};
+  artifact::BufferT &loss = *made.plan().buffers[test::kShifted];
+  loss.type->shape = {};
+  loss.size = sizeof(float);
+  auto &shift = *made.command(2).kind.AsKernelCommand();
+  shift.segments.resize(1);
+  shift.segments[0]->buffers = {test::kX, test::kConstant, test::kShifted};
+  shift.segments[0]->items = 1;
+  return made;
+}
 
 } // namespace
 
@@ -57,4 +77,25 @@ TEST(Evaluation, TellsAFailureOfTheSessionFromOneOfTheData) {
       evaluate(*samples.adding.session, 0, samples.feed, 1, {}, &unreadable);
   EXPECT_EQ(figures.status().code(), runtime::StatusCode::cancelled);
   EXPECT_FALSE(unreadable);
+}
+
+/// Floats of many sizes, whose sum shows the order of additions.
+TEST(Evaluation, OnRanksHasTheDigitsOfOneProcess) {
+  for (int64_t count : {8, 24, 60}) {
+    Samples alone(count, withLoss());
+    auto expected = *evaluate(*alone.adding.session, 0, alone.feed);
+    ASSERT_EQ(expected.size(), 1u);
+    for (int ranks = 1; ranks <= 4; ++ranks)
+      runtime::onRanks(
+          runtime::inProcess(ranks), [&](runtime::CommunicationThread &rank) {
+            Samples samples(count, withLoss());
+            int64_t batches = 0;
+            auto figures = evaluate(
+                *samples.adding.session, 0, samples.feed, 1,
+                [&](auto, int64_t) { ++batches; }, nullptr, &rank);
+            ASSERT_TRUE(figures.ok()) << figures.status();
+            EXPECT_EQ(batches, (count / 8 + ranks - 1 - rank.rank()) / ranks);
+            EXPECT_EQ(figures->at(0).value, expected[0].value);
+          });
+  }
 }
