@@ -25,7 +25,11 @@ Status FeedBatches::begin(int64_t first, int64_t end) {
 }
 
 StatusOr<const data::Chunk *> FeedBatches::next() {
+  if (doing_)
+    doing_("waits for its data");
   const data::Chunk *chunk = batches_ ? batches_->next() : nullptr;
+  if (doing_)
+    doing_("computes");
   if (!chunk && batches_)
     GRADUS_TRY(batches_->status());
   return chunk;

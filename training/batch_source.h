@@ -33,10 +33,15 @@ public:
 /// of time by threads.
 class FeedBatches : public BatchSource {
 public:
+  /// Called with what the caller of next() does: "waits for its data" while it
+  /// is in there, then "computes".
+  using Doing = std::function<void(const char *what)>;
+
   /// The feed must outlive this.
   FeedBatches(const data::Feed &feed, uint64_t seed, int threads = 1,
-              data::Deal deal = {})
-      : feed_(feed), seed_(seed), threads_(threads), deal_(deal) {}
+              data::Deal deal = {}, Doing doing = {})
+      : feed_(feed), seed_(seed), threads_(threads), deal_(deal),
+        doing_(std::move(doing)) {}
 
   int64_t perEpoch() const override;
   runtime::Status begin(int64_t first, int64_t end) override;
@@ -48,6 +53,7 @@ private:
   uint64_t seed_;
   int threads_;
   data::Deal deal_;
+  Doing doing_;
   std::unique_ptr<data::Batches> batches_;
 };
 

@@ -1,8 +1,7 @@
 // Batches of a caller's iterator; those of feeds are tested with their data.
 
+#include "tests/training/data/files.h"
 #include "training/batch_source.h"
-
-#include <gmock/gmock.h>
 
 using namespace gradus::training;
 using namespace gradus::runtime;
@@ -65,4 +64,18 @@ TEST(CallerBatches, PassOnWhatFails) {
       });
   ASSERT_TRUE(batches.begin(0, 1).ok());
   EXPECT_EQ(batches.next().status().message(), "the loader has died");
+}
+
+TEST(FeedBatches, SayWhatIsWaitedFor) {
+  gradus::data::Folder folder;
+  auto set = *gradus::data::Dataset::open(
+      {"x=" + folder.write("x.npy", gradus::data::numbersFile({1, 2, 3, 4}))});
+  auto feed =
+      *gradus::data::Feed::match(set, {{"x", {DType::i64, {2}}, 16}});
+  std::vector<std::string> said;
+  FeedBatches batches(feed, /*seed=*/1, /*threads=*/1, {},
+                      [&](const char *what) { said.push_back(what); });
+  ASSERT_TRUE(batches.begin(0, 2).ok());
+  EXPECT_NE(*batches.next(), nullptr);
+  EXPECT_THAT(said, testing::ElementsAre("waits for its data", "computes"));
 }
