@@ -12,8 +12,10 @@
 #include "tool/inspect/expected_time.h"
 #include "tool/output_files.h"
 #include "tool/session/random_states.h"
+#include "tool/session/ranks.h"
 #include "tool/session/run_length.h"
 #include "tool/session/session_options.h"
+#include "tool/session/shared_artifact.h"
 #include "tool/session/synthetic_inputs.h"
 #include "tool/text.h"
 
@@ -35,6 +37,7 @@ namespace {
 
 struct BenchOptions {
   SessionOptions session;
+  RankOptions ranks;
   std::string graph = well_known::kTrain, trace;
   double seconds = 2;
   int64_t stepsPerCall = 0; // as many as there is time for
@@ -52,6 +55,10 @@ command needs at least by its time; the two % are their part of the memory's
 bandwidth, and that of its FLOPs of the most there are (of f32, or of 16-bit
 products in a library): those of a card by its data sheet (of cards that are
 known), those of this machine as measured before.
+
+On ranks (--ranks, --simulate-ranks, a launcher) the sums of a step are
+measured, too: the bytes that rank 0 sends, the time in which a sum is under way,
+how much of it commands hide, and the rest, for which the step waits.
 
 Times of weights and optimizer slots that are zeros are too short. --random-states
 fills them with numbers as they are in training.
@@ -74,10 +81,39 @@ double median(std::vector<double> values) {
 
 bool isMeasured(int64_t nanoseconds) { return nanoseconds != 0; }
 
+/// Says how long something is repeated: on all ranks as often as on rank 0.
+class Repetition {
+public:
+  Repetition(const Ranks &ranks, double seconds)
+      : ranks_(ranks),
+        until_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(seconds))) {}
+
+  /// True at least once.
+  bool goesOn() {
+    bool own = first_ || Clock::now() < until_;
+    first_ = false;
+    return ranks_.isAlone() ? own : ranks_.fromFirst(own ? "1" : "") == "1";
+  }
+
+private:
+  const Ranks &ranks_;
+  Clock::time_point until_;
+  bool first_ = true;
+};
+
+/// The ranks that are measured, and where their sums are noted.
+struct MeasuredRanks {
+  const Ranks &ranks;
+  Clock::time_point first;
+  std::shared_ptr<MeasuredSums> sums; // null: one rank alone
+};
+
 /// Measures one graph on made-up inputs that stay where they are.
 class Bench {
 public:
-  Bench(Session &session, int graph, double seconds);
+  Bench(Session &session, int graph, double seconds,
+        const MeasuredRanks &ranks);
   /// Seconds of a step, of each call of `steps` steps, for `share` of the time.
   std::vector<double> measure(int64_t steps, double share = 1);
   /// Nanoseconds of each command: the median over steps, so that what other
@@ -85,6 +121,10 @@ public:
   std::vector<double> measureCommands();
   /// Microseconds that each of some steps costs the host.
   std::vector<double> measureHost();
+  /// What sums over ranks cost a step: the medians of some steps.
+  SumCosts measureSums();
+  /// The value of rank 0 on all ranks.
+  double agreed(double value) const;
   /// Some steps, the first half as they are, then command by command.
   std::vector<TracedStep> trace();
 
@@ -92,12 +132,14 @@ private:
   Session &session_;
   int graph_;
   double seconds_;
+  const MeasuredRanks &ranks_;
   std::vector<std::vector<uint8_t>> memory_;
   std::vector<const void *> inputs_; // of one step
 };
 
-Bench::Bench(Session &session, int graph, double seconds)
-    : session_(session), graph_(graph), seconds_(seconds),
+Bench::Bench(Session &session, int graph, double seconds,
+             const MeasuredRanks &ranks)
+    : session_(session), graph_(graph), seconds_(seconds), ranks_(ranks),
       memory_(syntheticInputs(session, graph)) {
   for (const auto &bytes : memory_)
     inputs_.push_back(bytes.data());
@@ -112,32 +154,52 @@ std::vector<double> Bench::measure(int64_t steps, double share) {
                      : session_.steps(graph_, steps, inputs, {}));
   };
   std::vector<double> seconds;
-  auto began = Clock::now();
-  for (auto now = began;
-       seconds.empty() ||
-       now - began < std::chrono::duration<double>(seconds_ * share);) {
+  Repetition repetition(ranks_.ranks, seconds_ * share);
+  while (repetition.goesOn()) {
+    auto began = Clock::now();
     call();
-    auto next = Clock::now();
-    seconds.push_back(std::chrono::duration<double>(next - now).count() /
-                      steps);
-    now = next;
+    seconds.push_back(
+        std::chrono::duration<double>(Clock::now() - began).count() / steps);
   }
+  if (ranks_.sums)
+    ranks_.sums->take();
   return seconds;
+}
+
+double Bench::agreed(double value) const {
+  return ranks_.ranks.isAlone()
+             ? value
+             : std::stod(ranks_.ranks.fromFirst(number("%.17g", value)));
+}
+
+SumCosts Bench::measureSums() {
+  std::vector<double> sent, transferred, hidden, exposed;
+  Repetition repetition(ranks_.ranks, seconds_ / 2);
+  while (repetition.goesOn()) {
+    check(session_.step(graph_, inputs_));
+    SumCosts costs = costsOf(ranks_.sums->take());
+    sent.push_back(static_cast<double>(costs.bytesSent));
+    transferred.push_back(costs.transferred);
+    hidden.push_back(costs.hidden);
+    exposed.push_back(costs.exposed);
+  }
+  return {static_cast<uint64_t>(median(sent)), median(transferred),
+          median(hidden), median(exposed)};
 }
 
 std::vector<double> Bench::measureCommands() {
   std::vector<int64_t> nanoseconds(session_.graphs()[graph_].commands.size());
   std::vector<std::vector<double>> times(nanoseconds.size());
   session_.timeCommands(graph_, nanoseconds);
-  auto until = Clock::now() + std::chrono::duration<double>(seconds_);
-  do {
+  Repetition repetition(ranks_.ranks, seconds_);
+  while (repetition.goesOn()) {
     std::fill(nanoseconds.begin(), nanoseconds.end(), 0);
     check(session_.step(graph_, inputs_));
     // At some steps a variant of the graph runs, whose commands are others.
     if (std::any_of(nanoseconds.begin(), nanoseconds.end(), isMeasured))
       for (size_t i = 0; i < times.size(); ++i)
         times[i].push_back(nanoseconds[i]);
-  } while (Clock::now() < until);
+  }
   session_.timeCommands(graph_, {});
   std::vector<double> medians;
   for (std::vector<double> &each : times)
@@ -158,9 +220,8 @@ std::vector<double> Bench::measureHost() {
 std::vector<TracedStep> Bench::trace() {
   constexpr int kSteps = 5;
   std::vector<TracedStep> steps;
-  auto began = Clock::now();
   auto now = [&] {
-    return std::chrono::nanoseconds(Clock::now() - began).count();
+    return std::chrono::nanoseconds(Clock::now() - ranks_.first).count();
   };
   for (bool timed : {false, true})
     for (int i = 0; i < kSteps; ++i) {
@@ -173,6 +234,8 @@ std::vector<TracedStep> Bench::trace() {
       step.end = now();
       if (std::none_of(step.commands.begin(), step.commands.end(), isMeasured))
         step.commands.clear(); // a variant ran, whose commands are others
+      if (ranks_.sums)
+        step.sums = ranks_.sums->take();
       steps.push_back(std::move(step));
     }
   session_.timeCommands(graph_, {});
@@ -310,6 +373,17 @@ std::string bandwidthText(const ordered_json &result) {
              : text + ", " + percentText(call["of_bandwidth"]) + " of " + most;
 }
 
+/// "sends 120 MiB; 8.20 ms under way, of them 5.10 ms hidden, 3.10 ms exposed"
+std::string sumsText(const ordered_json &sums) {
+  auto time = [&](const char *key) {
+    return durationText(sums[key].get<double>() * 1e-3);
+  };
+  return absl::StrCat(
+      "rank 0 sends ", bytesText(sums["bytes_sent"].get<double>()), "; ",
+      time("ms_transferred"), " under way, of them ", time("ms_hidden"),
+      " hidden, ", time("ms_exposed"), " exposed");
+}
+
 void print(const ordered_json &result) {
   auto line = [&](const std::string &what, const char *key) {
     const ordered_json &timing = result[key];
@@ -324,6 +398,8 @@ void print(const ordered_json &result) {
   line("step by step   ", "step");
   line(absl::StrCat(result["call"]["steps"].get<size_t>(), " steps in a call"),
        "call");
+  if (result.contains("sums"))
+    std::printf("sums, of a step  : %s\n", sumsText(result["sums"]).c_str());
   if (result.contains("launches"))
     std::printf("launches, a step : %zu\n", result["launches"].get<size_t>());
   if (result.contains("host"))
@@ -341,7 +417,7 @@ void print(const ordered_json &result) {
 void measureSteps(Bench &bench, const BenchOptions &options,
                   ordered_json &result) {
   bench.measure(1, 0); // warm
-  double once = bench.measure(1, 0).front();
+  double once = bench.agreed(bench.measure(1, 0).front());
   auto fitting = [&](double parts, double most) {
     double steps = options.seconds / 3 / parts / once;
     return static_cast<int64_t>(std::clamp(steps, 1.0, most));
@@ -361,6 +437,13 @@ void measureSteps(Bench &bench, const BenchOptions &options,
   result["call"]["steps"] = steps;
 }
 
+ordered_json sumsJson(const SumCosts &costs) {
+  return {{"bytes_sent", costs.bytesSent},
+          {"ms_transferred", costs.transferred * 1e3},
+          {"ms_hidden", costs.hidden * 1e3},
+          {"ms_exposed", costs.exposed * 1e3}};
+}
+
 ordered_json hostJson(const std::vector<double> &microseconds) {
   return {
       {"us_min", *std::min_element(microseconds.begin(), microseconds.end())},
@@ -378,7 +461,7 @@ bool hasVariants(const Session &session, const std::string &graph) {
 }
 
 ordered_json measureAll(Session &session, int graph, Bench &bench,
-                        const BenchOptions &options) {
+                        const BenchOptions &options, bool hasRanks) {
   ordered_json result = {{"artifact", options.session.artifact},
                          {"graph", options.graph},
                          {"target", textOf(session.plan().target())},
@@ -401,6 +484,8 @@ ordered_json measureAll(Session &session, int graph, Bench &bench,
     for (const char *key : {"step", "call"})
       addBandwidth(result[key], bytes,
                    result[key]["ms_min"].get<double>() * 1e6, rates);
+  if (hasRanks)
+    result["sums"] = sumsJson(bench.measureSums());
   if (size_t launches = session.launches(graph))
     result["launches"] = launches;
   if (!isOfKind(textOf(session.plan().target()), "cpu"))
@@ -424,19 +509,34 @@ void noteNonfinite(const Session &session, int graph) {
   }
 }
 
-void run(const BenchOptions &options) {
+void run(BenchOptions options, const Ranks &ranks) {
   checkOutputFiles({{"--trace", options.trace}}, initialFiles(options.session));
+  options.session = optionsOfRank(options.session, ranks);
+  if (!ranks.isFirst())
+    options.trace.clear();
   checkWritable({options.trace});
-  auto session = openSession(options.session);
+  MeasuredRanks measured{ranks, Clock::now(), nullptr};
+  if (!ranks.isAlone())
+    measured.sums =
+        std::make_shared<MeasuredSums>(ranks.thread(), measured.first);
+  auto session = openSession(options.session, measured.sums);
+  shareArtifact(ranks, *session);
   assumeRunLength(*session);
   int graph = findGraph(*session, options.graph);
   if (options.randomStates)
     randomizeStates(*session);
-  Bench bench(*session, graph, options.seconds / 3);
-  ordered_json result = measureAll(*session, graph, bench, options);
+  Bench bench(*session, graph, options.seconds / 3, measured);
+  ordered_json result =
+      measureAll(*session, graph, bench, options, !ranks.isAlone());
+  result["ranks"] = ranks.count();
   noteNonfinite(*session, graph);
-  if (!options.trace.empty())
-    writeTrace(*session, graph, bench.trace(), options);
+  if (bool traces = ranks.fromFirst(options.trace) != ""; traces) {
+    std::vector<TracedStep> steps = bench.trace();
+    if (ranks.isFirst())
+      writeTrace(*session, graph, steps, options);
+  }
+  if (!ranks.isFirst())
+    return;
   if (options.session.json)
     printJson(result);
   else
@@ -463,7 +563,11 @@ void addBench(CLI::App &app) {
                     "Fill weights and slots with random numbers first");
   command->add_option("--trace", options->trace,
                       "Write some steps to this file, for ui.perfetto.dev");
-  command->callback([options] { run(*options); });
+  addRankOptions(*command, options->ranks);
+  command->callback([options] {
+    runOnRanks(options->ranks,
+               [&](const Ranks &ranks) { run(*options, ranks); });
+  });
 }
 
 } // namespace gradus::cli
