@@ -66,13 +66,15 @@ def adamw(how):
     return torch.compile(optimizer.step) if how == "compile" else optimizer.step
 
 
+def made(workload):
+    """Model, inputs, target and loss."""
+    if workload.group == workloads.FULL_SIZE:
+        return full_size(workload.network)
+    return lenet() if workload.name == "lenet5" else mlp()
+
+
 def load(workload, how):
-    if workload.name == "adamw-30m":
-        step = adamw(how)
-    elif workload.group == workloads.FULL_SIZE:
-        step = training(workload, full_size(workload.network), how)
-    else:
-        step = training(workload, lenet() if workload.name == "lenet5" else mlp(), how)
+    step = adamw(how) if workload.name == "adamw-30m" else training(workload, made(workload), how)
 
     def run(steps):
         for _ in range(steps):
@@ -83,4 +85,5 @@ def load(workload, how):
     return run
 
 
-worker.serve(load)
+if __name__ == "__main__":
+    worker.serve(load)

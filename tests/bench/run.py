@@ -275,6 +275,7 @@ def main():
     parser.add_argument("--data", action="store_true", help="what reading and decoding images takes, instead of workloads")
     parser.add_argument("--boost", action="store_true", help="what a step takes at Boost's levels, instead of workloads")
     parser.add_argument("--boost-accuracy", action="store_true", help="what Boost's methods do to accuracy, instead of workloads")
+    parser.add_argument("--ranks", action="store_true", help="what two ranks take, beside PyTorch's, instead of workloads")
     parser.add_argument("--mnist", default="", metavar="FOLDER", help="with --boost-accuracy: what docs/examples/mnist/make_data.py made")
     parser.add_argument("--seeds", type=int, default=5, help="with --boost-accuracy: runs of each")
     parser.add_argument("--full-size", action="store_true", help="the networks of full size, which run only when asked for")
@@ -290,6 +291,9 @@ def main():
     if arguments.data:
         import data
         return data.bench(arguments.peers, arguments.json)
+    if arguments.ranks:
+        import ranks
+        return ranks.bench(arguments.only, arguments.json)
     if arguments.boost or arguments.boost_accuracy:
         import boost
         return boost.bench(arguments)
