@@ -11,19 +11,19 @@
 
 namespace gradus {
 
-/// How the ranks share the work.
+/// The way in which ranks share the work.
 enum class DistributionMode {
   none,         // one process
   dataParallel, // each rank has its own samples and all of the model
 };
 
-/// What a mean over samples divides by.
+/// The count that a mean over samples divides by.
 enum class LossMean {
   global, // the samples, or labels, that count on all ranks
   rank,   // those of the rank; then the mean over ranks
 };
 
-/// Whose samples the statistics of a batch normalization are of.
+/// The samples that statistics of a batch normalization are of.
 enum class BatchNormRanks {
   average,      // the rank's; running statistics become the mean over ranks
   local,        // the rank's; rank 0's running statistics are kept

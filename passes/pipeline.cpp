@@ -76,7 +76,7 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // The gradients of a single process are the mean.
        program.addPass(createAdasum());
-       // What later passes see of gradients is of the samples of all ranks.
+       // Later passes see gradients of the samples of all ranks.
        program.addPass(createDataParallel());
        // Gradients are all that is large enough to be worth fewer bits.
        program.addPass(createHalfReduce());

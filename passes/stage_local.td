@@ -170,7 +170,7 @@ def GradientAccumulation : GradusPass<"gradient-accumulation"> {
     gradus.program @p attributes {recipe = {accumulation = 2 : i64}} {
       gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
-      gradus.state @"accumulation/gradient/w" : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.state @"accumulation/gradient/w" : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>, differs_along = ["data"]}
       gradus.graph @train(%g: tensor<4xf32>) -> () {
         %old = gradus.read @"accumulation/gradient/w" : tensor<4xf32>
         %step = gradus.read @step : tensor<i64>

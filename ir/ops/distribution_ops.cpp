@@ -76,8 +76,8 @@ void AllReduceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<DropUnused>(context);
 }
 
-/// What a rank adds to a sum is in the losses of all ranks, so it gets the sum
-/// of their gradients.
+/// An operand is in the losses of all ranks, so it gets the sum of their
+/// gradients.
 SmallVector<Value> AllReduceOp::pullback(OpBuilder &builder, ValueRange g) {
   SmallVector<Value> known;
   for (Value gradient : g)

@@ -6,6 +6,7 @@
 
 #include "passes/distribution.h"
 
+#include "ir/traits.h"
 #include "passes/distribution/buckets.h"
 #include "passes/optimizers/parameter_lists.h"
 #include "passes/optimizers/parameters.h"
@@ -58,10 +59,10 @@ void shareOnce(Block &block) {
 /// Whether an op costs little and may run as soon as its operands are there:
 /// what unscales, converts, counts or spreads, but no matmul.
 bool isLight(Operation *op) {
-  return isPure(op) && (isa<ReadOp, ReduceOp, BroadcastOp, Elementwise>(op) ||
-                        op->hasTrait<OpTrait::ConstantLike>() ||
-                        op->hasTrait<MovesElements>() ||
-                        OpTrait::hasElementwiseMappableTraits(op));
+  return isPure(op) &&
+         (op->getNumOperands() == 0 || op->hasTrait<MovesElements>() ||
+          OpTrait::hasElementwiseMappableTraits(op) || isa<Elementwise>(op) ||
+          isa<ReduceOp>(op));
 }
 
 /// The last op of a block that makes an operand; null if none does.

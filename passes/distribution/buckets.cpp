@@ -58,8 +58,8 @@ private:
   std::vector<Bucket> closed_;
 };
 
-/// At most so many bytes a bucket; what comes last, whose time nothing hides,
-/// is a smaller one.
+/// Cuts buckets of at most so many bytes; what comes last, whose time nothing
+/// hides, is a smaller one.
 std::vector<Bucket> cutByBytes(ArrayRef<PlacedSum> sums, int64_t mostBytes) {
   size_t tail = sums.size();
   for (int64_t bytes = 0;

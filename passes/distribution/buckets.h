@@ -1,4 +1,4 @@
-// Which sums over ranks travel together.
+// Buckets: sums over ranks that travel together.
 #pragma once
 
 #include "passes/distribution.h"

@@ -69,7 +69,7 @@ struct HalfReducePass : impl::HalfReduceBase<HalfReducePass> {
     return success();
   }
 
-  /// What gradients are multiplied by while they are narrow, a scalar.
+  /// Reads the factor of gradients while they are narrow, a scalar.
   Value readScale(OpBuilder &builder, Location loc) {
     if (settings.halfScale)
       return readNumber(builder, loc, getOperation(), *settings.halfScale);
@@ -97,9 +97,9 @@ struct HalfReducePass : impl::HalfReduceBase<HalfReducePass> {
     return back;
   }
 
-  /// Whether a gradient is too large for 16 bits is known once it is narrow,
-  /// after all that checks gradients. Sums are equal on all ranks, and so is
-  /// what follows from them.
+  /// Makes a guard hold only if these sums are finite, too: a gradient may be
+  /// too large for 16 bits alone, after all that checks gradients. The sums are
+  /// equal on all ranks, and so is what follows from them.
   void alsoIfFinite(GuardOp guard, ArrayRef<Value> sums) {
     Value own = guard.getCondition();
     OpBuilder builder(guard);

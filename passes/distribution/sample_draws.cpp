@@ -14,7 +14,7 @@ using namespace gradus;
 
 namespace {
 
-/// What the draws of one graph are for.
+/// Tells what the draws of one graph are for.
 class Draws {
 public:
   explicit Draws(GraphOp graph) {

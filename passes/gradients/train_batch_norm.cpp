@@ -91,7 +91,7 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
     return success();
   }
 
-  /// What a normalization gives, and the statistics that are kept of it.
+  /// The result of a normalization, and the statistics that are kept of it.
   struct Normalized {
     Value result, mean, variance;
     double correction = 1; // of the variance

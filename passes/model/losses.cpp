@@ -9,7 +9,6 @@
 
 #include "ir/arithmetic.h"
 #include "ir/evaluator/evaluator.h"
-#include "passes/distribution.h"
 
 #include <cmath>
 
@@ -523,16 +522,6 @@ static Value divisor(const Formula &f, Value each, Value total, Value count) {
   return f.scale(perSample, real);
 }
 
-/// What counts on this rank, as a divisor of its terms. Globally it is the mean
-/// over ranks, which is 0 only where nothing counts on any; else a rank on
-/// which nothing counts divides its zeros by 1.
-static Value sharedCount(const Arithmetic &math, Value own, LossRanks ranks) {
-  if (ranks.mean == LossMean::global)
-    return meanOverRanks(math, own, ranks.count);
-  return math.select(math.greater(own, math.number(0, own)), own,
-                     math.number(1, own));
-}
-
 static Value reduceTerms(const Formula &f, Terms terms, Value count,
                          LossRanks ranks) {
   RankedTensorType type = tensorType(terms.each);
@@ -570,29 +559,6 @@ static Value oneOp(const Formula &f, Value output, Value label, Value count) {
       builder.getF64FloatAttr(f.settings.labelSmoothing));
 }
 
-/// What a mean over this rank's labels, of which `own` count, adds to the mean
-/// over ranks. A rank on which none counts adds 0, unless none counts anywhere.
-static Value scaleToAll(const Arithmetic &math, Value mean, Value own,
-                        LossRanks ranks) {
-  OpBuilder &builder = math.builder;
-  Value wide =
-      convert(builder, math.loc, mean, tensorType(own).getElementType());
-  Value zero = math.number(0, own), counts = math.greater(own, zero);
-  if (ranks.mean == LossMean::global) {
-    Value shared = meanOverRanks(math, own, ranks.count);
-    wide = math.multiply(wide, math.divide(own, shared));
-    counts = math.make<arith::OrIOp>(counts, math.equal(shared, zero));
-  }
-  return convert(builder, math.loc, math.select(counts, wide, zero),
-                 tensorType(mean).getElementType());
-}
-
-/// A sum is not divided by the number of ranks.
-static Value timesRanks(const Arithmetic &math, Value value, Value ranks) {
-  return math.multiply(value, convert(math.builder, math.loc, ranks,
-                                      tensorType(value).getElementType()));
-}
-
 Value gradus::shareMean(OpBuilder &builder, Location loc, const Loss &loss,
                         Value label, Value mean, Value ranks) {
   Arithmetic math(builder, loc);
@@ -601,7 +567,7 @@ Value gradus::shareMean(OpBuilder &builder, Location loc, const Loss &loss,
       splat(builder, loc, label.getType(), loss.settings.ignoreIndex));
   Value each = convert(builder, loc, counted, builder.getF32Type());
   Value own = sum(builder, loc, each, allAxes(tensorType(label).getRank()));
-  return scaleToAll(math, mean, own, {ranks});
+  return scaleToAll(math, mean, own, LossRanks{ranks});
 }
 
 Value gradus::buildLoss(OpBuilder &builder, Location loc, const Loss &loss,

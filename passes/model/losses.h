@@ -5,7 +5,7 @@
 // and a line of the table.
 #pragma once
 
-#include "passes/distribution.h"
+#include "passes/model/loss_ranks.h"
 #include "recipe/settings.h"
 
 #include <optional>
@@ -99,13 +99,6 @@ int64_t labelClasses(ProgramOp program);
 /// `output` has the type of the loss's output.
 mlir::Value maskLabels(mlir::OpBuilder &builder, mlir::Location loc,
                        const Loss &loss, mlir::Value label, mlir::Value count);
-
-/// The ranks of a run that share a loss; where `count` is null, each has its
-/// own.
-struct LossRanks {
-  mlir::Value count; // an i64 scalar
-  LossMean mean = LossMean::global;
-};
 
 /// The loss as one number, times its weight. With `count`, an i64 scalar, it
 /// is that of the first `count` samples, and `label` has been masked. With

@@ -12,7 +12,8 @@ using namespace gradus;
 
 namespace {
 
-/// What depends on the samples alone: on inputs, but on no state.
+/// Finds the values that depend on the samples alone: on inputs, but on no
+/// state.
 llvm::DenseSet<Value> samplesOf(GraphOp graph) {
   auto inputs = graph.getBody().getArguments();
   llvm::DenseSet<Value> samples(inputs.begin(), inputs.end());

@@ -3,7 +3,7 @@
 
 // The whole step adds the last share and updates; its variant only adds.
 // CHECK-LABEL: gradus.program @two
-// CHECK:         gradus.state @"accumulation/gradient/w" : tensor<4xf32> {init = #gradus.init<zeros>, role = #gradus.role<slot>}
+// CHECK:         gradus.state @"accumulation/gradient/w" : tensor<4xf32> {differs_along = ["data"], init = #gradus.init<zeros>, role = #gradus.role<slot>}
 // CHECK:         gradus.graph @train(
 // CHECK:           %[[OLD:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<4xi1>, tensor<4xf32>
 // CHECK:           %[[SHARE:.*]] = arith.divf %g, %{{.*}}
