@@ -134,7 +134,7 @@ TEST(Remarks, NameAnEpsilonThatNothingIsAddedTo) {
 TEST(Mistakes, FindKeysOfProcessesThatExcludeEachOther) {
   EXPECT_THAT(
       refusal({"distribution.mode=data_parallel", "distribution.half_scale=8"}),
-      HasSubstr("distribution.half_scale: is 8, but distribution.reduce is "
+      HasSubstr("distribution.half_scale: is 8.0, but distribution.reduce is "
                 "\"plain\", which leaves gradients their type"));
   EXPECT_EQ(refusal({"distribution.mode=data_parallel",
                      "distribution.reduce=bf16", "distribution.half_scale=8"}),
