@@ -117,6 +117,8 @@ const Stage stages[] = {
        program.addPass(createCSEPass());
        // Merged values fold further; dead reads vanish.
        program.addPass(createCanonicalizerPass());
+       // All that ranks share and write is there.
+       program.addPass(createCheckRanks());
        // Nothing else will be shared between ranks: join what travels.
        program.addPass(createBucketCollectives());
      }},

@@ -103,6 +103,16 @@ def HalfReduce : GradusPass<"half-reduce"> {
   }];
 }
 
+def CheckRanks : GradusPass<"check-ranks"> {
+  let summary = "Refuses a step that would make the states of ranks differ";
+  let description = [{
+    With the mode `data_parallel`, what is written to a state must be equal on all
+    ranks: it may follow from states and from sums over ranks, and not from
+    inputs or random numbers of samples alone. States that `differs_along` says
+    to be each rank's own are left out. The program does not change.
+  }];
+}
+
 def BucketCollectives : GradusPass<"bucket-collectives"> {
   let summary = "Joins sums over ranks to buckets that travel together";
   let description = [{
