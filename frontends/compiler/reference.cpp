@@ -154,6 +154,7 @@ absl::StatusOr<StateMap> statesOf(ProgramOp program) {
     if (std::optional<double> fill = uniformOf(state); !value && fill) {
       HostTensor tensor = zeros(cast<RankedTensorType>(state.getType()));
       tensor.floats.assign(tensor.floats.size(), *fill);
+      tensor.integers.assign(tensor.integers.size(), int64_t(*fill));
       states[state.getSymName()] = tensor;
       continue;
     }

@@ -99,6 +99,19 @@ class Recorded(unittest.TestCase):
         self.assertRegex(done.stdout, r"\d+ values agree; the largest deviation is")
 
 
+@unittest.skipUnless(os.path.exists(GRADUS), "gradus is not built")
+class OfRanks(unittest.TestCase):
+    """A step of several processes, on one."""
+
+    def test_sums_over_ranks(self):
+        case = described("mlp")
+        chosen = ["--recipe", write_recipe("mlp", case, case["files"][0]), "--set", "distribution.mode=data_parallel"]
+        for settings in ([], ["--set", "distribution.reduce=half"], ["--set", "distribution.reduce=bf16", "--set", "loss_scale=dynamic"]):
+            with self.subTest(settings):
+                done = verify(os.path.join(MODELS, "mlp", "model.onnx"), *chosen, *settings)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
 def add(folder, case, file):
     large = is_sanitized() and case["parameters_total"] > 20000
 
