@@ -6,7 +6,7 @@
 // share a launch.
 
 #include "codegen/kernels/form_kernels_outline.h"
-#include "codegen/kernels/sums_around.h"
+#include "codegen/nests/sums_around.h"
 #include "codegen/nests/makers.h"
 #include "codegen/nests/order.h"
 #include "codegen/plan/nest_cost.h"

@@ -3,6 +3,7 @@
 
 #include "codegen/memory/liveness.h"
 #include "codegen/plan/passes.h"
+#include "passes/distribution.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
@@ -335,9 +336,6 @@ private:
   DenseSet<Value> written_; // to states
 };
 
-/// How many collectives may be under way while one is waited for.
-int64_t inFlightOf(ProgramOp) { return 2; }
-
 /// Topological orders of a graph's commands.
 class ListScheduler {
 public:
@@ -422,10 +420,11 @@ struct Schedule : impl::ScheduleBase<Schedule> {
     auto given = GivenOrder(graph).run();
     numberSums(given);
     Dependencies dependencies(graph, given);
-    ListScheduler frugal(graph, given, dependencies,
-                         inFlight
-                             ? int64_t(inFlight)
-                             : inFlightOf(graph->getParentOfType<ProgramOp>())),
+    ListScheduler frugal(
+        graph, given, dependencies,
+        inFlight
+            ? int64_t(inFlight)
+            : distributionOf(graph->getParentOfType<ProgramOp>()).inFlight),
         faithful = frugal;
     auto found = frugal.least(), stable = faithful.given();
     remark::analysis(graph.getLoc(),

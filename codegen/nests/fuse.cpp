@@ -7,6 +7,7 @@
 
 #include "codegen/nests/makers.h"
 #include "codegen/nests/order.h"
+#include "codegen/nests/sums_around.h"
 #include "codegen/plan/nest_cost.h"
 #include "codegen/plan/passes.h"
 
@@ -104,6 +105,12 @@ bool hasGuards(NestOp nest) {
                       [](Attribute guard) { return !isa<UnitAttr>(guard); });
 }
 
+/// Whether a nest has so few points that joining it to another saves little.
+bool hasFewPoints(NestOp nest) {
+  constexpr int64_t kFewPoints = 4096;
+  return product(nest.getExtents()) <= kFewPoints;
+}
+
 /// The number of points at which `consumer` would compute `producer`.
 int64_t pointsAsked(NestOp consumer, NestOp producer) {
   NestParts parts = partsOf(consumer);
@@ -157,6 +164,14 @@ private:
     needs_ =
         Needs(makersIn(block_, places_, [](Value operand) { return operand; }));
     feeders_.emplace(block_);
+    sums_ = SumsAround(block_);
+  }
+
+  /// Whether one nest of both would make sums over ranks wait, or what needs
+  /// them, for little: the number of labels for the loss, or all updates for
+  /// the mean of the loss.
+  bool delaysSums(NestOp first, NestOp second) const {
+    return hasFewPoints(first) && !sums_.agree(first, second);
   }
 
   bool isNeeded(NestOp op, NestOp by) {
@@ -337,10 +352,12 @@ private:
   }
 
   NestOp tryMerge(NestOp producer, NestOp consumer) {
-    if (!isWanted(producer, consumer) || isTooMuch(producer, consumer))
+    if (!isWanted(producer, consumer) || isTooMuch(producer, consumer) ||
+        delaysSums(producer, consumer))
       return {};
     unsigned place = places_.at(consumer), before = places_.at(producer);
     bool isFeeder = feeders_->contains(consumer);
+    Operation *after = consumer; // erased: only the address is used
     NestOp merged = mergeConsumer(producer, consumer, [&] {
                       return needs_.isNeededBetween(before, place);
                     }).nest;
@@ -348,6 +365,7 @@ private:
       return {};
     needs_.join(before, place);
     feeders_->set(merged, isFeeder);
+    sums_.replace(merged, after);
     inlined(merged, place, "elementwise work behind its producer");
     return merged;
   }
@@ -415,8 +433,10 @@ private:
       unsigned place = places_.at(second);
       bool isFeeder = feeders_->contains(first);
       needs_.join(places_.at(first), place);
+      Operation *after = second; // erased: only the address is used
       NestOp merged = mergeSiblings(first, second);
       feeders_->set(merged, isFeeder);
+      sums_.replace(merged, after);
       inlined(merged, place, "nests over the same elements");
       next = isNext ? merged.getOperation() : next;
     });
@@ -448,7 +468,8 @@ private:
            !isTooWide(first, second) && !isContraction(second) &&
            isBefore(first, second) && !isTooMuch(first, second) &&
            feeders_->contains(first) == feeders_->contains(second) &&
-           !isNeeded(first, second) && !isNeeded(second, first);
+           !delaysSums(first, second) && !isNeeded(first, second) &&
+           !isNeeded(second, first);
   }
 
   /// Whether the nest has a point for each element, so that sharing the read is
@@ -509,6 +530,7 @@ private:
   Needs needs_;       // by numbers
   int64_t steps_ = 0; // of earlier relations
   std::optional<StateFeeders> feeders_;
+  SumsAround sums_;
   FuseOptions options_;
   StringRef pass_;
 };

@@ -11,12 +11,14 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(HERE, "..", "data", "fuzz", "artifact")
 
-# Name, recipe, options: kernels alone, schedules of several variants, library calls, a plan for cards beside the
-# processors'.
+# Name, recipe, options: kernels alone, schedules of several variants, library calls, sums over ranks, a plan for cards
+# beside the processors'.
 SEEDS = [
     ("kernels", "plain", ["--libraries", "never"]),
     ("methods", "methods", ["--libraries", "never"]),
     ("libraries", "plain", ["--libraries", "always"]),
+    ("sums", "plain", ["--libraries", "never", "--set", "distribution.mode=data_parallel", "--set",
+                       "distribution.bucket_bytes=256"]),
     ("cards", "plain", ["--libraries", "never", "--target", "emulated"]),
 ]
 

@@ -5,6 +5,7 @@
 #include "target.h"
 
 #include "runtime/session/session.h"
+#include "tests/runtime/collectives/equal_ranks.h"
 #include "tests/runtime/test_artifact.h"
 
 #include <set>
@@ -49,7 +50,9 @@ Outcome refused(const runtime::Status &status) {
 }
 
 Outcome run(std::shared_ptr<const runtime::Artifact> artifact) {
-  auto session = runtime::Session::create(std::move(artifact), {.threads = 2});
+  auto session = runtime::Session::create(
+      std::move(artifact),
+      {.threads = 2, .collectives = std::make_shared<test::EqualRanks>()});
   if (!session.ok())
     return refused(session.status());
   if ((*session)->memory().arena > kMostArena)

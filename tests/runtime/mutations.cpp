@@ -2,6 +2,7 @@
 
 #include "mutations.h"
 
+#include "collectives/equal_ranks.h"
 #include "runtime/session/session.h"
 #include "test_artifact.h"
 
@@ -161,7 +162,8 @@ std::string runAll(const Bytes &file, std::span<const uint8_t> original,
     return std::string(artifact.status().message());
   if (movesCode(original, (*artifact)->header()))
     return "moves its code";
-  auto session = runtime::Session::create(*artifact, {.threads = 2});
+  auto session = runtime::Session::create(
+      *artifact, {.threads = 2, .collectives = std::make_shared<EqualRanks>()});
   if (!session.ok())
     return std::string(session.status().message());
   for (size_t graph = 0; graph < (*session)->graphs().size(); ++graph)

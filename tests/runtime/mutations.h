@@ -26,7 +26,8 @@ void damage(std::vector<uint8_t> &file, uint64_t seed);
 /// whole one is back in its place, as code is trusted, and all hashes fit.
 void forge(std::vector<uint8_t> &damaged, std::span<const uint8_t> whole);
 
-/// Runs every graph of an artifact once; empty, or what went wrong.
+/// Runs every graph of an artifact once, on one of two ranks with equal values;
+/// empty, or what went wrong.
 std::string runWhole(std::span<const uint8_t> artifact);
 
 enum class Hashes { stored, recomputed };

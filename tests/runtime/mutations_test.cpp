@@ -37,10 +37,30 @@ static void addLibraryCalls(artifact::GraphPlanT &graph) {
   }
 }
 
+/// Adds two sums over ranks that are under way at once. The first has two
+/// buffers that lie together and one that lies apart.
+static void addSums(TestArtifact &artifact) {
+  uint32_t apart = artifact.addArena(5), other = artifact.addArena(7);
+  std::vector<uint32_t> first = {kSum, kShifted, apart}, second = {other};
+  for (const auto &buffers : {first, second}) {
+    artifact::StartCommandT start;
+    start.number = buffers == second;
+    start.buffers = buffers;
+    artifact.add("start", std::move(start));
+  }
+  for (const auto &buffers : {first, second}) {
+    artifact::FinishCommandT finish;
+    finish.number = buffers == second;
+    finish.buffers = finish.results = buffers;
+    artifact.add("finish", std::move(finish));
+  }
+}
+
 static MutationCounts mutate(Hashes hashes) {
   using Clock = std::chrono::steady_clock;
   TestArtifact artifact;
   artifact.addGpuPlan();
+  addSums(artifact);
   addLibraryCalls(*artifact.header.plans[1]->graphs[0]);
   auto file = artifact.bytes();
   auto end = Clock::now() + kBudget;

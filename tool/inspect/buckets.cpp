@@ -98,7 +98,7 @@ private:
     for (unsigned i = finish + 1; i < commandCount(); ++i) {
       if (const auto *kernel = command(i).kind_as_KernelCommand())
         for (unsigned s = 0; s < countOf(kernel->segments()); ++s)
-          if (auto state = stateIn(*kernel->segments()->Get(s), sum))
+          if (auto state = stateIn(*kernel, *kernel->segments()->Get(s), sum))
             return *state;
       if (replaces(command(i), sum))
         return "";
@@ -106,18 +106,22 @@ private:
     return "";
   }
 
-  /// The state of a segment that uses a sum.
-  std::optional<std::string> stateIn(const artifact::Segment &segment,
+  /// The state that a segment writes if it reads a sum.
+  std::optional<std::string> stateIn(const artifact::KernelCommand &kernel,
+                                     const artifact::Segment &segment,
                                      const artifact::Buffer &sum) const {
-    bool usesIt = false;
+    bool readsIt = false;
     std::string found;
     for (unsigned i = 0; i < countOf(segment.buffers()); ++i) {
       const artifact::Buffer &each = buffer(segment.buffers()->Get(i));
-      usesIt |= each.region() == sum.region() && each.offset() == sum.offset();
-      if (each.region() == artifact::Region::state && found.empty())
+      ArgumentUse use = useOf(*kernels_->kernels()->Get(kernel.kernel()), i);
+      readsIt |= use.isRead && each.region() == sum.region() &&
+                 each.offset() == sum.offset();
+      if (use.isWritten && each.region() == artifact::Region::state &&
+          found.empty())
         found = stateAt(each);
     }
-    return usesIt && !found.empty() ? std::optional(found) : std::nullopt;
+    return readsIt && !found.empty() ? std::optional(found) : std::nullopt;
   }
 
   std::string stateAt(const artifact::Buffer &buffer) const {

@@ -70,7 +70,7 @@ TEST(Finish, RefusesResultsThatDoNotFit) {
   };
   EXPECT_EQ(words({}), where + "has 0 results of 1 sums");
   EXPECT_EQ(words({99}), where + "names buffer 99 of 10");
-  EXPECT_EQ(words({8}), where + "puts a sum of f32[8] where there is f32[4]");
+  EXPECT_EQ(words({8}), where + "puts a sum of 8xf32 where there is 4xf32");
   EXPECT_EQ(words({kConstant}),
             where + "would write to buffer 6, which is a constant");
 }

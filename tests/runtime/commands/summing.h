@@ -19,7 +19,8 @@ public:
     buffer->type = std::make_unique<artifact::TensorTypeT>();
     buffer->type->dtype = type;
     buffer->type->shape = {elements};
-    buffer->size = *bytesOf({static_cast<runtime::DType>(type), {elements}});
+    buffer->size =
+        *runtime::bytesOf({static_cast<runtime::DType>(type), {elements}});
     plan_.buffers.push_back(std::move(buffer));
     return static_cast<uint32_t>(plan_.buffers.size() - 1);
   }

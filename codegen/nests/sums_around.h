@@ -19,11 +19,16 @@ public:
     return around_.lookup(one) == around_.lookup(other);
   }
 
+  /// Records an op that replaces another.
+  void replace(mlir::Operation *joined, mlir::Operation *old) {
+    around_[joined] = Around(around_.lookup(old));
+  }
+
 private:
   /// The last sum that an op waits for, counted from 1, and the first one that
-  /// waits for it, counted from the end; 0: none.
+  /// waits for it, counted from the end, by their numbers; 0: none.
   struct Around {
-    unsigned after = 0, before = 0;
+    int64_t after = 0, before = 0;
 
     bool operator==(const Around &) const = default;
   };

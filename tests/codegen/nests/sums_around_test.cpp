@@ -1,4 +1,4 @@
-#include "codegen/kernels/sums_around.h"
+#include "codegen/nests/sums_around.h"
 
 #include "tests/codegen/program_text.h"
 

@@ -1,29 +1,28 @@
 // Follows the operands of a block's ops to and from its sums over ranks.
 
-#include "codegen/kernels/sums_around.h"
+#include "codegen/nests/sums_around.h"
 
 using namespace mlir;
 using namespace gradus;
 
 SumsAround::SumsAround(Block &block) {
-  unsigned sums = llvm::range_size(block.getOps<plan::StartOp>());
+  int64_t sums = 0;
+  for (auto start : block.getOps<plan::StartOp>())
+    sums = std::max<int64_t>(sums, start.getNumber() + 1);
   if (sums == 0)
     return;
-  llvm::DenseMap<Operation *, unsigned> number; // of a start, from 1
   for (Operation &op : block) {
-    if (isa<plan::StartOp>(op))
-      number.try_emplace(&op, number.size() + 1);
-    unsigned after = 0;
+    int64_t after = 0;
     for (Value operand : op.getOperands())
       if (Operation *maker = operand.getDefiningOp())
         after = std::max(after, around_.lookup(maker).after);
     if (auto finish = dyn_cast<plan::FinishOp>(op))
-      after = std::max(after, number.lookup(finish.getToken().getDefiningOp()));
+      after = std::max<int64_t>(after, finish.getNumber() + 1);
     around_[&op].after = after;
   }
   for (Operation &op : llvm::reverse(block)) {
-    unsigned before =
-        isa<plan::StartOp>(op) ? sums + 1 - number.lookup(&op) : 0;
+    auto start = dyn_cast<plan::StartOp>(op);
+    int64_t before = start ? sums - int64_t(start.getNumber()) : 0;
     for (Operation *user : op.getUsers())
       before = std::max(before, around_.lookup(user).before);
     around_[&op].before = before;

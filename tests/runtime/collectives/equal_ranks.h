@@ -1,0 +1,34 @@
+// Two ranks that have the same values: what one of them sees, without the
+// other.
+#pragma once
+
+#include "runtime/collectives/collectives.h"
+#include "runtime/collectives/combine.h"
+
+#include <vector>
+
+namespace gradus::test {
+
+/// A sum is added when it is waited for, so that all of its bytes are read and
+/// written then, as by the thread that communicates.
+class EqualRanks final : public runtime::Collectives {
+public:
+  int rank() const override { return 0; }
+  int ranks() const override { return 2; }
+
+  uint64_t begin(const runtime::Collective &collective) override {
+    begun_.push_back(collective);
+    return begun_.size() - 1;
+  }
+  runtime::Status finish(uint64_t number) override {
+    const runtime::Collective &sum = begun_[number];
+    runtime::combine(sum.reduction, sum.type, sum.data, sum.data, sum.data,
+                     sum.count);
+    return runtime::Status();
+  }
+
+private:
+  std::vector<runtime::Collective> begun_;
+};
+
+} // namespace gradus::test
