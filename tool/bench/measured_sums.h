@@ -22,7 +22,7 @@ struct MeasuredSum {
   int64_t waited = 0; // how long a command did nothing else
 };
 
-/// What sums cost a step, in seconds.
+/// The costs of sums for a step, in seconds.
 struct SumCosts {
   uint64_t bytesSent = 0;
   double transferred = 0; // the time in which one was under way

@@ -179,8 +179,9 @@ std::string rateText(const ordered_json &bucket) {
   double seconds = bucket["hidden_ms"][0].get<double>() * 1e-3;
   if (seconds <= 0)
     return "never";
-  return number("%.3g GB/s",
-                2 * bucket["bytes"].get<double>() / seconds * 1e-9);
+  double rate = 2 * bucket["bytes"].get<double>() / seconds;
+  return rate < 1e9 ? number("%.3g MB/s", rate * 1e-6)
+                    : number("%.3g GB/s", rate * 1e-9);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// What the ranks of a run sum together: the buckets of a graph, in the order in
-// which they begin, and what is computed while each travels.
+// Lists the buckets of a graph, which ranks sum together, in the order in which
+// they begin, and what is computed while each travels.
 
 #pragma once
 
