@@ -119,6 +119,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"optimizer": {"learning_rte": 1}})",
                 "optimizer.learning_rte: unknown key of adamw; did you mean "
                 "\"learning_rate\"?"},
+        Mistake{R"({"distribution": {"bucket_byte": 1024}})",
+                "distribution.bucket_byte: unknown key; did you mean "
+                "\"bucket_bytes\"?"},
         Mistake{
             R"({"optimizer": {"type": "adamv"}})",
             "optimizer.type: unknown value \"adamv\"; did you mean \"adam\"?"},
