@@ -1,7 +1,7 @@
 // Small programs that ranks train together, and what they train on. For tests.
 #pragma once
 
-#include "compiled.h"
+#include "tests/end_to_end/compiled.h"
 
 namespace gradus {
 

@@ -1,6 +1,6 @@
-// Sessions of several ranks in threads; see rank_sessions.h.
+// Sessions of several ranks in threads; see sessions.h.
 
-#include "rank_sessions.h"
+#include "sessions.h"
 
 #include <cstdlib>
 #include <sstream>
@@ -86,8 +86,7 @@ std::map<std::string, std::vector<uint8_t>> RankSessions::replicated(int rank) {
   runtime::Session &session = on(rank).session();
   for (size_t i = 0; i < session.states().size(); ++i) {
     const runtime::StateInfo &state = session.states()[i];
-    if (state.role == artifact::Role::place ||
-        state.name.starts_with("accumulation/gradient/"))
+    if (state.role == artifact::Role::place || state.isPerRank)
       continue;
     auto bytes = session.stateBytes(static_cast<int>(i));
     EXPECT_TRUE(bytes.ok()) << bytes.status();

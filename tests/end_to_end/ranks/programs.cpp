@@ -1,6 +1,6 @@
-// Programs that ranks train together; see rank_programs.h.
+// Programs that ranks train together; see programs.h.
 
-#include "rank_programs.h"
+#include "programs.h"
 
 #include "ir/philox.h"
 

@@ -2,7 +2,7 @@
 // own, over collectives within the process. For tests.
 #pragma once
 
-#include "compiled.h"
+#include "tests/end_to_end/compiled.h"
 
 #include "tests/runtime/collectives/ranks.h"
 

@@ -1,8 +1,8 @@
 // What ranks train is the same bits whatever their network does, and they fail
 // together. That it is what one process trains is in data_parallel_test.cpp.
 
-#include "rank_programs.h"
-#include "rank_sessions.h"
+#include "programs.h"
+#include "sessions.h"
 
 #include <numeric>
 #include <unistd.h>
@@ -191,8 +191,9 @@ TEST(Ranks, LeaveOtherGroupsAlone) {
 
 namespace {
 
-/// What a parameter of 10 is after a step by a gradient of 1 on every rank.
-double movedBy(const std::string &distribution, int ranks) {
+/// Returns what a parameter of 10 is after a step by a gradient that is the
+/// same on every rank.
+double movedBy(double gradient, const std::string &distribution, int ranks) {
   RankSessions group(artifactOf(onRanks(R"(
 gradus.program @one attributes {recipe = {RECIPE}} {
   gradus.state @p : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 10.0 : f64>}
@@ -203,9 +204,9 @@ gradus.program @one attributes {recipe = {RECIPE}} {
 })",
                                         "seed = 1 : i64", distribution)),
                      ranks);
-  HostTensor gradient = zeros(llvm::ArrayRef<int64_t>{3});
-  gradient.floats = {1, 1, 1};
-  group.run("train", {{"g", gradient}});
+  HostTensor gradients = zeros(llvm::ArrayRef<int64_t>{3});
+  gradients.floats.assign(3, gradient);
+  group.run("train", {{"g", gradients}});
   group.expectReplicas();
   return group.on(ranks - 1).states().at("p").floats[2];
 }
@@ -214,8 +215,38 @@ gradus.program @one attributes {recipe = {RECIPE}} {
 
 TEST(Ranks, MoveByTheMeanOfTheirGradients) {
   for (int ranks : {1, 2, 3, 5, 8}) {
-    EXPECT_FLOAT_EQ(movedBy("", ranks), 9.9) << ranks;
-    EXPECT_FLOAT_EQ(movedBy(", mean = false", ranks), 10 - 0.1 * ranks);
+    EXPECT_FLOAT_EQ(movedBy(1, "", ranks), 9.9) << ranks;
+    EXPECT_FLOAT_EQ(movedBy(1, ", mean = false", ranks), 10 - 0.1 * ranks);
+  }
+}
+
+/// The sum of 40000 and 40000 is no f16.
+TEST(Ranks, AddIn16BitsWhatIsTooLargeTogether) {
+  const std::string half = ", reduce = \"half\"";
+  EXPECT_FLOAT_EQ(movedBy(40000, half, 2), 10 - 4000);
+  for (int ranks : ranksToTest())
+    EXPECT_NEAR(movedBy(40000, half, ranks), 10 - 4000, 4000 * 0x1p-10)
+        << ranks;
+}
+
+/// A metric is of f32, whatever type the sums around it have.
+TEST(Ranks, AddMetricsInF32BetweenGradientsOf16Bits) {
+  const std::string recipe = kCrossEntropy + ", metrics = [\"accuracy\"]";
+  for (int ranks : ranksToTest()) {
+    RankSessions wide(artifactOf(onRanks(kDense, recipe)), ranks),
+        narrow(artifactOf(onRanks(kDense, recipe, ", reduce = \"half\"")),
+               ranks);
+    NamedTensors batch = batchOf(wide.on(0), 0, ranks);
+    auto expected = wide.run("train", batch),
+         found = narrow.run("train", batch);
+    for (int rank = 0; rank < ranks; ++rank)
+      for (const char *name : {"loss", "accuracy"})
+        EXPECT_EQ(found[rank][name].floats, expected[rank][name].floats);
+    NamedTensors near = narrow.on(0).states(), exact = wide.on(0).states();
+    EXPECT_NE(near["v"].floats, exact["v"].floats);
+    expectNear({{"v", near["v"]}}, {{"v", exact["v"]}}, 0, 0x1p-10);
+    train(narrow, 1, 10);
+    narrow.expectReplicas();
   }
 }
 

@@ -4,8 +4,8 @@
 // The optimizer's momentum after the first step is the gradient, so states are
 // compared after it.
 
-#include "rank_programs.h"
-#include "rank_sessions.h"
+#include "programs.h"
+#include "sessions.h"
 
 #include <cmath>
 
