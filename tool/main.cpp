@@ -7,6 +7,7 @@
 #include "tool/command_line.h"
 #include "tool/commands.h"
 #include "tool/failure.h"
+#include "tool/session/ranks.h"
 #include "tool/standard_streams.h"
 #include "tool/suggestion.h"
 
@@ -131,11 +132,13 @@ static std::string usageMistake(const CLI::App &app,
 }
 
 /// Reports usage: help on stdout is a success, a mistake goes to stderr with
-/// code 2.
+/// code 2. Of the processes of a launcher the first one does.
 static int reportUsage(const CLI::App &app, const CLI::ParseError &error,
                        int argc, char **argv) {
   if (error.get_exit_code() == 0)
-    return app.exit(error);
+    return isLaterProcess() ? kDone : app.exit(error);
+  if (leavesWordsToFirst())
+    return kBadInput;
   std::fprintf(stderr, "gradus: %s\nRun with --help for usage and examples.\n",
                gradus::printable(usageMistake(app, error, argc, argv)).c_str());
   return kBadInput;

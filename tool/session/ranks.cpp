@@ -165,9 +165,21 @@ bool isLaterProcess() {
   return found && found->processes > 1 && found->number > 0;
 }
 
+bool leavesWordsToFirst() {
+  bool isLater = isLaterProcess();
+  if (isLater)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  return isLater;
+}
+
 //===-- all of them -------------------------------------------------------===//
 
 namespace {
+
+void say(const std::string &words) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "gradus: %s\n", printableLines(words).c_str());
+}
 
 StatusCode codeOf(const Failure &failure) {
   switch (failure.code) {
@@ -180,22 +192,30 @@ StatusCode codeOf(const Failure &failure) {
   }
 }
 
+/// Ends a rank of an interrupted run, which all leave alike.
+[[noreturn]] void endInterrupted(CommunicationThread &thread,
+                                 const Failure &failure) {
+  // It says so before the end, as a launcher may end it when another ends.
+  if (thread.rank() == 0)
+    say(failure.what());
+  Status ended = thread.end();
+  if (ended.ok())
+    throw Failure(kInterrupted, "");
+  if (thread.speaks())
+    say(ended.message());
+  throw Failure(failureOf(ended).code, "");
+}
+
 /// Ends a rank whose command threw: the others get its words, and one of them
-/// prints these. All leave an interrupted run alike, so that is no failure.
+/// prints these.
 [[noreturn]] void endFailed(CommunicationThread &thread,
                             const Failure &failure) {
-  if (failure.code == kInterrupted) {
-    Status ended = thread.end();
-    if (ended.ok() && thread.rank() == 0)
-      throw failure;
-    throw Failure(kInterrupted, "");
-  }
+  if (failure.code == kInterrupted)
+    endInterrupted(thread, failure);
   Status shared = thread.fail(Status(codeOf(failure), failure.what()));
   Failure all = failureOf(shared);
-  if (thread.speaks()) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "gradus: %s\n", printableLines(all.what()).c_str());
-  }
+  if (thread.speaks())
+    say(all.what());
   // It has printed: a launcher may end the others when this one has ended.
   (void)thread.end();
   throw Failure(all.code, "");
@@ -216,12 +236,13 @@ void runRank(OpenCommunicator open, const RankOptions &options,
   Silence silence(thread->rank() != 0);
   try {
     command(Ranks(thread, isSimulated));
+    check(
+        agree(*thread, {})); // One may have failed behind the last collective.
   } catch (const Failure &failure) {
     endFailed(*thread, failure);
   } catch (const std::exception &thrown) {
     endFailed(*thread, failed(thrown.what()));
   }
-  // A rank may have failed behind the last collective.
   if (Status ended = thread->end(); !ended.ok()) {
     bool speaks = thread->speaks();
     throw Failure(failureOf(ended).code, speaks ? ended.message() : "");
@@ -256,28 +277,38 @@ void simulate(const RankOptions &options,
 
 } // namespace
 
+/// Refuses options that ask for other ranks than a launcher has started.
+static void checkStarted(const RankOptions &options, const Launched &found) {
+  std::string words;
+  if (options.simulate && found.processes > 1)
+    words = absl::StrCat("--simulate-ranks ", options.simulate,
+                         ": a launcher has started ", found.processes,
+                         " processes (", found.variable,
+                         "); simulated ranks are threads of one");
+  else if (options.start && options.start != found.processes)
+    words = absl::StrCat("--ranks ", options.start, ": a launcher has started ",
+                         found.processes, " processes (", found.variable,
+                         "); leave --ranks out");
+  if (!words.empty())
+    throw badInput(leavesWordsToFirst() ? "" : words);
+}
+
 void runOnRanks(const RankOptions &options,
                 const std::function<void(const Ranks &)> &command) {
   auto found = launched();
   bool isOfSeveral = found && found->processes > 1;
-  if (options.simulate) {
-    if (isOfSeveral)
-      throw badInput("--simulate-ranks ", options.simulate,
-                     ": a launcher has "
-                     "started ",
-                     found->processes, " processes (", found->variable,
-                     "); simulated ranks are threads of one");
+  if (found)
+    checkStarted(options, *found);
+  if (options.simulate)
     return simulate(options, command);
-  }
-  if (options.start && found && options.start != found->processes)
-    throw badInput("--ranks ", options.start, ": a launcher has started ",
-                   found->processes, " processes (", found->variable,
-                   "); leave --ranks out");
   if (options.start > 1 && !isOfSeveral)
     return startRanks(static_cast<int>(options.start));
-  if (isOfSeveral)
-    return runRank(take(openMpi()), options, command);
-  command(Ranks());
+  if (!isOfSeveral)
+    return command(Ranks());
+  auto open = openMpi();
+  if (!open.ok()) // On all hosts or on one: the first says it before others do.
+    (void)leavesWordsToFirst();
+  runRank(take(std::move(open)), options, command);
 }
 
 } // namespace gradus::cli

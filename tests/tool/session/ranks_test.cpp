@@ -1,0 +1,200 @@
+// Options of ranks, and how ranks end together.
+
+#include "tool/failure.h"
+#include "tool/session/ranks.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+using namespace gradus;
+using namespace gradus::cli;
+using testing::HasSubstr;
+
+namespace {
+
+struct RanksTest : testing::Test {
+  void SetUp() override {
+    for (const char *name : {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
+                             "PMI_SIZE", "PMI_RANK", "SLURM_STEP_NUM_TASKS"})
+      unsetenv(name);
+  }
+  void TearDown() override { SetUp(); }
+
+  /// What the words make of the options; an error's words for wrong ones.
+  std::string parse(const std::string &words) {
+    CLI::App app;
+    options = {};
+    addRankOptions(app, options);
+    try {
+      app.parse(words);
+    } catch (const CLI::ParseError &error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  /// The failure of a command on three simulated ranks, and what is printed.
+  std::optional<Failure>
+  failureOf(const std::function<void(const Ranks &)> &command) {
+    options.simulate = 3;
+    testing::internal::CaptureStderr();
+    std::optional<Failure> found;
+    try {
+      runOnRanks(options, command);
+    } catch (const Failure &failure) {
+      found = failure;
+    }
+    printed = testing::internal::GetCapturedStderr();
+    return found;
+  }
+
+  /// Runs nothing, and returns the words of the refusal.
+  std::string refusal() {
+    try {
+      runOnRanks(options, [](const Ranks &) { ADD_FAILURE(); });
+    } catch (const Failure &failure) {
+      EXPECT_EQ(failure.code, kBadInput);
+      return failure.what();
+    }
+    return "";
+  }
+
+  RankOptions options;
+  std::string printed;
+};
+
+} // namespace
+
+TEST_F(RanksTest, HaveANetworkOfRateAndLatency) {
+  EXPECT_EQ(parse("--simulate-ranks 4 --network 25GB/s,5us"), "");
+  EXPECT_EQ(options.network.bytesPerSecond, 25e9);
+  EXPECT_EQ(options.network.latency, std::chrono::microseconds(5));
+  EXPECT_EQ(parse("--simulate-ranks 4 --network 10Gb/s"), "");
+  EXPECT_EQ(options.network.bytesPerSecond, 1.25e9);
+  EXPECT_EQ(options.network.latency.count(), 0);
+  for (const char *wrong :
+       {"5us", "25GB/s,5", "0GB/s", "-1GB/s", "25GB", "1GB/s,1us,1us", "GB/s"})
+    EXPECT_THAT(parse(std::string("--simulate-ranks 2 --network ") + wrong),
+                HasSubstr("expected a rate and a latency, such as 25GB/s,5us"));
+}
+
+TEST_F(RanksTest, AreStartedOrSimulated) {
+  EXPECT_NE(parse("--ranks 2 --simulate-ranks 2"), "");
+  EXPECT_NE(parse("--ranks 0"), "");
+  EXPECT_NE(parse("--simulate-ranks 65"), "");
+  EXPECT_NE(parse("--network 1GB/s"), "") << "of which ranks?";
+  EXPECT_NE(parse("--rank-timeout 0"), "");
+  EXPECT_EQ(parse("--ranks 2 --rank-timeout 3.5"), "");
+  EXPECT_EQ(options.start, 2);
+  EXPECT_EQ(options.limit, 3.5);
+}
+
+TEST_F(RanksTest, MayBeOne) {
+  bool ran = false;
+  options.start = 1;
+  runOnRanks(options, [&](const Ranks &ranks) {
+    ran = true;
+    EXPECT_TRUE(ranks.isAlone());
+    EXPECT_TRUE(ranks.isFirst());
+    EXPECT_EQ(ranks.count(), 1);
+    EXPECT_EQ(ranks.text(), "");
+    EXPECT_EQ(ranks.threads(0), 0);
+    EXPECT_EQ(ranks.fromFirst("mine"), "mine");
+    ranks.agree({{"a", "1"}});
+    ranks.doing("nothing");
+  });
+  EXPECT_TRUE(ran);
+}
+
+TEST_F(RanksTest, AreThreadsWithNumbers) {
+  std::mutex mutex;
+  std::vector<int> seen;
+  options.simulate = 3;
+  runOnRanks(options, [&](const Ranks &ranks) {
+    EXPECT_EQ(ranks.count(), 3);
+    EXPECT_EQ(ranks.text(), "3, simulated by threads of this process");
+    EXPECT_GE(ranks.threads(0), 1);
+    EXPECT_EQ(ranks.threads(5), 5);
+    EXPECT_EQ(ranks.fromFirst(std::to_string(ranks.rank())), "0");
+    ranks.agree({{"a", "1"}});
+    std::lock_guard lock(mutex);
+    seen.push_back(ranks.rank());
+  });
+  EXPECT_THAT(seen, testing::UnorderedElementsAre(0, 1, 2));
+}
+
+TEST_F(RanksTest, EndTogetherWithOneLine) {
+  for (int wrong : {0, 2}) {
+    auto failure = failureOf([&](const Ranks &ranks) {
+      if (ranks.rank() == wrong)
+        throw badInput("x.png: is no image");
+      ranks.agree({{"a", "1"}}); // a rank that goes on hears of it
+      ADD_FAILURE();
+    });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code, kBadInput);
+    EXPECT_STREQ(failure->what(), "") << "it is printed already";
+    EXPECT_EQ(printed, "gradus: rank " + std::to_string(wrong) +
+                           " (this process): x.png: is no image\n");
+  }
+}
+
+TEST_F(RanksTest, HearOfAFailureAtTheirEnd) {
+  auto failure = failureOf([](const Ranks &ranks) {
+    if (ranks.rank() == 1)
+      throw std::runtime_error("no space");
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, kFailedWhileRunning);
+  EXPECT_THAT(printed + failure->what(),
+              HasSubstr("rank 1 (this process): no space"));
+}
+
+TEST_F(RanksTest, ThatAreRefusedTogetherSaySoOnce) {
+  auto failure = failureOf([](const Ranks &ranks) {
+    ranks.agree({{"the seed", std::to_string(ranks.rank())}});
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, kBadInput);
+  std::string all = printed + failure->what();
+  size_t at = all.find("the seed is 0 on rank 0 (this process), and 1 on rank "
+                       "1 (this process)");
+  ASSERT_NE(at, std::string::npos) << all;
+  EXPECT_EQ(all.find("the seed", at + 1), std::string::npos) << all;
+}
+
+TEST_F(RanksTest, ThatAreInterruptedHaveOneLine) {
+  auto failure = failureOf([](const Ranks &ranks) {
+    throw Failure(kInterrupted,
+                  "interrupted on " + std::to_string(ranks.rank()));
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, kInterrupted);
+  EXPECT_EQ(printed + failure->what(), "gradus: interrupted on 0\n");
+}
+
+TEST_F(RanksTest, AreAsManyAsTheLauncherHasStarted) {
+  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  options.start = 3;
+  EXPECT_EQ(refusal(), "--ranks 3: a launcher has started 2 processes "
+                       "(OMPI_COMM_WORLD_SIZE); leave --ranks out");
+  options = {};
+  options.simulate = 3;
+  EXPECT_EQ(refusal(),
+            "--simulate-ranks 3: a launcher has started 2 processes "
+            "(OMPI_COMM_WORLD_SIZE); simulated ranks are threads of one");
+}
+
+TEST_F(RanksTest, OfALauncherAreNumbered) {
+  EXPECT_FALSE(isLaterProcess());
+  setenv("PMI_SIZE", "2", 1);
+  setenv("PMI_RANK", "0", 1);
+  EXPECT_FALSE(isLaterProcess());
+  setenv("PMI_RANK", "1", 1);
+  EXPECT_TRUE(isLaterProcess());
+  setenv("PMI_SIZE", "1", 1);
+  EXPECT_FALSE(isLaterProcess());
+}
