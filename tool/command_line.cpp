@@ -1,8 +1,16 @@
-// Drops the options that name the initial state, and adds --resume.
+// Drops the options that name the initial state, and adds --resume. What
+// mpirun was called with is read of the process that has started this one.
 
 #include "tool/command_line.h"
 
 #include "messages/shell_word.h"
+#include "runtime/collectives/launcher.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <fstream>
+#include <unistd.h>
 
 namespace gradus::cli {
 
@@ -37,8 +45,45 @@ std::string shellText(const std::vector<std::string> &words) {
 
 std::string rememberedCommand() { return shellText(rememberedWords()); }
 
-std::string resumeCommand(const std::string &checkpoint) {
+/// The words of the process that has started this one.
+static std::vector<std::string> wordsOfParent() {
+  std::ifstream file(absl::StrCat("/proc/", getppid(), "/cmdline"));
   std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');)
+    words.push_back(word);
+  return words;
+}
+
+/// Whether a launcher has started this process as one of several, not this
+/// program by --ranks.
+static bool isLaunched() {
+  auto found = runtime::launched();
+  return found && found->processes > 1 && valuesOf("--ranks").empty();
+}
+
+/// The words of a launcher that stand before those of this call; none if they
+/// cannot be known, as on another host.
+static std::vector<std::string> wordsOfLauncher() {
+  std::vector<std::string> all = wordsOfParent(), own = rememberedWords();
+  bool endsInOwn = all.size() > own.size() &&
+                   std::equal(own.rbegin(), own.rend(), all.rbegin());
+  if (!isLaunched() || own.empty() || !endsInOwn)
+    return {};
+  all.resize(all.size() - own.size());
+  return all;
+}
+
+std::string resumeAdvice(const std::string &checkpoint) {
+  std::string with = ": " + resumeCommand(checkpoint);
+  if (isLaunched() && wordsOfLauncher().empty())
+    return absl::StrCat("continue on ", runtime::launched()->processes,
+                        " processes, as the launcher has started them, with",
+                        with);
+  return "continue with" + with;
+}
+
+std::string resumeCommand(const std::string &checkpoint) {
+  std::vector<std::string> words = wordsOfLauncher();
   bool isValue = false;
   for (const std::string &word : rememberedWords()) {
     bool starts = word.starts_with("--resume") || word.starts_with("--init");

@@ -22,8 +22,13 @@ std::vector<std::string> valuesOf(const std::string &option);
 
 /// The call as a shell command that continues from `checkpoint`: without
 /// --init, --init-map and another --resume. Only "--resume CHECKPOINT" if the
-/// call is not known.
+/// call is not known. Under mpirun on the same host it begins with mpirun's
+/// words; where another launcher has started the process, these are left out.
 std::string resumeCommand(const std::string &checkpoint);
+
+/// "continue with: " and that command; "continue on 4 processes, as the
+/// launcher has started them, with: " where its words are left out.
+std::string resumeAdvice(const std::string &checkpoint);
 
 /// Quotes `words` for a shell.
 std::string shellText(const std::vector<std::string> &words);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 using namespace gradus::cli;
 
 static std::string resumed(std::vector<std::string> words) {
@@ -60,4 +62,23 @@ TEST(CommandLine, IsRememberedAsAShellReadsIt) {
   rememberCommandLine(static_cast<int>(argv.size()), argv.data());
   EXPECT_EQ(rememberedCommand(), "gradus train 'my file'");
   rememberCommandLine(0, nullptr);
+}
+
+/// The launcher's own words are not known here: it did not start this test.
+TEST(CommandLine, SaysThatALauncherStandsBefore) {
+  EXPECT_EQ(resumeAdvice("c.safetensors"),
+            "continue with: --resume c.safetensors");
+  setenv("PMI_SIZE", "4", 1);
+  EXPECT_EQ(resumeAdvice("c.safetensors"),
+            "continue on 4 processes, as the launcher has started them, with: "
+            "--resume c.safetensors");
+  std::vector<std::string> words = {"gradus", "train", "--ranks", "4"};
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  rememberCommandLine(static_cast<int>(argv.size()), argv.data());
+  EXPECT_EQ(resumeAdvice("c.safetensors"),
+            "continue with: gradus train --ranks 4 --resume c.safetensors");
+  rememberCommandLine(0, nullptr);
+  unsetenv("PMI_SIZE");
 }
