@@ -57,9 +57,12 @@ Interrupt::Interrupt(runtime::Session *session) {
     handle(onSignal);
 }
 
+/// A launcher's wish may come too late: the rank ends already.
 Interrupt::~Interrupt() {
-  if (--living == 0)
+  if (--living == 0) {
     handle(SIG_DFL);
+    std::signal(SIGUSR1, SIG_IGN);
+  }
   cancelled = nullptr;
 }
 
@@ -71,7 +74,7 @@ Failure interruptedAfter(int64_t done, int64_t total,
                  words +
                      (checkpoint.empty()
                           ? "no checkpoint was asked for, so nothing was saved"
-                          : "continue with: " + resumeCommand(checkpoint)));
+                          : resumeAdvice(checkpoint)));
 }
 
 bool Interrupt::requested() { return firstSignal != 0; }

@@ -16,7 +16,7 @@ TEST(Interrupt, CancelsTheSession) {
   auto session = adder.open();
   float x[8] = {};
   const void *inputs[] = {x};
-  Interrupt interrupt(*session);
+  Interrupt interrupt(session.get());
   ASSERT_TRUE(session->step(0, inputs).ok());
   EXPECT_FALSE(Interrupt::requested());
   std::raise(SIGINT);
@@ -32,7 +32,7 @@ TEST(Interrupt, EndsTheProcessAtALaterSecondSignal) {
   auto session = adder.open();
   EXPECT_EXIT(
       {
-        Interrupt interrupt(*session);
+        Interrupt interrupt(session.get());
         std::raise(SIGTERM);
         std::this_thread::sleep_for(std::chrono::milliseconds(600));
         std::raise(SIGTERM);
@@ -46,7 +46,7 @@ TEST(Interrupt, TakesAClosedPipeForOneWishAlone) {
   auto session = adder.open();
   EXPECT_EXIT(
       {
-        Interrupt interrupt(*session);
+        Interrupt interrupt(session.get());
         std::raise(SIGPIPE);
         std::this_thread::sleep_for(std::chrono::milliseconds(600));
         std::raise(SIGPIPE);
@@ -63,9 +63,52 @@ TEST(Interrupt, LeavesAHangUpToNohup) {
   EXPECT_EXIT(
       {
         std::signal(SIGHUP, SIG_IGN);
-        Interrupt interrupt(*session);
+        Interrupt interrupt(session.get());
         std::raise(SIGHUP);
         std::exit(Interrupt::requested() ? 7 : 0);
       },
       testing::ExitedWithCode(0), "");
+}
+
+/// As a rank, which ends where all do: its step is not cut off.
+TEST(Interrupt, OnlyAsksWhereThereIsNoSession) {
+  // In a process where no test before has asked to stop.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Adder adder;
+  auto session = adder.open();
+  EXPECT_EXIT(
+      {
+        Interrupt interrupt(nullptr);
+        std::raise(SIGUSR1); // which mpirun passes on as it is
+        std::exit(Interrupt::requested() && session->step(0).ok() ? 7 : 0);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+/// Each simulated rank has one: signals are handled until the last is gone.
+TEST(Interrupt, MayBeThereSeveralTimes) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Interrupt first(nullptr);
+        {
+          Interrupt second(nullptr);
+        }
+        std::raise(SIGTERM);
+        std::exit(Interrupt::requested() ? 7 : 0);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(Interrupt, LetsALaunchersWishComeTooLate) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        {
+          Interrupt interrupt(nullptr);
+        }
+        std::raise(SIGUSR1);
+        std::exit(7);
+      },
+      testing::ExitedWithCode(7), "");
 }

@@ -40,11 +40,13 @@ std::vector<std::string> commandFor(int ranks) {
 }
 
 std::atomic<pid_t> child{0};
-std::atomic<bool> wasAsked{false};
+std::atomic<int> asked{0}; // the first signal
 
 void passOn(int signal) {
+  int none = 0;
+  bool isFirst = asked.compare_exchange_strong(none, signal);
   if (pid_t to = child)
-    kill(to, wasAsked.exchange(true) ? signal : SIGUSR1);
+    kill(to, isFirst ? SIGUSR1 : signal);
 }
 
 void passSignalsOn() {
@@ -78,12 +80,14 @@ void passSignalsOn() {
   _exit(1);
 }
 
-/// Waits for mpirun and returns its exit code.
+/// Waits for mpirun and returns its exit code, which is that of the first rank
+/// that failed. One that does not train yet ends by the signal.
 int codeOf(pid_t mpirun) {
   int status = 0;
   while (waitpid(mpirun, &status, 0) < 0 && errno == EINTR)
     ;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return asked && code == 128 + SIGUSR1 ? 128 + asked : code;
 }
 
 } // namespace

@@ -1,0 +1,142 @@
+// How mpirun is called, and what becomes of it. A script stands for it: that
+// ranks train is tested end to end (tests/end_to_end/ranks_test.py).
+
+#include "runtime/collectives/open_mpi.h"
+#include "tests/this_build.h"
+#include "tests/training/data/files.h"
+#include "tool/command_line.h"
+#include "tool/failure.h"
+#include "tool/session/started_ranks.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <thread>
+
+using namespace gradus::cli;
+using gradus::data::Folder;
+using testing::HasSubstr;
+
+namespace {
+
+struct StartedRanks : testing::Test {
+  void SetUp() override {
+    setenv("GRADUS_MPI_LIBRARY", GRADUS_BINARY_DIR "/lib/libgradus_mpi.so", 1);
+    if (auto open = gradus::runtime::openMpi(); !open.ok())
+      GTEST_SKIP() << open.status();
+    rememberCommandLine(4, words);
+    path = getenv("PATH");
+    setenv("PATH", (folder.path("") + ":" + path).c_str(), 1);
+  }
+  void TearDown() override {
+    rememberCommandLine(0, nullptr);
+    if (!path.empty())
+      setenv("PATH", path.c_str(), 1);
+  }
+
+  /// Puts a script in mpirun's place.
+  void beMpirun(const std::string &script) {
+    std::string file = folder.write("mpirun", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  }
+
+  /// The exit code of ranks that are started, 0 where all is well.
+  static int code(int ranks) {
+    try {
+      startRanks(ranks);
+    } catch (const Failure &failure) {
+      EXPECT_STREQ(failure.what(), "") << "mpirun's processes have said it";
+      return failure.code;
+    }
+    return 0;
+  }
+
+  std::string read(const std::string &name) const {
+    std::ifstream file(folder.path(name));
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  char gradus[7] = "gradus", train[6] = "train", option[8] = "--ranks",
+       number[2] = "2";
+  char *words[4] = {gradus, train, option, number};
+  Folder folder;
+  std::string path;
+};
+
+} // namespace
+
+TEST_F(StartedRanks, HaveTheWordsOfTheCall) {
+  beMpirun("printf '%s\\n' \"$*\" >" + folder.path("said") + "\n");
+  EXPECT_EQ(code(2), 0);
+  std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  EXPECT_THAT(read("said"), testing::MatchesRegex("-n 2 --quiet --bind-to none "
+                                                  "(--oversubscribe )?" +
+                                                  self + " train --ranks 2\n"));
+}
+
+TEST_F(StartedRanks, MayBeMoreThanThereAreCores) {
+  beMpirun("printf '%s\\n' \"$*\" >" + folder.path("said") + "\n");
+  EXPECT_EQ(code(4000), 0);
+  EXPECT_THAT(read("said"), HasSubstr("--oversubscribe"));
+}
+
+TEST_F(StartedRanks, EndWithTheCodeOfMpirun) {
+  beMpirun("exit 130\n");
+  EXPECT_EQ(code(2), 130);
+  beMpirun("kill -KILL $$\n");
+  EXPECT_EQ(code(2), 137);
+}
+
+TEST_F(StartedRanks, ReadNothing) {
+  beMpirun("read line && exit 3; exit 0\n");
+  EXPECT_EQ(code(2), 0);
+}
+
+/// mpirun kills its processes soon after SIGTERM; it passes SIGUSR1 on.
+TEST_F(StartedRanks, AreAskedToEndBySigusr1) {
+  // In a process of its own, as signals are passed on from then on.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  beMpirun("trap 'exit 9' USR1\necho >" + folder.path("began") +
+           "\nwhile :; do sleep 0.01; done\n");
+  EXPECT_EXIT(
+      {
+        std::thread([&] {
+          while (read("began").empty())
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          kill(getpid(), SIGTERM);
+        }).detach();
+        std::_Exit(code(2));
+      },
+      testing::ExitedWithCode(9), "");
+}
+
+/// As by the signal that came, where no rank handled it yet.
+TEST_F(StartedRanks, EndByTheSignalBeforeTheyTrain) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  beMpirun("echo >" + folder.path("began") +
+           "\nwhile :; do sleep 0.01; done\n");
+  EXPECT_EXIT(
+      {
+        std::thread([&] {
+          while (read("began").empty())
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          kill(getpid(), SIGTERM);
+        }).detach();
+        std::_Exit(code(2));
+      },
+      testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST_F(StartedRanks, NeedMpirun) {
+  setenv("PATH", folder.path("").c_str(), 1);
+  try {
+    startRanks(3);
+    ADD_FAILURE();
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, kBadInput);
+    EXPECT_STREQ(failure.what(),
+                 "--ranks 3: mpirun cannot be started (No such file or "
+                 "directory): install Open MPI, or run ranks as threads with "
+                 "--simulate-ranks 3");
+  }
+}
