@@ -2,6 +2,7 @@
 
 #include "codegen/gpu/cuda_folder.h"
 #include "messages/json_text.h"
+#include "runtime/collectives/open_mpi.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/session/devices.h"
@@ -79,6 +80,27 @@ std::string ptxas() {
                          : "needs a CUDA toolkit: " + problem;
 }
 
+/// The first line that mpirun prints of itself.
+std::string mpirunVersion() {
+  std::string line;
+  if (FILE *printed = popen("mpirun --version 2>/dev/null", "re")) {
+    for (int letter; (letter = std::fgetc(printed)) != EOF;)
+      line += static_cast<char>(letter);
+    pclose(printed);
+  }
+  line.resize(std::min(line.find('\n'), line.size()));
+  return line.empty() ? "not found on the PATH: install Open MPI to train on "
+                        "several processes"
+                      : line;
+}
+
+/// What training on several processes needs.
+nlohmann::ordered_json mpiFacts() {
+  auto library = runtime::mpiLibrary();
+  return {{"mpi library", library.ok() ? *library : library.status().message()},
+          {"mpirun", mpirunVersion()}};
+}
+
 /// A GPU in words: "NVIDIA H200, 139.8 GiB, sm_90".
 std::string cardText(const runtime::CardFacts &card) {
   return card.name + ", " + bytesText(double(card.bytes)) + ", " +
@@ -109,6 +131,7 @@ nlohmann::ordered_json facts() {
       {"memory", bytesText(memory)},
       {"onednn", oneDnnVersion()},
       {"compiler", library.empty() ? "not installed" : library}};
+  all.update(mpiFacts());
   all.update(cudaFacts());
   return all;
 }
@@ -129,7 +152,7 @@ void run(bool json) {
 } // namespace
 
 constexpr const char *kFooter = R"(Examples:
-  gradus doctor            processor, cores, libraries, what GPUs need
+  gradus doctor            processor, cores, libraries, what MPI and GPUs need
   gradus doctor --json)";
 
 void addDoctor(CLI::App &app) {

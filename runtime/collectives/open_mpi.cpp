@@ -6,9 +6,17 @@
 
 namespace gradus::runtime {
 
+static StatusOr<SharedLibrary> load() {
+  return loadPlugIn({"GRADUS_MPI_LIBRARY", "libgradus_mpi.so", kOpenMpi});
+}
+
+StatusOr<std::string> mpiLibrary() {
+  GRADUS_ASSIGN(SharedLibrary library, load());
+  return library.file();
+}
+
 StatusOr<OpenCommunicator> openMpi() {
-  auto library =
-      loadPlugIn({"GRADUS_MPI_LIBRARY", "libgradus_mpi.so", kOpenMpi});
+  auto library = load();
   GRADUS_TRY(at(library.status(), "MPI"));
   OpenMpi *open = library->function<OpenMpi>(kOpenMpi);
   return OpenCommunicator([open]() -> StatusOr<std::unique_ptr<Communicator>> {

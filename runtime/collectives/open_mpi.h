@@ -12,6 +12,9 @@ namespace gradus::runtime {
 /// it, once in a process; leave() finalizes it.
 StatusOr<OpenCommunicator> openMpi();
 
+/// The path of libgradus_mpi.so, which is opened with the MPI that it needs.
+StatusOr<std::string> mpiLibrary();
+
 /// The function that libgradus_mpi.so exports; null with words in `error`.
 /// `version` is the runtime's, which must be that of the plug-in.
 using OpenMpi = Communicator *(const char *version, std::string *error);

@@ -10,6 +10,8 @@ using namespace gradus::runtime;
 TEST(OpenMpi, SaysWhatIsMissing) {
   setenv("GRADUS_MPI_LIBRARY", "no-such-library.so", 1);
   auto open = openMpi();
+  EXPECT_EQ(open.status().message(),
+            inWords("MPI: ", mpiLibrary().status().message()));
   unsetenv("GRADUS_MPI_LIBRARY");
   EXPECT_TRUE(open.status().message().starts_with(
       "MPI: needs libgradus_mpi.so, which cannot be loaded: "
