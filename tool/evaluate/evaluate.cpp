@@ -8,6 +8,7 @@
 #include "tool/evaluate/data_outline.h"
 #include "tool/evaluate/metrics_text.h"
 #include "tool/evaluate/prediction_report.h"
+#include "tool/evaluate/shared_data.h"
 #include "tool/evaluate/trained_normalization.h"
 #include "tool/failure.h"
 #include "tool/session/session_options.h"
@@ -73,12 +74,15 @@ void run(const EvaluateOptions &all, const Ranks &ranks) {
   noteInitialState(options);
   int graph = findGraph(*session, well_known::kEvaluate);
   data::Feed feed = matchData(*session, graph, dataset, Use::evaluation);
+  if (!ranks.isAlone())
+    ranks.agree(factsOf(feed, "samples to test on"));
   PredictionReport report(*session, graph,
                           dataset.classes() ? *dataset.classes()
                                             : std::vector<std::string>());
   DataOutline outline = DataOutline::ofEvaluation(feed);
   if (!options.json && ranks.isFirst())
     std::printf("data: %s\n", outline.evaluationText().c_str());
+  ranks.doing("evaluates its batches");
   std::vector<Metric> metrics = take(training::evaluate(
       *session, graph, feed, dataThreads(options),
       [&](auto inputs, int64_t count) { report.add(inputs, count); },

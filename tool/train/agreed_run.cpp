@@ -3,6 +3,7 @@
 #include "tool/train/agreed_run.h"
 
 #include "runtime/well_known.h"
+#include "tool/evaluate/shared_data.h"
 #include "tool/failure.h"
 
 #include "absl/strings/str_join.h"
@@ -24,11 +25,11 @@ void agreeOnRun(const Ranks &ranks, const TrainOptions &options,
                 const RunFacts &run) {
   if (ranks.isAlone())
     return;
-  Facts facts = {
-      {"the number of samples to train on",
-       std::to_string(run.train.samples())},
-      {"the number of samples to test on",
-       std::to_string(run.test ? run.test->samples() : 0)},
+  Facts facts = factsOf(run.train, "samples to train on");
+  for (const auto &fact :
+       run.test ? factsOf(*run.test, "samples to test on") : Facts())
+    facts.push_back(fact);
+  const Facts others = {
       {"the part of the samples kept for tests",
        std::to_string(run.validation)},
       {"the seed of the samples' order", std::to_string(run.seed)},
@@ -38,7 +39,8 @@ void agreeOnRun(const Ranks &ranks, const TrainOptions &options,
       {"--ema", options.test.averaged ? "given" : "not given"},
       {"--set", absl::StrJoin(options.set, " ")},
       {"--debug-nonfinite", options.debugNonfinite ? "given" : "not given"},
-      {"--check-replicas", std::to_string(options.checkReplicas)}};
+      {"--check-replicas", std::to_string(options.ranks.checkReplicas)}};
+  facts.insert(facts.end(), others.begin(), others.end());
   ranks.agree(facts);
 }
 
