@@ -2,6 +2,7 @@
 
 #include "tool/session/shared_artifact.h"
 
+#include "messages/json_text.h"
 #include "runtime/flat.h"
 #include "tool/failure.h"
 #include "training/artifact_recipe.h"
@@ -42,7 +43,7 @@ static Facts settingsOf(const nlohmann::json &recipe) {
         absl::StrCat(
             absl::StrReplaceAll(path.substr(!path.empty()), {{"/", "."}}),
             " in the artifact's recipe"),
-        value.dump());
+        jsonText(value));
   return facts;
 }
 
