@@ -163,9 +163,9 @@ Status CommunicationThread::takePart(Liveness &liveness, SumTree &sums) {
   Communicator &communicator = liveness.communicator();
   {
     std::lock_guard lock(mutex_);
-    rank_ = communicator.rank();
+    group_.rank = communicator.rank();
     for (int rank = 0; rank < communicator.ranks(); ++rank)
-      hosts_.push_back(communicator.host(rank));
+      group_.hosts.push_back(communicator.host(rank));
     liveness_ = &liveness;
     ended_.notify_all();
   }

@@ -41,11 +41,11 @@ public:
   ~CommunicationThread() override;
   CommunicationThread(const CommunicationThread &) = delete;
 
-  int rank() const override { return rank_; }
-  int ranks() const override { return static_cast<int>(hosts_.size()); }
+  int rank() const override { return group_.rank; }
+  int ranks() const override { return static_cast<int>(group_.hosts.size()); }
   /// The name of the host that runs a rank.
   const std::string &host(int rank) const {
-    return hosts_[static_cast<size_t>(rank)];
+    return group_.hosts[static_cast<size_t>(rank)];
   }
 
   uint64_t begin(const Collective &collective) override;
@@ -95,8 +95,10 @@ private:
 
   pthread_t thread_{};
   Origin origin_;
-  int rank_ = 0;
-  std::vector<std::string> hosts_;
+  struct {
+    int rank = 0;
+    std::vector<std::string> hosts;
+  } group_;
 
   mutable std::mutex mutex_; // of all below
   std::condition_variable changed_, ended_;
