@@ -151,6 +151,13 @@ struct Checks {
   std::optional<training::FiniteChecks> finite;
 };
 
+/// The files that a run writes while it trains.
+struct Kept {
+  training::HeldCheckpoints held; // until `checkpoints` has them
+  std::optional<training::Checkpoints> checkpoints;
+  std::unique_ptr<training::TrainingLog> log;
+};
+
 class TrainCommand {
 public:
   TrainCommand(const TrainOptions &options, const Ranks &ranks);
@@ -179,7 +186,6 @@ private:
   const Ranks &ranks_;
   const TrainOptions options_;
   std::optional<RunReport> report_; // before what may warn
-  training::HeldCheckpoints held_;  // until checkpoints_ has them
   Sources sources_;
   MemoryMeter memory_;
   std::unique_ptr<Session> session_;
@@ -187,8 +193,7 @@ private:
   Length length_;
   training::PolicyOptions policyOptions_;
   Checks checks_;
-  std::optional<training::Checkpoints> checkpoints_;
-  std::unique_ptr<training::TrainingLog> log_;
+  Kept kept_;
   std::optional<training::FeedBatches> batches_;
   std::optional<training::Policy> policy_;
   std::optional<training::Trainer> trainer_;
@@ -201,7 +206,8 @@ TrainCommand::TrainCommand(const TrainOptions &options, const Ranks &ranks)
   if (!options_.report.empty())
     report_.emplace(options_);
   if (ranks.isFirst())
-    held_ = holdCheckpoints(options_.checkpoint, !options_.test.best.empty());
+    kept_.held =
+        holdCheckpoints(options_.checkpoint, !options_.test.best.empty());
   ranks.doing("opens its files");
   former_.record = sharedRecord(ranks, options_.session.resume);
   openInputs();
@@ -322,7 +328,8 @@ Failure TrainCommand::noWholeBatch() const {
 void TrainCommand::planSteps() {
   batches_.emplace(sources_.feeds.train, sources_.seed,
                    dataThreads(options_.session),
-                   data::Deal{ranks_.rank(), ranks_.count()});
+                   data::Deal{ranks_.rank(), ranks_.count()},
+                   [this](const char *what) { ranks_.doing(what); });
   int64_t perEpoch = length_.perEpoch = batches_->perEpoch();
   if (perEpoch == 0)
     throw noWholeBatch();
@@ -355,10 +362,10 @@ void TrainCommand::planSteps() {
 /// Opens what is written: checkpoints and logs.
 void TrainCommand::keepState() {
   const std::string &resume = options_.session.resume;
-  checkpoints_.emplace(take(
-      training::Checkpoints::create(*session_, options_.checkpoint,
-                                    length_.perEpoch, std::move(held_), tell)));
-  checkpoints_->goOnFrom(resume, length_.start);
+  kept_.checkpoints.emplace(take(training::Checkpoints::create(
+      *session_, options_.checkpoint, length_.perEpoch, std::move(kept_.held),
+      tell)));
+  kept_.checkpoints->goOnFrom(resume, length_.start);
   training::LogOptions log;
   log.file = options_.log;
   log.events = options_.tensorboard;
@@ -369,7 +376,7 @@ void TrainCommand::keepState() {
   log.tell = tell;
   log.fileRole = "--log";
   log.eventsRole = "--tensorboard";
-  log_ = take(training::TrainingLog::open(std::move(log)));
+  kept_.log = take(training::TrainingLog::open(std::move(log)));
   if (!former_.record)
     return;
   TrainingRecord now = record();
@@ -447,10 +454,9 @@ void TrainCommand::leave(const training::Outcome &outcome) const {
     throw interruptedAfter(trainer_->step(), length_.total, path);
   Failure failure = failureOf(outcome.why);
   std::string saved =
-      path.empty()
-          ? ""
-          : absl::StrCat("; the state of step ", trainer_->step(), " is in ",
-                         path, "; continue with: ", resumeCommand(path));
+      path.empty() ? ""
+                   : absl::StrCat("; the state of step ", trainer_->step(),
+                                  " is in ", path, "; ", resumeAdvice(path));
   throw Failure(failure.code, failure.what() + saved);
 }
 
@@ -459,16 +465,17 @@ void TrainCommand::train(Clock::time_point began) {
                     ranks_.isAlone() && Progress::onTerminal() &&
                         !options_.session.json);
   policyOptions_.testEvery = length_.testEvery;
-  policyOptions_.lookEvery = options_.checkReplicas;
-  policy_.emplace(policyOptions_, &*checkpoints_);
+  policyOptions_.lookEvery = options_.ranks.checkReplicas;
+  policy_.emplace(policyOptions_, &*kept_.checkpoints);
   Interruptible alone(*policy_);
   std::optional<training::LedDecider> led;
   std::optional<training::ReplicaCheck> replicas;
   if (!ranks_.isAlone()) {
     led.emplace(*ranks_.thread(), *policy_, Interrupt::requested,
                 [this] { return training::gatheredBatches(*session_) == 0; });
-    if (options_.checkReplicas)
-      replicas.emplace(*session_, *ranks_.thread(), options_.checkReplicas);
+    if (options_.ranks.checkReplicas)
+      replicas.emplace(*session_, *ranks_.thread(),
+                       options_.ranks.checkReplicas);
   }
   makeTrainer(led ? static_cast<training::Decider &>(*led) : alone);
   ProgressBar bar(progress);
@@ -479,9 +486,9 @@ void TrainCommand::train(Clock::time_point began) {
   for (training::Observer *observer :
        std::initializer_list<training::Observer *>{
            checks_.watch.get(), &memory_, ranks_.isFirst() ? &bar : nullptr,
-           log_.get(), ranks_.isFirst() ? &lines : nullptr, &*checks_.finite,
-           replicas ? &*replicas : nullptr, &*checkpoints_, &warnings,
-           report_ ? &*report_ : nullptr})
+           kept_.log.get(), ranks_.isFirst() ? &lines : nullptr,
+           &*checks_.finite, replicas ? &*replicas : nullptr,
+           &*kept_.checkpoints, &warnings, report_ ? &*report_ : nullptr})
     if (observer)
       trainer_->add(*observer);
   training::Outcome outcome = take(trainer_->run());
@@ -493,8 +500,8 @@ void TrainCommand::train(Clock::time_point began) {
     summed.print(options_, *session_);
   if (report_)
     report_->finish(summed);
-  check(log_->finish());
-  check(checkpoints_->finish());
+  check(kept_.log->finish());
+  check(kept_.checkpoints->finish());
   check(checks_.finite->checkLastTest(trainer_->step(), trainer_->tested()));
 }
 

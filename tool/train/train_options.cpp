@@ -63,7 +63,7 @@ static void addCheckpointOptions(CLI::App &command, TrainOptions &options) {
       "end, when interrupted, and");
   CLI::Option *none =
       command
-          .add_flag("--no-checkpoint", options.keepsNone,
+          .add_flag("--no-checkpoint", options.checkpoint.isNone,
                     "Write it nowhere: what was trained is lost")
           ->excludes(checkpoint);
   command
@@ -165,7 +165,7 @@ void addTrainOptions(CLI::App &command, TrainOptions &options) {
                    "Name the command and the model's node that first wrote a "
                    "NaN or an infinity (several times slower)");
   command
-      .add_option("--check-replicas", options.checkReplicas,
+      .add_option("--check-replicas", options.ranks.checkReplicas,
                   "Compare the states of all ranks after every N steps, and "
                   "name the first that differs")
       ->check(positive())
@@ -247,7 +247,7 @@ training::HeldCheckpoints holdCheckpoints(const CheckpointOptions &options,
 }
 
 void chooseCheckpoint(TrainOptions &options) {
-  if (options.keepsNone || !options.checkpoint.path.empty())
+  if (options.checkpoint.isNone || !options.checkpoint.path.empty())
     return;
   options.checkpoint.path = defaultCheckpoint(options.session.artifact);
   options.checkpoint.isUnasked = true;

@@ -14,6 +14,11 @@ namespace gradus::cli {
 
 struct CheckpointOptions : training::CheckpointOptions {
   bool isUnasked = false; // the path is beside the artifact, as none was given
+  bool isNone = false;    // --no-checkpoint
+};
+
+struct TrainRankOptions : RankOptions {
+  int64_t checkReplicas = 0; // steps between comparisons; 0: none
 };
 
 /// The name of the checkpoint in errors: its option, or that it was not given.
@@ -38,7 +43,7 @@ struct TestOptions {
 
 struct TrainOptions {
   SessionOptions session;
-  RankOptions ranks;
+  TrainRankOptions ranks;
   std::vector<std::string> data;
   int64_t epochs = 0, steps = 0; // 0: not given
   TestOptions test;
@@ -48,10 +53,8 @@ struct TrainOptions {
   std::vector<std::string> watch; // states and nodes of the model
   std::vector<std::string> set;   // numbers of the recipe, KEY=NUMBER
   std::optional<uint64_t> seed;
-  bool keepsNone = false; // --no-checkpoint
   bool overwrite = false; // replace files of another run
   bool debugNonfinite = false;
-  int64_t checkReplicas = 0; // steps between comparisons of ranks; 0: none
 };
 
 /// Adds all options, and examples, to the command.

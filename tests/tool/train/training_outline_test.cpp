@@ -58,7 +58,7 @@ TEST(TrainingOutline, SaysWhatIsAskedFor) {
             "  steps       90, 44 of them done\n"
             "  checkpoint  c.safetensors\n");
   options = {};
-  options.keepsNone = true;
+  options.checkpoint.isNone = true;
   chooseCheckpoint(options);
   EXPECT_NE(printed(outline, options)
                 .find("checkpoint  none: what is trained "
@@ -75,7 +75,7 @@ TEST(TrainingOutline, IsAJsonLine) {
   EXPECT_EQ(
       printed(outline, options),
       R"({"data":{"samples":1408,"batch":32,"batches":44,"left_out":0},)"
-      R"("from_step":0,"to_step":88,"schedule":"","checkpoint":"c.safetensors",)"
+      R"("from_step":0,"to_step":88,"ranks":1,"schedule":"","checkpoint":"c.safetensors",)"
       R"("remarks":["images: 8 files of other kinds (.webp) left out"]})"
       "\n");
 }
