@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
 using namespace gradus::cli;
 
@@ -136,4 +137,23 @@ TEST(Text, IsHeardWhileSomeoneListens) {
   EXPECT_EQ(testing::internal::GetCapturedStderr().find(
                 "warning: before\nwarning: it is late\nnote: at last\n"),
             0u);
+}
+
+TEST(Text, IsSaidByNoThreadThatIsSilent) {
+  testing::internal::CaptureStderr();
+  HeardWords heard;
+  {
+    Silence silence(true);
+    warn("hidden");
+    {
+      Silence inner(false);
+      note("loud");
+    }
+    tell(gradus::training::Remark::note, "hidden");
+    std::thread([] { note("of another thread"); }).join();
+  }
+  note("after");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "note: loud\nnote: of another thread\nnote: after\n");
+  EXPECT_EQ(heard.said().size(), 3u);
 }

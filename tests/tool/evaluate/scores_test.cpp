@@ -73,3 +73,25 @@ TEST(Errors, HaveNoR2WhereTargetsAreEqual) {
   EXPECT_THAT(errors.text(), HasSubstr("R2: -"));
   EXPECT_EQ(errors.json()["r2"].dump(), "null");
 }
+
+TEST(Errors, OfPartsAreThoseOfAll) {
+  Errors all;
+  std::vector<Errors> parts(5); // of which one is empty
+  for (int i = 0; i < 40; ++i) {
+    double target = 1000 + i * i % 17, predicted = target + (i % 5 - 2) * 0.3;
+    all.add(target, predicted);
+    parts[i % 4 + (i % 4 > 1)].add(target, predicted);
+  }
+  Errors together = Errors::of(parts);
+  EXPECT_DOUBLE_EQ(together.meanAbsolute(), all.meanAbsolute());
+  EXPECT_DOUBLE_EQ(together.rootMeanSquare(), all.rootMeanSquare());
+  EXPECT_NEAR(together.r2(), all.r2(), 1e-12);
+}
+
+TEST(Errors, OfOnePartAreItsOwn) {
+  Errors one;
+  one.add(1, 2.5);
+  one.add(3, 3.25);
+  EXPECT_EQ(Errors::of({one}).json(), one.json());
+  EXPECT_EQ(Errors::of({}).json()["mae"].dump(), "null");
+}
