@@ -42,6 +42,10 @@ public:
   /// The name of the host that runs a rank, for people.
   virtual const std::string &host(int rank) const = 0;
 
+  /// Whether the process of a rank is known to be no more, as one of this host
+  /// may be. Never waits.
+  virtual bool isGone(int) { return false; }
+
   /// These begin to send bytes to another rank, or to receive them. The n-th
   /// send to a rank meets its n-th receive from here, which must have the same
   /// number of bytes: from 1 to kMostBytes. The memory belongs to the transfer

@@ -14,6 +14,8 @@ namespace {
 constexpr int kIntervalsAwake = 2;
 constexpr int kBeatsInLimit = 5;
 constexpr std::chrono::milliseconds kLongestInterval{1000};
+/// Processes are looked for so often.
+constexpr std::chrono::milliseconds kLook{20};
 /// Others are heard so often while something is waited for.
 constexpr std::chrono::milliseconds kAttention{1};
 
@@ -36,7 +38,7 @@ Liveness::Liveness(Communicator &communicator, LivenessOptions options)
       interval_(std::clamp(options_.limit / kBeatsInLimit,
                            std::chrono::milliseconds(1), kLongestInterval)),
       peers_(static_cast<size_t>(communicator.ranks())),
-      attended_(Clock::now()), told_(attended_ - interval_) {
+      last_{Clock::now(), Clock::now() - interval_, {}} {
   peers_[static_cast<size_t>(communicator.rank())].hasEnded = true;
 }
 
@@ -75,6 +77,8 @@ Status Liveness::hear(int from, const std::vector<uint8_t> &message) {
     if (failure_.ok()) {
       failure_ = Status(head.code, std::move(text));
       dead_ = head.dead;
+      if (dead_ >= 0 && dead_ < communicator_.ranks())
+        peers_[static_cast<size_t>(dead_)].hasEnded = true;
     }
     break;
   }
@@ -122,18 +126,34 @@ void Liveness::doing(std::string what) {
   does_ = std::move(what);
 }
 
+Status Liveness::loses(int rank, const std::string &why) {
+  std::string text = inWords(named(rank), why);
+  if (std::string what = entered(); !what.empty())
+    append(text, "; ", named(communicator_.rank()), " was in ", what);
+  dead_ = rank;
+  peers_[static_cast<size_t>(rank)].hasEnded = true; // It is not waited for.
+  return failNow(failed(text));
+}
+
 Status Liveness::findDead() {
+  auto now = Clock::now();
+  bool looks = now - last_.looked >= kLook;
+  if (looks)
+    last_.looked = now;
   for (int rank = 0; rank < communicator_.ranks(); ++rank) {
     const Peer &peer = peers_[static_cast<size_t>(rank)];
-    if (peer.hasEnded || peer.silence <= options_.limit)
+    if (!peer.hasEnded && peer.silence > options_.limit)
+      return loses(rank, inWords(" has given no sign of life for ",
+                                 inSeconds(peer.silence),
+                                 ": it was killed or stopped, or its host is "
+                                 "gone"));
+    if (!looks || peer.hasEnded || !communicator_.isGone(rank))
       continue;
-    std::string text = inWords(
-        named(rank), " has given no sign of life for ", inSeconds(peer.silence),
-        ": it was killed or stopped, or its host is gone");
-    if (std::string what = entered(); !what.empty())
-      append(text, "; ", named(communicator_.rank()), " was in ", what);
-    dead_ = rank;
-    return failNow(failed(text));
+    GRADUS_TRY(hearAll()); // Its last words may say why.
+    if (!failure_.ok())
+      return failure_;
+    if (!peer.hasEnded)
+      return loses(rank, " is gone: it was killed, or it crashed");
   }
   return {};
 }
@@ -154,17 +174,17 @@ Status Liveness::attend() {
 
 Status Liveness::keepInTouch() {
   auto now = Clock::now();
-  if (now - attended_ < kAttention)
+  if (now - last_.attended < kAttention)
     return {};
-  auto awake =
-      std::min<Clock::duration>(now - attended_, interval_ * kIntervalsAwake);
-  attended_ = now;
+  auto awake = std::min<Clock::duration>(now - last_.attended,
+                                         interval_ * kIntervalsAwake);
+  last_.attended = now;
   for (Peer &peer : peers_)
     peer.silence += awake;
   GRADUS_TRY(hearAll());
-  if (now - told_ < interval_)
+  if (now - last_.told < interval_)
     return {};
-  told_ = now;
+  last_.told = now;
   std::unique_lock lock(mutex_);
   std::string does = does_;
   lock.unlock();

@@ -4,8 +4,9 @@
 // Each rank tells each other a few times within the limit that it lives, what
 // it does and for whom it waits, also while it computes: the thread that owns
 // the communicator does so, and no other has to be fast. A rank that tells
-// nothing for longer is dead: killed, stopped, or its host is gone. One that
-// lives is waited for without end. A rank that fails tells its words to all,
+// nothing for longer is dead: killed, stopped, or its host is gone. So is one
+// at once whose process the transport knows to be no more. One that lives is
+// waited for without end. A rank that fails tells its words to all,
 // and then all functions on all ranks return these same words.
 //
 // One thread owns an object, but for doing() and fail(), which any may call.
@@ -84,6 +85,7 @@ private:
   Status tellAll(Kind kind, StatusCode code, std::string text);
   Status failNow(const Status &status);
   Status findDead();
+  Status loses(int rank, const std::string &why);
   void sayWhoIsWaitedFor(Clock::duration waited);
   std::string named(int rank) const;
   std::string entered() const;
@@ -93,7 +95,9 @@ private:
   LivenessOptions options_;
   std::chrono::milliseconds interval_;
   std::vector<Peer> peers_;
-  Clock::time_point attended_, told_;
+  struct {
+    Clock::time_point attended, told, looked; // looked for who is gone
+  } last_;
   int waitsFor_ = -1;
   uint64_t number_ = 0;
   std::function<std::string()> what_;

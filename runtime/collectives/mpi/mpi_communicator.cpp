@@ -8,9 +8,13 @@
 #define MPICH_SKIP_MPICXX
 #include <mpi.h>
 
+#include <cerrno>
+#include <csignal>
 #include <deque>
 #include <sched.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 namespace gradus::runtime {
 
@@ -35,6 +39,25 @@ Status check(int code, const char *call) {
 
 #define GRADUS_MPI(call, ...) GRADUS_TRY(check(call(__VA_ARGS__), #call))
 
+/// A process as the others know it. Its number means something to those that
+/// see the same processes, which those of another container do not.
+struct Process {
+  char host[MPI_MAX_PROCESSOR_NAME] = {};
+  int64_t number = 0;
+  uint64_t space = 0, device = 0; // 0: not known
+
+  static Process own() {
+    Process own;
+    own.number = getpid();
+    struct stat seen;
+    if (stat("/proc/self/ns/pid", &seen) == 0) {
+      own.space = seen.st_ino;
+      own.device = seen.st_dev;
+    }
+    return own;
+  }
+};
+
 class MpiCommunicator final : public Communicator {
 public:
   ~MpiCommunicator() override { leave(false); }
@@ -45,6 +68,11 @@ public:
   int ranks() const override { return static_cast<int>(hosts_.size()); }
   const std::string &host(int rank) const override {
     return hosts_[static_cast<size_t>(rank)];
+  }
+
+  bool isGone(int rank) override {
+    int64_t number = neighbours_[static_cast<size_t>(rank)];
+    return number && kill(static_cast<pid_t>(number), 0) != 0 && errno == ESRCH;
   }
 
   StatusOr<Transfer> send(int to, std::span<const uint8_t> bytes) override {
@@ -100,6 +128,7 @@ private:
   int rank_ = 0;
   bool isOpen_ = false;
   std::vector<std::string> hosts_;
+  std::vector<int64_t> neighbours_; // process of each rank; 0: not seen here
   MPI_Comm bytes_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL;
   std::deque<MPI_Request> requests_; // by Transfer
   std::vector<bool> receives_;       // rather than sends, by Transfer
@@ -125,8 +154,8 @@ Status MpiCommunicator::open() {
 }
 
 Status MpiCommunicator::findRanks() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING],
-      own[MPI_MAX_PROCESSOR_NAME] = {};
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  Process own = Process::own();
   int size = 0, ranks = 0;
   GRADUS_MPI(MPI_Get_library_version, version, &size);
   GRADUS_MPI(MPI_Comm_size, bytes_, &ranks);
@@ -134,12 +163,16 @@ Status MpiCommunicator::findRanks() {
   std::string_view library(version, static_cast<size_t>(size));
   GRADUS_TRY(
       checkLaunched(ranks, std::string(library.substr(0, library.find(',')))));
-  GRADUS_MPI(MPI_Get_processor_name, own, &size);
-  std::vector<char> names(static_cast<size_t>(ranks) * sizeof(own));
-  GRADUS_MPI(MPI_Allgather, own, sizeof(own), MPI_CHAR, names.data(),
-             sizeof(own), MPI_CHAR, bytes_);
-  for (int rank = 0; rank < ranks; ++rank)
-    hosts_.emplace_back(&names[static_cast<size_t>(rank) * sizeof(own)]);
+  GRADUS_MPI(MPI_Get_processor_name, own.host, &size);
+  std::vector<Process> all(static_cast<size_t>(ranks));
+  GRADUS_MPI(MPI_Allgather, &own, sizeof(own), MPI_BYTE, all.data(),
+             sizeof(own), MPI_BYTE, bytes_);
+  for (const Process &each : all) {
+    hosts_.emplace_back(each.host);
+    bool isSeen = own.space && each.space == own.space &&
+                  each.device == own.device && hosts_.back() == own.host;
+    neighbours_.push_back(isSeen ? each.number : 0);
+  }
   letters_.resize(hosts_.size());
   return {};
 }

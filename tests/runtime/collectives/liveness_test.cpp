@@ -23,7 +23,9 @@ public:
       meanwhile();
     sleepFor(std::chrono::milliseconds(1));
   }
+  bool isGone(int rank) override { return rank == gone; }
   std::function<void()> meanwhile;
+  int gone = -1;
 };
 
 /// Ranks of one thread: what a test does not make one do, it does not do.
@@ -65,6 +67,27 @@ TEST(Liveness, FindsARankThatIsSilent) {
                                           "all-reduce of 5 f32 (number 7)"));
   // A rank that was stopped hears it when it goes on.
   EXPECT_EQ(ranks[1].attend().message(), status.message());
+}
+
+/// As where mpirun has seen it end, and soon kills the others.
+TEST(Liveness, FindsARankAtOnceWhoseProcessIsGone) {
+  Ranks ranks(3, patient());
+  ranks.transports[2]->gone = 0;
+  Status status = ranks.wait(2, 1);
+  EXPECT_EQ(status.message(),
+            "rank 0 (this process) is gone: it was killed, or it crashed");
+  EXPECT_EQ(ranks[1].attend().message(), status.message());
+  EXPECT_TRUE(ranks[1].speaks());
+}
+
+/// A rank may be gone whose words have not been heard yet.
+TEST(Liveness, BelievesTheLastWordsOfARankThatIsGone) {
+  Ranks ranks(2, patient());
+  ranks[0].fail(failed("the disk is full"));
+  EXPECT_FALSE(ranks[0].attend().ok());
+  ranks.transports[1]->gone = 0;
+  EXPECT_EQ(ranks[1].attend().message(),
+            "rank 0 (this process): the disk is full");
 }
 
 /// A rank that was stopped itself, or has had no core, has heard nobody.

@@ -49,7 +49,7 @@ TEST(MpiCommunicator, FindsAKilledRank) {
     EXPECT_THAT(
         printed.text,
         testing::ContainsRegex(inWords(
-            "rank ", rank, ": rank 1 \\(.*\\) has given no sign of life")));
+            "rank ", rank, ": rank 1 \\(.*\\) is gone: it was killed")));
 }
 
 TEST(MpiCommunicator, FindsAStoppedRank) {
