@@ -12,6 +12,9 @@ using Then = Decision::Then;
 
 namespace {
 
+bool isTrue() { return true; }
+bool isFalse() { return false; }
+
 /// Decides what its rank would do by itself, and counts how often it is asked.
 struct Own : Decider {
   explicit Own(int rank) : rank(rank) {}
@@ -41,7 +44,7 @@ std::vector<Decision> decided(int ranks, const Border &border,
   std::vector<Decision> all(static_cast<size_t>(ranks));
   onRanks(inProcess(ranks), [&](CommunicationThread &rank) {
     Own own(rank.rank());
-    LedDecider led(rank, own, [&] { return rank.rank() == wishing; });
+    LedDecider led(rank, own, [&] { return rank.rank() == wishing; }, isTrue);
     all[static_cast<size_t>(rank.rank())] = led.atBorder(border);
   });
   return all;
@@ -61,7 +64,7 @@ TEST(LedDecider, LetsRankZeroDecide) {
 TEST(LedDecider, AsksNoOther) {
   onRanks(inProcess(3), [](CommunicationThread &rank) {
     Own own(rank.rank());
-    LedDecider led(rank, own, [] { return false; });
+    LedDecider led(rank, own, isFalse, isTrue);
     EXPECT_EQ(led.stepsToRun(5, 10), 15);
     led.atBorder({});
     EXPECT_EQ(own.asked, rank.rank() ? 0 : 2);
@@ -89,13 +92,33 @@ TEST(LedDecider, GoesOnAtTheStartAndAfterATest) {
 TEST(LedDecider, KeepsTheRecordOfItsOwn) {
   onRanks(inProcess(2), [](CommunicationThread &rank) {
     Own own(rank.rank());
-    LedDecider led(rank, own, [] { return false; });
+    LedDecider led(rank, own, isFalse, isTrue);
     TrainingRecord record;
     led.addTo(record);
     EXPECT_EQ(record.seed, 7u);
     led.restore(record);
     EXPECT_EQ(own.seed, 7u);
   });
+}
+
+/// Between the batches of an update rank 0 has only its own gradients.
+TEST(LedDecider, SavesAndEndsBehindAnUpdate) {
+  for (int wishing : {-1, 1})
+    onRanks(inProcess(2), [&](CommunicationThread &rank) {
+      Own own(rank.rank());
+      bool isWhole = false;
+      LedDecider led(
+          rank, own, [&] { return rank.rank() == wishing; },
+          [&] { return isWhole; });
+      Decision within = led.atBorder({.step = 1});
+      EXPECT_FALSE(within.save);
+      EXPECT_EQ(within.then, Then::goOn);
+      EXPECT_EQ(led.stepsToRun(1, 10), 1) << "no longer than must be";
+      isWhole = true;
+      Decision behind = led.atBorder({.step = 2});
+      EXPECT_EQ(behind.save, wishing < 0);
+      EXPECT_EQ(behind.then, wishing < 0 ? Then::goOn : Then::breakOff);
+    });
 }
 
 /// The next step has the words of the failure.
@@ -108,7 +131,7 @@ TEST(LedDecider, GoesOnAfterAFailure) {
   });
   auto rank = *CommunicationThread::start(openers[0], patient());
   Own own(0);
-  LedDecider led(*rank, own, [] { return true; });
+  LedDecider led(*rank, own, isTrue, isTrue);
   EXPECT_EQ(led.atBorder({.step = 1}).then, Then::goOn);
   EXPECT_EQ(led.stepsToRun(5, 10), 1);
   EXPECT_THAT(rank->finish(rank->begin({})).message(),
