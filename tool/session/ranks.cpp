@@ -155,9 +155,23 @@ std::string Ranks::fromFirst(const std::string &text) const {
   return thread_ ? take(fromRankZero(*thread_, text)) : text;
 }
 
+namespace {
+
+/// A failure that all ranks throw alike.
+struct SharedFailure : Failure {
+  explicit SharedFailure(const Failure &failure) : Failure(failure) {}
+};
+
+} // namespace
+
 void Ranks::agree(const Facts &facts) const {
-  if (thread_)
-    check(runtime::agree(*thread_, facts));
+  Status status = thread_ ? runtime::agree(*thread_, facts) : Status();
+  if (status.ok())
+    return;
+  bool lives = thread_->run([](Liveness &) { return Status(); }).ok();
+  if (lives) // so it is no failure of the group: they differ
+    throw SharedFailure(failureOf(status));
+  throw failureOf(status);
 }
 
 bool isLaterProcess() {
@@ -192,15 +206,15 @@ StatusCode codeOf(const Failure &failure) {
   }
 }
 
-/// Ends a rank of an interrupted run, which all leave alike.
-[[noreturn]] void endInterrupted(CommunicationThread &thread,
-                                 const Failure &failure) {
+/// Ends a rank where all end alike, as an interrupted run.
+[[noreturn]] void endAlike(CommunicationThread &thread,
+                           const Failure &failure) {
   // It says so before the end, as a launcher may end it when another ends.
   if (thread.rank() == 0)
     say(failure.what());
   Status ended = thread.end();
   if (ended.ok())
-    throw Failure(kInterrupted, "");
+    throw Failure(failure.code, "");
   if (thread.speaks())
     say(ended.message());
   throw Failure(failureOf(ended).code, "");
@@ -210,8 +224,9 @@ StatusCode codeOf(const Failure &failure) {
 /// prints these.
 [[noreturn]] void endFailed(CommunicationThread &thread,
                             const Failure &failure) {
-  if (failure.code == kInterrupted)
-    endInterrupted(thread, failure);
+  if (failure.code == kInterrupted ||
+      dynamic_cast<const SharedFailure *>(&failure))
+    endAlike(thread, failure);
   Status shared = thread.fail(Status(codeOf(failure), failure.what()));
   Failure all = failureOf(shared);
   if (thread.speaks())
