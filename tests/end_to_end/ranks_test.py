@@ -1,0 +1,252 @@
+"""Training and evaluation on ranks: the bits of simulated ones, the figures of one process, and ends that all share."""
+
+import array
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import resumed_training  # noqa: E402
+from resumed_training import BUILD, DATA, DIGITS, EVAL, EVERYTHING, GRADUS, Folder, run, wait_for  # noqa: E402
+
+MODE = {"distribution": {"mode": "data_parallel"}}
+STARTED = ["--ranks", "2"]
+SIMULATED = ["--simulate-ranks", "2"]
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+SECONDS = 60  # that no run here takes
+# Runs the words behind it, on rank 1 with those that FIRST -> SECOND gives.
+ON_RANK_1 = """#!/bin/sh
+first=$1 second=$2; shift 2
+if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then
+  for word; do shift; [ "$word" = "$first" ] && word=$second; set -- "$@" "$word"; done
+fi
+exec "$@"
+"""
+
+
+def missing():
+    if not os.path.exists(os.path.join(BUILD, "lib", "libgradus_mpi.so")):
+        return "built without MPI"
+    return "" if shutil.which("mpirun") else "there is no mpirun (openmpi-bin)"
+
+
+def states(path):
+    """The tensors of a checkpoint by name, f32 ones as numbers."""
+    with open(path, "rb") as file:
+        head = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        data = file.read()
+    return {name: array.array("f", data[slice(*tensor["data_offsets"])])
+            for name, tensor in head.items() if name != "__metadata__" and tensor["dtype"] == "F32"}
+
+
+class RanksTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder(cls.__name__)
+        cls.artifact = cls.folder.compile("net.gradus", **EVERYTHING, **MODE)
+
+    def at(self, name):
+        return self.folder.at(f"{self._testMethodName}.{name}")
+
+    def words(self, steps, name, *more, artifact=None):
+        """Begins a run, or goes on with it where it has a checkpoint."""
+        state = self.at(f"{name}.safetensors")
+        resume = ["--resume", state] if os.path.exists(state) else []
+        return [GRADUS, "train", artifact or self.artifact, *DATA, "--steps", str(steps), "--checkpoint", state,
+                "--log", self.at(f"{name}.jsonl"), *resume, *more]
+
+    def train(self, *words, **how):
+        return run(self.words(*words, **how))
+
+    def expect_same_bits(self, one, other):
+        for name in (one, other):
+            with open(self.at(f"{name}.safetensors"), "rb") as file:
+                self.assertGreater(len(file.read()), 10000)
+        self.assertTrue(self.read(one) == self.read(other), f"{one} and {other} have other bits")
+
+    def read(self, name):
+        with open(self.at(f"{name}.safetensors"), "rb") as file:
+            return file.read()
+
+    def ends(self, command, code=2, **environment):
+        """What a command prints on stderr that ends with the code; one line of it is an error."""
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=SECONDS)
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, code, said)
+        self.assertEqual(len(re.findall("^gradus: ", done.stderr, re.M)), 1, said)
+        return done.stderr
+
+
+class SimulatedRanks(RanksTest):
+    def test_two_ranks_are_one_process_with_twice_the_batch(self):
+        small = resumed_training.MODEL
+        resumed_training.MODEL = small.replace("32x", "64x")
+        try:
+            large = self.folder.compile("large.gradus", **EVERYTHING)
+        finally:
+            resumed_training.MODEL = small
+        self.train(21, "one", artifact=large)
+        self.train(21, "two", *SIMULATED)
+        one, two = states(self.at("one.safetensors")), states(self.at("two.safetensors"))
+        self.assertEqual(one.keys(), two.keys())
+        for name, values in one.items():
+            if name.startswith("accumulation/"):  # A rank has the sums of its own samples.
+                continue
+            apart = max(abs(a - b) for a, b in zip(values, two[name]))
+            self.assertLess(apart, 1e-5 * max(1, *map(abs, values)), name)
+        losses = [[line["loss"] for line in self.folder.log(self.at(f"{name}.jsonl")) if "loss" in line]
+                  for name in ("one", "two")]
+        self.assertEqual(len(losses[0]), 21)
+        for a, b in zip(*losses):
+            self.assertLess(abs(a - b), 1e-5)
+
+    def test_a_resumed_run_has_the_bits_of_one(self):
+        self.train(36, "whole", *SIMULATED)
+        self.train(24, "parts", *SIMULATED)
+        self.train(36, "parts", *SIMULATED)
+        self.expect_same_bits("whole", "parts")
+
+    def test_evaluation_prints_what_one_process_prints(self):
+        self.train(4, "net", *SIMULATED)
+        command = [GRADUS, "evaluate", self.artifact, "--checkpoint", self.at("net.safetensors"), "--data", EVAL[1]]
+        alone = run(command)
+        self.assertIn("accuracy: ", alone)
+        for ranks in (1, 2, 3):
+            self.assertEqual(run([*command, "--simulate-ranks", str(ranks)]), alone)
+
+    def test_an_artifact_for_one_process_is_refused(self):
+        one = self.folder.compile("one.gradus")
+        said = self.ends(self.words(4, "net", *SIMULATED, artifact=one))
+        self.assertIn("was compiled to train on one process, and 2 run it; compile with --set "
+                      "distribution.mode=data_parallel", said)
+        self.assertFalse(os.path.exists(self.at("net.safetensors")))
+
+    def test_a_signal_ends_all(self):
+        self.interrupted(SIMULATED, lambda process: process.send_signal(signal.SIGINT))
+
+    def interrupted(self, ranks, ask, launcher=(), steps=1200):
+        """Asks a run to end, and goes on with it as it says; in the bits of one that was left alone."""
+        self.train(steps, "whole", *SIMULATED)
+        # Saving makes it last longer than until it is asked.
+        command = [*launcher, *self.words(steps, "net", "--checkpoint-every", "1steps", *ranks)]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, **MPI})
+        wait_for(self.at("net.safetensors"), process)
+        ask(process)
+        said = process.communicate(timeout=SECONDS)[1]
+        self.assertEqual(process.returncode, 130, said)
+        found = re.findall(r"^gradus: interrupted after step \d+ of \d+; continue with: (.*)", said, re.M)
+        self.assertEqual(len(found), 1, said)
+        run(["bash", "-c", found[0]], **MPI)
+        self.expect_same_bits("whole", "net")
+        return found[0]
+
+
+@unittest.skipIf(missing(), missing())
+class StartedRanks(RanksTest):
+    interrupted = SimulatedRanks.interrupted
+
+    def setUp(self):
+        self.script = self.at("on_rank_1.sh")
+        with open(self.script, "w") as file:
+            file.write(ON_RANK_1)
+        os.chmod(self.script, 0o755)
+
+    def mpirun(self, *words, ranks=2):
+        return ["mpirun", "--quiet", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *words]
+
+    def other_on_rank_1(self, first, second, words):
+        return self.ends(self.mpirun(self.script, first, second, *words), **MPI)
+
+    def test_processes_have_the_bits_of_threads(self):
+        self.train(24, "started", *STARTED)
+        self.train(24, "simulated", *SIMULATED)
+        self.expect_same_bits("started", "simulated")
+
+    def test_evaluation_prints_what_one_process_prints(self):
+        self.train(4, "net", *SIMULATED)
+        command = [GRADUS, "evaluate", self.artifact, "--checkpoint", self.at("net.safetensors"), "--data", EVAL[1],
+                   "--json"]
+        self.assertEqual(run([*command, "--ranks", "3"]), run(command))
+
+    def test_other_data_is_refused(self):
+        said = self.other_on_rank_1(DATA[1], EVAL[1], self.words(4, "net"))
+        self.assertRegex(said, r"the number of samples to train on is \d+ on rank 0 \(.*\), and \d+ on rank 1 \(")
+        evaluate = [GRADUS, "evaluate", self.artifact, "--data", DATA[1]]
+        said = self.other_on_rank_1(DATA[1], EVAL[1], evaluate)
+        self.assertRegex(said, r"the number of samples to test on is \d+ on rank 0 \(.*\), and \d+ on rank 1 \(")
+
+    def test_another_artifact_is_refused(self):
+        other = self.folder.compile("other.gradus", **{**EVERYTHING, **MODE, "seed": 4})
+        said = self.other_on_rank_1(self.artifact, other, self.words(4, "net"))
+        self.assertRegex(said, r"seed in the artifact's recipe is 3 on rank 0 \(.*\), and 4 on rank 1 \(")
+
+    def test_an_artifact_for_one_process_is_refused(self):
+        one = self.folder.compile("one.gradus")
+        said = self.ends(self.words(4, "net", *STARTED, artifact=one))
+        self.assertIn("was compiled to train on one process, and 2 run it", said)
+
+    def test_what_another_number_was_started_of_is_refused(self):
+        said = self.ends(self.mpirun(*self.words(4, "net", "--ranks", "3")), **MPI)
+        self.assertIn("--ranks 3: a launcher has started 2 processes (OMPI_COMM_WORLD_SIZE); leave --ranks out", said)
+        said = self.ends(self.mpirun(*self.words(4, "net", "--simulate-ranks", "2")), **MPI)
+        self.assertIn("--simulate-ranks 2: a launcher has started 2 processes", said)
+
+    def test_a_mistake_in_the_words_is_said_once(self):
+        self.assertIn("unknown option '--dta'", self.ends(self.mpirun(GRADUS, "train", self.artifact, "--dta", "x"), **MPI))
+        self.assertIn("unknown option '--dta'", self.ends([GRADUS, "train", self.artifact, "--dta", "x", *STARTED]))
+        self.assertIn("no.npz", self.ends([GRADUS, "train", self.artifact, "--data", "no.npz", *STARTED]))
+
+    def test_sigterm_saves_the_state(self):
+        self.interrupted(STARTED, lambda process: process.send_signal(signal.SIGTERM))
+
+    def test_the_launchers_words_go_on(self):
+        """mpirun passes SIGUSR1 on to its processes."""
+        said = self.interrupted([], lambda process: process.send_signal(signal.SIGUSR1), launcher=self.mpirun())
+        self.assertTrue(said.startswith("mpirun --quiet "), said)
+
+    def test_data_that_one_rank_cannot_read_any_more_end_all(self):
+        mine = self.at("mine.safetensors")
+        shutil.copy(os.path.join(DIGITS, "train.safetensors"), mine)
+        words = [self.script, DATA[1], mine, *self.words(20000, "net", "--checkpoint-every", "10steps")]
+        process = subprocess.Popen(self.mpirun(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, **MPI})
+        wait_for(self.at("net.safetensors"), process)
+        os.truncate(mine, 4096)
+        said = process.communicate(timeout=SECONDS)[1]
+        self.assertEqual(process.returncode, 2, said)
+        self.assertRegex(said, r"(?m)^gradus: rank 1 \(.*\): .*mine.safetensors: the file was cut short while it was read")
+        self.assertEqual(said.count("gradus: "), 1, said)
+        self.train(4, "net", *SIMULATED)  # which reads the checkpoint
+
+    def test_a_rank_that_is_killed_is_named(self):
+        """With --enable-recovery mpirun leaves it to the other ranks; tests/torture/ranks.py does more."""
+        words = self.words(1000000, "net", "--checkpoint-every", "10steps", "--rank-timeout", "2")
+        process = subprocess.Popen(self.mpirun("--enable-recovery", *words), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, **MPI})
+        wait_for(self.at("net.safetensors"), process)
+        self.kill_rank(process.pid, 1)
+        said = process.communicate(timeout=SECONDS)[1]
+        self.assertRegex(said, r"(?m)^gradus: rank 1 \(.*\) is gone: it was killed, or it crashed")
+        self.assertEqual(said.count("gradus: "), 1, said)
+
+    def kill_rank(self, launcher, rank):
+        with open(f"/proc/{launcher}/task/{launcher}/children") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/environ") as file:
+                if f"OMPI_COMM_WORLD_RANK={rank}\0" in file.read():
+                    return os.kill(int(child), signal.SIGKILL)
+        self.fail(f"rank {rank} is not there")
+
+
+del RanksTest  # It has no tests of its own.
+
+if __name__ == "__main__":
+    unittest.main()
