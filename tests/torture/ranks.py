@@ -137,7 +137,7 @@ def harmed(trainings, number, count, chance):
         if found:
             times.append(found[0])
             silent += "no sign of life" in found[1]
-            gone += "is gone" in found[1]
+            gone += "is gone: it was killed" in found[1]
             print(f"  {number.name} {launcher}: the others ended after {found[0]:.1f} s", file=sys.stderr, flush=True)
     for training in trainings:
         training.finish()

@@ -67,6 +67,7 @@ void passSignalsOn() {
 /// went well.
 [[noreturn]] void becomeMpirun(std::vector<char *> arguments, int words) {
   setpgid(0, 0);
+  std::signal(SIGUSR1, SIG_DFL); // which this process may ignore
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (int none = open("/dev/null", O_RDONLY); none >= 0)
     dup2(none, STDIN_FILENO);
