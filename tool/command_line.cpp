@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <thread>
 #include <unistd.h>
 
 namespace gradus::cli {
@@ -93,6 +94,18 @@ std::string resumeCommand(const std::string &checkpoint) {
   }
   words.insert(words.end(), {"--resume", checkpoint});
   return shellText(words);
+}
+
+bool isLaterProcess() {
+  auto found = runtime::launched();
+  return found && found->processes > 1 && found->number > 0;
+}
+
+bool leavesWordsToFirst() {
+  bool isLater = isLaterProcess();
+  if (isLater)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  return isLater;
 }
 
 } // namespace gradus::cli

@@ -33,4 +33,13 @@ std::string resumeAdvice(const std::string &checkpoint);
 /// Quotes `words` for a shell.
 std::string shellText(const std::vector<std::string> &words);
 
+/// Whether a launcher has started this process, and it is not the first: what
+/// is to be said of the words of a command, which all have, the first one says.
+bool isLaterProcess();
+
+/// Gives the first process the time to say what is wrong with the words, if
+/// this is a later one: a launcher ends all when one ends. Returns whether it
+/// is.
+bool leavesWordsToFirst();
+
 } // namespace gradus::cli

@@ -7,7 +7,6 @@
 #include "tool/command_line.h"
 #include "tool/commands.h"
 #include "tool/failure.h"
-#include "tool/session/ranks.h"
 #include "tool/standard_streams.h"
 #include "tool/suggestion.h"
 

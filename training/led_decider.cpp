@@ -1,4 +1,4 @@
-// What rank 0 decides travels as the bytes of plain structs: all ranks run the
+// Rank 0's decisions travel as the bytes of plain structs: all ranks run the
 // same program.
 
 #include "training/led_decider.h"

@@ -82,3 +82,16 @@ TEST(CommandLine, SaysThatALauncherStandsBefore) {
   rememberCommandLine(0, nullptr);
   unsetenv("PMI_SIZE");
 }
+
+TEST(CommandLine, IsOfAProcessWithANumber) {
+  EXPECT_FALSE(isLaterProcess());
+  setenv("PMI_SIZE", "2", 1);
+  setenv("PMI_RANK", "0", 1);
+  EXPECT_FALSE(isLaterProcess());
+  setenv("PMI_RANK", "1", 1);
+  EXPECT_TRUE(isLaterProcess());
+  setenv("PMI_SIZE", "1", 1);
+  EXPECT_FALSE(isLaterProcess());
+  unsetenv("PMI_SIZE");
+  unsetenv("PMI_RANK");
+}

@@ -6,6 +6,7 @@
 #include "runtime/collectives/launcher.h"
 #include "runtime/collectives/open_mpi.h"
 #include "runtime/cpu/cores.h"
+#include "tool/command_line.h"
 #include "tool/failure.h"
 #include "tool/session/session_options.h"
 #include "tool/session/started_ranks.h"
@@ -172,18 +173,6 @@ void Ranks::agree(const Facts &facts) const {
   if (lives) // so it is no failure of the group: they differ
     throw SharedFailure(failureOf(status));
   throw failureOf(status);
-}
-
-bool isLaterProcess() {
-  auto found = launched();
-  return found && found->processes > 1 && found->number > 0;
-}
-
-bool leavesWordsToFirst() {
-  bool isLater = isLaterProcess();
-  if (isLater)
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-  return isLater;
 }
 
 //===-- all of them -------------------------------------------------------===//

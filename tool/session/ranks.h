@@ -65,13 +65,4 @@ private:
 void runOnRanks(const RankOptions &options,
                 const std::function<void(const Ranks &)> &command);
 
-/// Whether a launcher has started this process, and it is not the first: what
-/// is to be said of the words of a command, which all have, the first one says.
-bool isLaterProcess();
-
-/// Gives the first process the time to say what is wrong with the words, if
-/// this is a later one: a launcher ends all when one ends. Returns whether it
-/// is.
-bool leavesWordsToFirst();
-
 } // namespace gradus::cli

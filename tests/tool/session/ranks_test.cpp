@@ -185,14 +185,3 @@ TEST_F(RanksTest, AreAsManyAsTheLauncherHasStarted) {
             "--simulate-ranks 3: a launcher has started 2 processes "
             "(OMPI_COMM_WORLD_SIZE); simulated ranks are threads of one");
 }
-
-TEST_F(RanksTest, OfALauncherAreNumbered) {
-  EXPECT_FALSE(isLaterProcess());
-  setenv("PMI_SIZE", "2", 1);
-  setenv("PMI_RANK", "0", 1);
-  EXPECT_FALSE(isLaterProcess());
-  setenv("PMI_RANK", "1", 1);
-  EXPECT_TRUE(isLaterProcess());
-  setenv("PMI_SIZE", "1", 1);
-  EXPECT_FALSE(isLaterProcess());
-}
