@@ -94,7 +94,7 @@ std::string mpirunVersion() {
                       : line;
 }
 
-/// What training on several processes needs.
+/// Returns what training on several processes needs.
 nlohmann::ordered_json mpiFacts() {
   auto library = runtime::mpiLibrary();
   return {{"mpi library", library.ok() ? *library : library.status().message()},

@@ -1,7 +1,8 @@
 // Handles Ctrl-C, SIGTERM, SIGUSR1 (which launchers pass on to their
-// processes), SIGHUP (a closed terminal) and SIGPIPE (a closed output): the current step ends, the state is saved, the tool says how to
-// resume. A second signal, half a second later or more, ends the process at
-// once; SIGPIPE may come often. nohup keeps SIGHUP away.
+// processes), SIGHUP (a closed terminal) and SIGPIPE (a closed output): the
+// current step ends, the state is saved, the tool says how to resume. A second
+// signal, half a second later or more, ends the process at once; SIGPIPE may
+// come often. nohup keeps SIGHUP away.
 
 #pragma once
 
@@ -12,8 +13,8 @@ namespace gradus::cli {
 
 class Interrupt {
 public:
-  /// From here on a signal cancels `session`; null: it only asks for the end,
-  /// of which all ranks of a run take notice together.
+  /// Makes signals cancel `session`; null: they only ask for the end, of which
+  /// all ranks of a run take notice together.
   explicit Interrupt(runtime::Session *session);
   ~Interrupt();
   Interrupt(const Interrupt &) = delete;

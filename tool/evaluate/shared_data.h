@@ -1,4 +1,4 @@
-// What ranks must have in common of a data set, of which each reads a part.
+// Compares the data sets of ranks, of which each reads a part of one.
 
 #pragma once
 

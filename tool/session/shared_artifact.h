@@ -1,4 +1,4 @@
-// What ranks must have in common before they run anything.
+// Makes sure that ranks have one artifact and one state before they run.
 
 #pragma once
 

@@ -1,5 +1,6 @@
-// What must be the same on all ranks before the first step. A difference ends
-// the run on all of them, with words that name the rank and the fact.
+// Compares what must be the same on all ranks before the first step. A
+// difference ends the run on all of them, with words that name the rank and the
+// fact.
 
 #pragma once
 
