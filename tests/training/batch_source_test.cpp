@@ -70,8 +70,7 @@ TEST(FeedBatches, SayWhatIsWaitedFor) {
   gradus::data::Folder folder;
   auto set = *gradus::data::Dataset::open(
       {"x=" + folder.write("x.npy", gradus::data::numbersFile({1, 2, 3, 4}))});
-  auto feed =
-      *gradus::data::Feed::match(set, {{"x", {DType::i64, {2}}, 16}});
+  auto feed = *gradus::data::Feed::match(set, {{"x", {DType::i64, {2}}, 16}});
   std::vector<std::string> said;
   FeedBatches batches(feed, /*seed=*/1, /*threads=*/1, {},
                       [&](const char *what) { said.push_back(what); });
