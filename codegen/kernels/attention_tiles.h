@@ -4,6 +4,7 @@
 
 #include "ir/attention_sizes.h"
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace gradus {
@@ -60,5 +61,42 @@ private:
         {all, most, int64_t(llvm::alignTo(size, multiple))});
   }
 };
+
+/// A block of queries and the number of keys that it attends to.
+struct QueryBlock {
+  int64_t start, rows, keys;
+};
+
+/// The blocks of a head that is processed without running sums.
+inline llvm::SmallVector<QueryBlock> blocksOf(const AttentionSizes &sizes,
+                                              int64_t rows, bool causal) {
+  llvm::SmallVector<QueryBlock> blocks;
+  for (int64_t start = 0; start < sizes.queries; start += rows) {
+    int64_t end = std::min(start + rows, sizes.queries);
+    // The last block attends to all keys, so that each has a gradient.
+    bool meetsAll = !causal || end == sizes.queries;
+    blocks.push_back({start, end - start,
+                      meetsAll ? sizes.keys : std::min(end, sizes.keys)});
+  }
+  return blocks;
+}
+
+/// The number of scores of a head that are computed: all but those of tiles
+/// that a causal mask hides.
+inline int64_t scoresMet(const AttentionSizes &sizes,
+                         const AttentionTiles &tiles, bool causal) {
+  int64_t met = 0;
+  if (tiles.inOneGo) {
+    for (const QueryBlock &block : blocksOf(sizes, tiles.rows, causal))
+      met += block.rows * block.keys;
+    return met;
+  }
+  for (int64_t start = 0; start < sizes.keys; start += tiles.keys) {
+    int64_t hidden = causal ? std::min(start, sizes.queries) : 0;
+    met += (sizes.queries - hidden / tiles.rows * tiles.rows) *
+           std::min(tiles.keys, sizes.keys - start);
+  }
+  return met;
+}
 
 } // namespace gradus

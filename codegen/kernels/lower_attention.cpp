@@ -38,43 +38,6 @@ constexpr double kNone = -std::numeric_limits<double>::infinity();
 /// The initial maximum score of a query: finite, since -inf minus -inf is NaN.
 constexpr double kUnmet = -std::numeric_limits<float>::max();
 
-/// A block of queries and the number of keys that it attends to.
-struct Queries {
-  int64_t start, rows, keys;
-};
-
-/// The blocks of a head that is processed without running sums.
-SmallVector<Queries> blocksOf(const AttentionSizes &sizes, int64_t rows,
-                              bool causal) {
-  SmallVector<Queries> blocks;
-  for (int64_t start = 0; start < sizes.queries; start += rows) {
-    int64_t end = std::min(start + rows, sizes.queries);
-    // The last block attends to all keys, so that each has a gradient.
-    bool meetsAll = !causal || end == sizes.queries;
-    blocks.push_back({start, end - start,
-                      meetsAll ? sizes.keys : std::min(end, sizes.keys)});
-  }
-  return blocks;
-}
-
-/// The number of scores of a head that are computed: all but those of tiles
-/// that a causal mask hides.
-int64_t scoresMet(const AttentionSizes &sizes, const AttentionTiles &tiles,
-                  bool causal) {
-  int64_t met = 0;
-  if (tiles.inOneGo) {
-    for (const Queries &block : blocksOf(sizes, tiles.rows, causal))
-      met += block.rows * block.keys;
-    return met;
-  }
-  for (int64_t start = 0; start < sizes.keys; start += tiles.keys) {
-    int64_t hidden = causal ? std::min(start, sizes.queries) : 0;
-    met += (sizes.queries - hidden / tiles.rows * tiles.rows) *
-           std::min(tiles.keys, sizes.keys - start);
-  }
-  return met;
-}
-
 /// Builds the nests of one kernel.
 class AttentionKernel : public KernelWriter {
 public:
@@ -296,7 +259,7 @@ void AttentionKernel::forwardInOneGo() {
         weights = scratchOf({tiles_.rows, sizes_.keys}),
         kept = scratchOf(tiles_.rows), inverse = scratchOf(tiles_.rows);
   turn(operand(1), all, turnedKey);
-  for (const Queries &block : blocksOf(sizes_, tiles_.rows, causal_)) {
+  for (const QueryBlock &block : blocksOf(sizes_, tiles_.rows, causal_)) {
     Tile tile{{constant(block.start), block.rows}, {constant(0), block.keys}};
     scores(tile, turnedKey, weights);
     normalize(tile, weights, kept, inverse);
@@ -469,9 +432,9 @@ void AttentionKernel::slopes(const Tile &tile, const Turned &turned,
 void AttentionKernel::backwardInOneGo() {
   Turned turned = turnedKeys();
   turn({constant(0), sizes_.keys}, turned);
-  SmallVector<Queries> blocks = blocksOf(sizes_, tiles_.rows, causal_);
+  SmallVector<QueryBlock> blocks = blocksOf(sizes_, tiles_.rows, causal_);
   bool isFirst = true;
-  for (const Queries &block : llvm::reverse(blocks)) {
+  for (const QueryBlock &block : llvm::reverse(blocks)) {
     slopes({{constant(block.start), block.rows}, {constant(0), block.keys}},
            turned, /*addsToQueries=*/false, /*addsToKeys=*/!isFirst);
     isFirst = false;

@@ -1,5 +1,5 @@
 // How mpirun is called, and what becomes of it. A script stands for it: that
-// ranks train is tested end to end (tests/end_to_end/ranks_test.py).
+// ranks train is tested end to end (tests/end_to_end/ranks/commands_test.py).
 
 #include "runtime/collectives/open_mpi.h"
 #include "tests/this_build.h"

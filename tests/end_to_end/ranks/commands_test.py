@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import resumed_training  # noqa: E402
 from resumed_training import BUILD, DATA, DIGITS, EVAL, EVERYTHING, GRADUS, Folder, run, wait_for  # noqa: E402
 
