@@ -38,5 +38,6 @@ for _ in range(5):
     once = measured(int(steps))
     if os.environ.get("RANK", "0") == "0":
         print(f"{once * 1e3:.6f}", flush=True)
-if ranks > 1:
-    torch.distributed.destroy_process_group()
+if ranks > 1:  # gloo's threads may end with "terminate called" where the interpreter ends in order
+    torch.distributed.barrier()
+    os._exit(0)
