@@ -10,7 +10,8 @@ LIBRARY = os.path.join(BUILD, "lib", "libgradus.so")
 
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_int), ("deterministic", ctypes.c_int), ("device", ctypes.c_char_p),
-                ("log", ctypes.c_void_p), ("log_context", ctypes.c_void_p), ("trust", ctypes.c_int)]
+                ("log", ctypes.c_void_p), ("log_context", ctypes.c_void_p), ("trust", ctypes.c_int),
+                ("collectives", ctypes.c_char_p)]
 
 
 class Gradus:
