@@ -153,6 +153,32 @@ TEST(CApiLoading, SaysWhyItFailed) {
   EXPECT_EQ(gradus_load("x", nullptr, nullptr), GRADUS_INVALID);
 }
 
+TEST(CApiLoading, ConnectsNothingUnasked) {
+  auto bytes = TestArtifact().bytes();
+  gradus_session *session = nullptr;
+  ASSERT_EQ(gradus_load_memory(bytes.data(), bytes.size(), nullptr, &session),
+            GRADUS_OK);
+  EXPECT_EQ(gradus_rank(session), 0);
+  EXPECT_EQ(gradus_ranks(session), 1);
+  EXPECT_EQ(gradus_fail(session, "nobody hears it"), GRADUS_OK);
+  EXPECT_EQ(gradus_fail(session, nullptr), GRADUS_INVALID);
+  gradus_free(session);
+  EXPECT_EQ(gradus_rank(nullptr), 0);
+  EXPECT_EQ(gradus_ranks(nullptr), 1);
+}
+
+TEST(CApiLoading, RefusesCollectivesThatItDoesNotKnow) {
+  auto bytes = TestArtifact().bytes();
+  gradus_options options = gradus_default_options();
+  options.collectives = "smoke";
+  gradus_session *session = nullptr;
+  EXPECT_EQ(gradus_load_memory(bytes.data(), bytes.size(), &options, &session),
+            GRADUS_INVALID);
+  EXPECT_EQ(std::string(gradus_last_error(nullptr)),
+            "collectives 'smoke': expected NULL or 'mpi'");
+  EXPECT_EQ(session, nullptr);
+}
+
 TEST(CApiLoading, LogsAndTakesOptions) {
   std::string path = writeFile(TestArtifact().bytes(), "c_api.gradus"), log;
   gradus_options options = gradus_default_options();
