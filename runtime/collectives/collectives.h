@@ -5,6 +5,8 @@
 
 #include "runtime/collectives/collective.h"
 
+#include <memory>
+
 namespace gradus::runtime {
 
 class Collectives {
@@ -23,6 +25,14 @@ public:
   /// order. An error is the group's: every later collective on every rank
   /// returns it.
   virtual Status finish(uint64_t number) = 0;
+
+  /// Tells the others that this rank has failed and why; all collectives then
+  /// return these words. Returns the group's error, which is another's if that
+  /// was first.
+  virtual Status fail(const Status &status) = 0;
+  /// Holds memory that collectives may still use, until none does: that of a
+  /// plan which failed before it had waited for them.
+  virtual void keep(std::shared_ptr<const void> memory) = 0;
 };
 
 } // namespace gradus::runtime

@@ -39,10 +39,10 @@ Status CommunicationThread::createThread(OpenCommunicator open,
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int refused = pthread_create(&thread_, nullptr, enter, start.get());
+  int refused = pthread_create(&thread_.id, nullptr, enter, start.get());
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (refused) {
-    thread_ = {};
+    thread_.id = {};
     return failed("the system starts no thread for collectives");
   }
   (void)start.release(); // It is the thread's now.
@@ -50,11 +50,11 @@ Status CommunicationThread::createThread(OpenCommunicator open,
 }
 
 CommunicationThread::~CommunicationThread() {
-  if (!thread_ || origin_.isOther())
+  if (!thread_.id || thread_.origin.isOther())
     return;
   (void)fail(failed("has ended without a word"));
   (void)end();
-  pthread_join(thread_, nullptr);
+  pthread_join(thread_.id, nullptr);
 }
 
 uint64_t CommunicationThread::add(const Collective &collective,
@@ -118,6 +118,11 @@ Status CommunicationThread::fail(const Status &status) {
   changed_.notify_one();
   ended_.wait(lock, [&] { return isOver(); });
   return failure_;
+}
+
+void CommunicationThread::keep(std::shared_ptr<const void> memory) {
+  std::lock_guard lock(mutex_);
+  kept_.push_back(std::move(memory));
 }
 
 Status CommunicationThread::end() {

@@ -5,7 +5,7 @@
 // (MPI_THREAD_FUNNELED). The thread sleeps while nothing is begun, but for a
 // moment for each heartbeat, and handles no signals. It has the pool's
 // floating-point mode (runtime/float_mode.h), so sums have the bits of kernels.
-// What was begun is in a ring of fixed size: beginning allocates nothing.
+// A ring of fixed size holds what was begun: beginning allocates nothing.
 
 #pragma once
 
@@ -37,7 +37,7 @@ public:
   start(OpenCommunicator open, LivenessOptions options);
 
   /// Without end() before, all others fail: this rank has left them. The
-  /// memory of what was begun must live until then.
+  /// memory of what was begun must live until then, or be kept by keep().
   ~CommunicationThread() override;
   CommunicationThread(const CommunicationThread &) = delete;
 
@@ -58,10 +58,8 @@ public:
   /// Says what this rank does outside of collectives, as "reads data", to those
   /// that wait for it.
   void doing(std::string what);
-  /// Tells the others that this rank has failed and why; all collectives then
-  /// return these words. Returns the group's error, which is another's if that
-  /// was first.
-  Status fail(const Status &status);
+  Status fail(const Status &status) override;
+  void keep(std::shared_ptr<const void> memory) override;
   /// Whether this rank is the one to print the group's error, after one: the
   /// lowest that is not found dead.
   bool speaks() const;
@@ -93,8 +91,10 @@ private:
   bool waitForWork(std::chrono::milliseconds time);
   Status runNext(Liveness &liveness, SumTree &sums);
 
-  pthread_t thread_{};
-  Origin origin_;
+  struct {
+    pthread_t id{};
+    Origin origin; // the process that has it
+  } thread_;
   struct {
     int rank = 0;
     std::vector<std::string> hosts;
@@ -103,6 +103,7 @@ private:
   mutable std::mutex mutex_; // of all below
   std::condition_variable changed_, ended_;
   std::unique_ptr<Entry[]> ring_{new Entry[kMostBegun]};
+  std::vector<std::shared_ptr<const void>> kept_;
   uint64_t begunCount_ = 0, endedCount_ = 0;
   Status failure_;               // the group's
   Liveness *liveness_ = nullptr; // from the opening until it is left

@@ -16,15 +16,24 @@ Status OpenSums::finish() {
   size_t from = waitedFor_ ? ends_[waitedFor_ - 1] : 0;
   for (size_t i = from; i < ends_[waitedFor_]; ++i)
     GRADUS_TRY(collectives_->finish(numbers_[i]));
-  if (++waitedFor_ == ends_.size())
-    clear();
+  if (++waitedFor_ == ends_.size()) {
+    numbers_.clear();
+    ends_.clear();
+    waitedFor_ = 0;
+  }
   return Status();
 }
 
-void OpenSums::clear() {
-  numbers_.clear();
-  ends_.clear();
-  waitedFor_ = 0;
+void OpenSums::giveUp(const Status &failure) {
+  if (ends_.empty())
+    return;
+  areGivenUp_ = true;
+  (void)collectives_->fail(failure); // It returns what failed first.
+}
+
+void OpenSums::keep(std::shared_ptr<const void> memory) {
+  if (areGivenUp_)
+    collectives_->keep(std::move(memory));
 }
 
 } // namespace gradus::runtime

@@ -24,14 +24,18 @@ public:
   void begin(std::span<const Collective> sums);
   /// Waits for the oldest call of begin() that was not waited for.
   Status finish();
-  /// Forgets those that a step which has failed did not wait for.
-  void clear();
+  /// Gives up those that are open where a step fails: the group fails with it,
+  /// as its other ranks would add other sums to them.
+  void giveUp(const Status &failure);
+  /// Keeps the memory of those that were given up from being freed too early.
+  void keep(std::shared_ptr<const void> memory);
 
 private:
   std::shared_ptr<Collectives> collectives_;
   std::vector<uint64_t> numbers_; // of collectives
   std::vector<size_t> ends_;      // in numbers_, of each call of begin()
   size_t waitedFor_ = 0;          // calls
+  bool areGivenUp_ = false;
 };
 
 } // namespace gradus::runtime

@@ -86,6 +86,12 @@ public:
   CpuPlan(const Artifact &artifact, const artifact::Plan &plan, int threads)
       : artifact_(artifact), plan_(plan), pool_(threads) {}
 
+  /// Sums that were given up may still be under way in the arena.
+  ~CpuPlan() override {
+    if (sums_)
+      sums_->keep(std::make_shared<MemoryBlock>(std::move(arena_)));
+  }
+
   /// Called once, before anything else.
   Status load(int threads, const LoadOptions &options);
 
@@ -116,10 +122,14 @@ private:
   Status prepareGraph(const CommandContext &context,
                       const artifact::GraphPlan &graph);
   Status addExtraScratch();
-  /// A step begins without the sums that one which has failed left.
-  void forgetSums() {
-    if (sums_)
-      sums_->clear();
+  Status runAll(const CpuGraph &ran);
+  Status runAllTimed(const CpuGraph &ran, std::span<int64_t> nanoseconds);
+  Status runEach(const CpuGraph &ran, const Look &look);
+  /// Lets the other ranks know of a step that failed while sums are open.
+  Status ended(Status status) {
+    if (!status.ok() && sums_)
+      sums_->giveUp(status);
+    return status;
   }
   Status failure(const CpuGraph &graph, size_t command,
                  const Status &status) const {
@@ -218,10 +228,10 @@ Status CpuPlan::addExtraScratch() {
 
 //===-- running -----------------------------------------------------------===//
 
-Status CpuPlan::run(size_t graph) {
+Status CpuPlan::run(size_t graph) { return ended(runAll(graphs_[graph])); }
+
+Status CpuPlan::runAll(const CpuGraph &ran) {
   FlushDenormals flush;
-  forgetSums();
-  const CpuGraph &ran = graphs_[graph];
   for (size_t i = 0; i < ran.commands.size(); ++i)
     if (Status status = ran.commands[i]->run(); !status.ok())
       return failure(ran, i, status);
@@ -229,9 +239,12 @@ Status CpuPlan::run(size_t graph) {
 }
 
 Status CpuPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
+  return ended(runAllTimed(graphs_[graph], nanoseconds));
+}
+
+Status CpuPlan::runAllTimed(const CpuGraph &ran,
+                            std::span<int64_t> nanoseconds) {
   FlushDenormals flush;
-  forgetSums();
-  const CpuGraph &ran = graphs_[graph];
   int64_t before = now();
   for (size_t i = 0; i < ran.commands.size(); ++i) {
     ProfilerRange range([&] { return nameOf(ran, i); });
@@ -245,8 +258,10 @@ Status CpuPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
 }
 
 Status CpuPlan::runStepwise(size_t graph, const Look &look) {
-  forgetSums();
-  const CpuGraph &ran = graphs_[graph];
+  return ended(runEach(graphs_[graph], look));
+}
+
+Status CpuPlan::runEach(const CpuGraph &ran, const Look &look) {
   for (size_t i = 0; i < ran.commands.size(); ++i) {
     GRADUS_TRY(look(i));
     ProfilerRange range([&] { return nameOf(ran, i); });

@@ -19,13 +19,13 @@ struct MeasuredSum {
   int64_t begun = 0;      // by a command
   int64_t started = 0;    // by the thread that communicates
   int64_t ended = 0;
-  int64_t waited = 0; // how long a command did nothing else
+  int64_t waited = 0; // until then, by a command that did nothing else
 };
 
 /// The costs of sums for a step, in seconds.
 struct SumCosts {
   uint64_t bytesSent = 0;
-  double transferred = 0; // the time in which one was under way
+  double transferred = 0; // the time in which one was begun and had not ended
   double hidden = 0;      // the part of it in which commands ran
   double exposed = 0;     // the rest: what a step of one rank does not have
 };
@@ -46,6 +46,12 @@ public:
   int ranks() const override { return thread_->ranks(); }
   uint64_t begin(const runtime::Collective &collective) override;
   runtime::Status finish(uint64_t number) override;
+  runtime::Status fail(const runtime::Status &status) override {
+    return thread_->fail(status);
+  }
+  void keep(std::shared_ptr<const void> memory) override {
+    thread_->keep(std::move(memory));
+  }
 
   /// The sums that have ended since the last call.
   std::vector<MeasuredSum> take() { return std::exchange(ended_, {}); }

@@ -29,15 +29,29 @@ TEST(OpenSums, RefuseToWaitForWhatHasNotBegun) {
   EXPECT_FALSE(sums.finish().ok());
 }
 
-TEST(OpenSums, AStepThatFailedLeavesNoneToTheNext) {
+/// The other ranks would add other sums to what is still under way.
+TEST(OpenSums, EndTheGroupWhereAStepFails) {
   auto collectives = std::make_shared<RecordedCollectives>();
   OpenSums sums(collectives);
   std::vector<Collective> one(1);
   sums.begin(one);
-  sums.clear();
+  sums.giveUp(failed("no memory"));
+  EXPECT_EQ(collectives->failure.message(), "no memory");
+  EXPECT_EQ(sums.finish().message(), "no memory");
+  sums.keep(std::make_shared<int>(1));
+  EXPECT_EQ(collectives->kept.size(), 1u);
+}
+
+TEST(OpenSums, AreNotGivenUpWhereNoneIsOpen) {
+  auto collectives = std::make_shared<RecordedCollectives>();
+  OpenSums sums(collectives);
+  std::vector<Collective> one(1);
   sums.begin(one);
   EXPECT_TRUE(sums.finish().ok());
-  EXPECT_EQ(collectives->finished, std::vector<uint64_t>{1});
+  sums.giveUp(failed("no memory"));
+  sums.keep(std::make_shared<int>(1));
+  EXPECT_TRUE(collectives->failure.ok());
+  EXPECT_TRUE(collectives->kept.empty());
 }
 
 TEST(OpenSums, ReturnTheErrorOfTheGroup) {

@@ -21,6 +21,16 @@ public:
     return failure;
   }
 
+  runtime::Status fail(const runtime::Status &status) override {
+    if (failure.ok())
+      failure = status;
+    return failure;
+  }
+  void keep(std::shared_ptr<const void> memory) override {
+    kept.push_back(std::move(memory));
+  }
+
+  std::vector<std::shared_ptr<const void>> kept;
   std::vector<runtime::Collective> begun;
   std::vector<uint64_t> finished;
   runtime::Status failure; // of all that are finished

@@ -1,6 +1,8 @@
 #include "runtime/cpu/cpu_device.h"
 
+#include "runtime/memory.h"
 #include "test_artifact.h"
+#include "tests/runtime/collectives/recorded_collectives.h"
 
 #include <gtest/gtest.h>
 
@@ -9,14 +11,17 @@
 using namespace gradus::runtime;
 using namespace gradus::test;
 using gradus::artifact::Region;
+namespace artifact = gradus::artifact;
 
 namespace {
 
 struct Loaded {
-  Loaded(const TestArtifact &made, int threads)
+  Loaded(const TestArtifact &made, int threads,
+         std::shared_ptr<Collectives> collectives = nullptr)
       : artifact(*Artifact::fromBytes(made.bytes(), "adder")) {
     auto loaded = CpuDevice().load(
-        *artifact, *artifact->header().plans()->Get(0), {.threads = threads});
+        *artifact, *artifact->header().plans()->Get(0),
+        {.threads = threads, .collectives = std::move(collectives)});
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     plan = *std::move(loaded);
   }
@@ -72,6 +77,30 @@ TEST(CpuDevice, ShowsWhatIsBetweenCommands) {
     return command == 1 ? invalid("enough") : Status();
   };
   EXPECT_EQ(loaded.plan->runStepwise(0, refuse).message(), "enough");
+}
+
+// Another rank may still add to the memory.
+TEST(CpuDevice, KeepsTheMemoryOfSumsThatAStepLeft) {
+  TestArtifact made;
+  artifact::StartCommandT start;
+  artifact::FinishCommandT finish;
+  start.buffers = finish.buffers = finish.results = {kX};
+  made.add("start", std::move(start));
+  made.add("finish", std::move(finish));
+  auto collectives = std::make_shared<RecordedCollectives>();
+  Loaded loaded(made, 1, collectives);
+  ASSERT_TRUE(loaded.plan->run(0).ok());
+  auto refuse = [](size_t command) {
+    return command == 5 ? invalid("enough") : Status();
+  };
+  EXPECT_EQ(loaded.plan->runStepwise(0, refuse).message(), "enough");
+  EXPECT_EQ(collectives->failure.message(), "enough") << "the others hear it";
+  EXPECT_FALSE(loaded.plan->run(0).ok());
+  loaded.plan.reset();
+  ASSERT_EQ(collectives->kept.size(), 1u);
+  EXPECT_EQ(
+      static_cast<const MemoryBlock *>(collectives->kept[0].get())->data(),
+      collectives->begun[0].data);
 }
 
 TEST(CpuDevice, StartsWithZeroState) {
