@@ -35,7 +35,11 @@ public:
     if (range.begin < range.end)
       ranges_[range.begin] = {range.end, number};
   }
-  void remove(ArenaRange range) { ranges_.erase(range.begin); }
+  void remove(size_t number) {
+    std::erase_if(ranges_, [&](const auto &range) {
+      return range.second.number == number;
+    });
+  }
 
 private:
   struct Taken {
@@ -114,8 +118,7 @@ private:
       same = sums->Get(i) == ended->Get(i);
     if (!same)
       return invalid("waits for other buffers than sum ", number, " has");
-    for (size_t i = 0; i < countOf(sums); ++i)
-      summed_.remove(linesOf(sums->Get(i)));
+    summed_.remove(number);
     ++ended_;
     return Status();
   }

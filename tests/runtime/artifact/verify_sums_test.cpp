@@ -110,6 +110,22 @@ TEST(VerifySums, RefusesToUseTheMemoryOfASumBeforeItIsWaitedFor) {
   EXPECT_EQ(words(kConstant, kTotal), "ok");
 }
 
+// A sum of no bytes ends where another one begins.
+TEST(VerifySums, KnowsSumsByTheirNumbersAndNotByTheirPlaces) {
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              uint32_t empty = made.addArena(0);
+              made.plan().buffers[empty]->offset =
+                  made.plan().buffers[kX]->offset;
+              start(made, 0, {empty});
+              start(made, 1, {kX});
+              finish(made, 0, {empty});
+              copy(made, kX, kSum);
+              finish(made, 1, {kX});
+            }),
+            kTrain + "command 7 (copy): uses buffer 3, which belongs to sum 1 "
+                     "until it is waited for");
+}
+
 TEST(VerifySums, RefusesASumOfWhatIsBeingSummed) {
   EXPECT_EQ(wordsAfter([](auto &made) { start(made, 0, {kX, kX}); }),
             kTrain + "command 4 (start): sums buffer 3, which overlaps another "
