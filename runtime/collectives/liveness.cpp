@@ -260,6 +260,17 @@ bool Liveness::haveAllEnded() const {
   });
 }
 
+/// Several may have died at once, of which one was found.
+bool Liveness::speaks() {
+  for (int rank = 0; rank < communicator_.rank(); ++rank) {
+    const Peer &peer = peers_[static_cast<size_t>(rank)];
+    if (rank != dead_ && peer.silence < options_.limit / 2 &&
+        !communicator_.isGone(rank))
+      return false;
+  }
+  return true;
+}
+
 Status Liveness::end() {
   GRADUS_TRY(attend());
   GRADUS_TRY(tellAll(Kind::end, {}, ""));

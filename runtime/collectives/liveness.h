@@ -60,8 +60,8 @@ public:
   /// each says before what it has to say.
   void part();
   /// Whether this rank is the one to print the group's failure: the lowest that
-  /// nobody has found dead.
-  bool speaks() const { return communicator_.rank() == (dead_ == 0 ? 1 : 0); }
+  /// lives, as far as it knows.
+  bool speaks();
 
   /// Says what this rank does besides, as "reads data": what the others hear
   /// if they wait for it.
