@@ -275,9 +275,10 @@ GRADUS_API uint64_t gradus_bytes_at_load(const gradus_session *session);
  * All ranks call these together, in the same order, with the same arguments but
  * for the data of inputs: gradus_load, gradus_step and gradus_steps of a graph
  * that trains, gradus_free. gradus_load fails on all of them if they have
- * different artifacts. Every rank loads the same checkpoint, and one of them
- * saves it. Everything else is a rank's own: graphs that do not train,
- * reading states, memory.
+ * different artifacts, or run different plans of one. Every rank loads the same
+ * checkpoint, and one of them saves it. Everything else is a rank's own: graphs
+ * that do not train, reading states, memory. gradus_cancel on one rank ends
+ * all: the calls of the others return GRADUS_FAILED.
  *
  * A call that waits for a rank which failed, or was killed, returns GRADUS_FAILED
  * on all others, with that rank's words; such a session can only be freed. MPI

@@ -4,6 +4,7 @@
 
 #include "runtime/collectives/agreement.h"
 #include "runtime/collectives/open_mpi.h"
+#include "runtime/flat.h"
 
 #include <algorithm>
 #include <new>
@@ -131,12 +132,23 @@ StatusOr<std::unique_ptr<Session>>
 create(Opened artifact, const gradus_options &options,
        const std::shared_ptr<CommunicationThread> &ranks) {
   GRADUS_TRY(artifact.status());
-  if (ranks)
-    GRADUS_TRY(agree(*ranks, {{"the hash of the artifact",
-                               inWords((*artifact)->header().header_hash())}}));
   SessionOptions loading = sessionOptions(options);
   loading.collectives = ranks;
-  return Session::create(*std::move(artifact), std::move(loading));
+  auto session = Session::create(*std::move(artifact), std::move(loading));
+  if (session.ok() && ranks)
+    GRADUS_TRY(agree(
+        *ranks, {{"the hash of the artifact",
+                  inWords((*session)->artifact().header().header_hash())},
+                 {"the plan that runs", textOf((*session)->plan().target())},
+                 {"the version of Gradus", gradus_version()}}));
+  return session;
+}
+
+/// A rank that was cancelled leaves its step; the others would wait for it.
+Status endIfCancelled(const gradus_session &handle, const Status &status) {
+  if (handle.ranks && status.code() == StatusCode::cancelled)
+    (void)handle.ranks->fail(failed("was cancelled")); // It returns that.
+  return status;
 }
 
 gradus_status start(Opened artifact, const gradus_options &options,
@@ -331,7 +343,7 @@ gradus_status gradus_steps(gradus_session *session, int graph, int64_t count,
         *session, graph, inputs ? inputs + ran * info->inputs.size() : nullptr,
         outputs ? outputs + ran * info->outputs.size() : nullptr);
     if (!status.ok())
-      return report(session, status);
+      return report(session, endIfCancelled(*session, status));
   }
   return GRADUS_OK;
 }
