@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <atomic>
 #include <csignal>
 #include <ctime>
 
@@ -36,14 +35,15 @@ static void handle(void (*handler)(int)) {
   }
 }
 
-/// Process managers and timeout(1) send one signal twice, to the process and to
-/// its group: a signal right after the first is the same request.
-static constexpr int64_t kSameWishMilliseconds = 500;
+bool asksAgain(std::atomic<int64_t> &first) {
+  constexpr int64_t kSameWishMilliseconds = 500;
+  int64_t none = 0;
+  return !first.compare_exchange_strong(none, now()) &&
+         now() - none > kSameWishMilliseconds;
+}
 
 static void onSignal(int signal) {
-  int64_t first = 0;
-  if (!firstSignal.compare_exchange_strong(first, now()) && signal != SIGPIPE &&
-      now() - first > kSameWishMilliseconds) {
+  if (asksAgain(firstSignal) && signal != SIGPIPE) {
     handle(SIG_DFL);
     std::raise(signal);
   }

@@ -9,6 +9,8 @@
 #include "runtime/session/session.h"
 #include "tool/failure.h"
 
+#include <atomic>
+
 namespace gradus::cli {
 
 class Interrupt {
@@ -21,6 +23,12 @@ public:
 
   static bool requested();
 };
+
+/// Whether a signal asks again, half a second or more after the first one,
+/// whose time `first` keeps (0: none came). Process managers and timeout(1)
+/// send one signal twice, to the process and to its group. Safe in a signal
+/// handler.
+bool asksAgain(std::atomic<int64_t> &first);
 
 /// The Failure of a command that was interrupted after `done` of `total` steps;
 /// `checkpoint`, if not empty, has been saved.

@@ -5,9 +5,9 @@
 #include "tool/session/started_ranks.h"
 
 #include "runtime/collectives/open_mpi.h"
-#include "runtime/cpu/cores.h"
 #include "tool/command_line.h"
 #include "tool/failure.h"
+#include "tool/interrupt.h"
 
 #include <atomic>
 #include <cerrno>
@@ -29,9 +29,8 @@ std::vector<std::string> commandFor(int ranks) {
   std::string self =
       std::filesystem::read_symlink("/proc/self/exe", error).string();
   std::vector<std::string> words = {
-      "mpirun", "-n", std::to_string(ranks), "--quiet", "--bind-to", "none"};
-  if (ranks > runtime::availableCores())
-    words.push_back("--oversubscribe");
+      "mpirun",    "-n",   std::to_string(ranks), "--quiet",
+      "--bind-to", "none", "--oversubscribe"};
   std::vector<std::string> call = rememberedWords();
   if (!error && !call.empty())
     call.front() = self;
@@ -40,20 +39,35 @@ std::vector<std::string> commandFor(int ranks) {
 }
 
 std::atomic<pid_t> child{0};
-std::atomic<int> asked{0}; // the first signal
+std::atomic<int> asked{0};           // the first signal
+std::atomic<int64_t> firstSignal{0}; // its time
 
 void passOn(int signal) {
   int none = 0;
   bool isFirst = asked.compare_exchange_strong(none, signal);
-  if (pid_t to = child)
+  bool again = asksAgain(firstSignal);
+  if (pid_t to = child; to && (isFirst || again))
     kill(to, isFirst ? SIGUSR1 : signal);
+}
+
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP};
+
+/// Holds these signals back, so that none comes between mpirun's start and the
+/// moment from which it gets them; returns the mask before.
+sigset_t holdSignals() {
+  sigset_t held, before;
+  sigemptyset(&held);
+  for (int signal : kPassedOn)
+    sigaddset(&held, signal);
+  pthread_sigmask(SIG_BLOCK, &held, &before);
+  return before;
 }
 
 void passSignalsOn() {
   struct sigaction action = {};
   action.sa_handler = passOn;
   action.sa_flags = SA_RESTART;
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (int signal : kPassedOn) {
     struct sigaction before = {};
     sigaction(signal, nullptr, &before);
     bool keeps = signal == SIGHUP && before.sa_handler == SIG_IGN; // nohup
@@ -65,10 +79,13 @@ void passSignalsOn() {
 /// Becomes mpirun, in a group of its own that Ctrl-C does not reach, and ends
 /// with its parent. Writes the error to `words`, a pipe that is closed if all
 /// went well.
-[[noreturn]] void becomeMpirun(std::vector<char *> arguments, int words) {
+[[noreturn]] void becomeMpirun(std::vector<char *> arguments, int words,
+                               pid_t parent) {
   setpgid(0, 0);
   std::signal(SIGUSR1, SIG_DFL); // which this process may ignore
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) // It has ended before that.
+    _exit(1);
   if (int none = open("/dev/null", O_RDONLY); none >= 0)
     dup2(none, STDIN_FILENO);
   if (geteuid() == 0) { // as in a container, where nobody else is harmed
@@ -87,6 +104,7 @@ int codeOf(pid_t mpirun) {
   int status = 0;
   while (waitpid(mpirun, &status, 0) < 0 && errno == EINTR)
     ;
+  child = 0;
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return asked && code == 128 + SIGUSR1 ? 128 + asked : code;
 }
@@ -103,14 +121,20 @@ void startRanks(int ranks) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     throw failed("--ranks ", ranks, ": ", std::strerror(errno));
-  pid_t mpirun = fork();
-  if (mpirun == 0)
-    becomeMpirun(std::move(arguments), ends[1]);
+  sigset_t before = holdSignals();
+  pid_t parent = getpid(), mpirun = fork();
+  if (mpirun == 0) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    becomeMpirun(std::move(arguments), ends[1], parent);
+  }
   close(ends[1]);
   int error = mpirun < 0 ? errno : 0;
   if (mpirun > 0) {
     child = mpirun;
     passSignalsOn();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (mpirun > 0) {
     if (read(ends[0], &error, sizeof(error)) != sizeof(error))
       error = 0;
   }
