@@ -15,6 +15,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 
+#include <algorithm>
+#include <future>
 #include <set>
 #include <thread>
 #include <unistd.h>
@@ -253,30 +255,58 @@ void runRank(OpenCommunicator open, const RankOptions &options,
   }
 }
 
-/// Runs the ranks as threads; rank 0 is this one.
+/// 2 for an exception with words, 1 for another one, 0 for none.
+int saysSomething(const std::exception_ptr &thrown) {
+  if (!thrown)
+    return 0;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception &exception) {
+    return *exception.what() ? 2 : 1;
+  }
+}
+
+/// Calls a function in so many threads, once all of them are there; returns
+/// how many there are.
+size_t inThreads(size_t count, const std::function<void(size_t)> &function) {
+  std::promise<bool> start;
+  std::shared_future<bool> started = start.get_future();
+  std::vector<std::thread> threads;
+  try {
+    while (threads.size() < count)
+      threads.emplace_back([&, number = threads.size()] {
+        if (started.get())
+          function(number);
+      });
+  } catch (const std::system_error &) {
+    // The system starts no more of them.
+  }
+  start.set_value(threads.size() == count);
+  for (std::thread &thread : threads)
+    thread.join();
+  return threads.size();
+}
+
+/// Runs the ranks as threads.
 void simulate(const RankOptions &options,
               const std::function<void(const Ranks &)> &command) {
   std::vector<OpenCommunicator> openers =
       inProcess(static_cast<int>(options.simulate), options.network);
-  std::vector<std::thread> others;
-  for (size_t rank = 1; rank < openers.size(); ++rank)
-    others.emplace_back([&, rank] {
-      try {
-        runRank(std::move(openers[rank]), options, command);
-      } catch (const std::exception &) {
-        // Rank 0 throws the same.
-      }
-    });
-  std::exception_ptr thrown;
-  try {
-    runRank(std::move(openers[0]), options, command);
-  } catch (...) {
-    thrown = std::current_exception();
-  }
-  for (std::thread &other : others)
-    other.join();
-  if (thrown)
-    std::rethrow_exception(thrown);
+  std::vector<std::exception_ptr> thrown(openers.size());
+  size_t threads = inThreads(openers.size(), [&](size_t rank) {
+    try {
+      runRank(std::move(openers[rank]), options, command);
+    } catch (...) {
+      thrown[rank] = std::current_exception();
+    }
+  });
+  if (threads < openers.size())
+    throw failed("--simulate-ranks ", openers.size(), ": the system starts ",
+                 threads, " threads");
+  // What the ranks have in common was said already, and has no words here.
+  std::ranges::stable_sort(thrown, std::greater(), saysSomething);
+  if (thrown.front())
+    std::rethrow_exception(thrown.front());
 }
 
 } // namespace
