@@ -173,18 +173,19 @@ double Bench::agreed(double value) const {
 }
 
 SumCosts Bench::measureSums() {
-  std::vector<double> sent, transferred, hidden, exposed;
+  std::vector<double> sent, transferred, exposed;
   Repetition repetition(ranks_.ranks, seconds_ / 2);
   while (repetition.goesOn()) {
     check(session_.step(graph_, inputs_));
     SumCosts costs = costsOf(ranks_.sums->take());
     sent.push_back(static_cast<double>(costs.bytesSent));
     transferred.push_back(costs.transferred);
-    hidden.push_back(costs.hidden);
     exposed.push_back(costs.exposed);
   }
-  return {static_cast<uint64_t>(median(sent)), median(transferred),
-          median(hidden), median(exposed)};
+  SumCosts costs{static_cast<uint64_t>(median(sent)), median(transferred)};
+  costs.exposed = std::min(costs.transferred, median(exposed));
+  costs.hidden = costs.transferred - costs.exposed;
+  return costs;
 }
 
 std::vector<double> Bench::measureCommands() {
@@ -391,9 +392,11 @@ void print(const ordered_json &result) {
                 durationText(timing["ms_min"].get<double>() / 1e3).c_str(),
                 durationText(timing["ms_median"].get<double>() / 1e3).c_str());
   };
-  std::printf("%s of %s, %s\n",
+  int ranks = result["ranks"].get<int>();
+  std::printf("%s of %s, %s%s\n",
               printable(result["graph"].get<std::string>()).c_str(),
               printable(result["artifact"].get<std::string>()).c_str(),
+              ranks > 1 ? absl::StrCat(ranks, " ranks of ").c_str() : "",
               printable(result["device"].get<std::string>()).c_str());
   line("step by step   ", "step");
   line(absl::StrCat(result["call"]["steps"].get<size_t>(), " steps in a call"),
@@ -520,6 +523,8 @@ void run(BenchOptions options, const Ranks &ranks) {
     measured.sums =
         std::make_shared<MeasuredSums>(ranks.thread(), measured.first);
   auto session = openSession(options.session, measured.sums);
+  if (options.graph == well_known::kTrain)
+    checkTrainsOnRanks(ranks, *session);
   shareArtifact(ranks, *session);
   assumeRunLength(*session);
   int graph = findGraph(*session, options.graph);

@@ -12,9 +12,12 @@ namespace gradus::cli {
 
 SumCosts costsOf(const std::vector<MeasuredSum> &sums) {
   SumCosts costs;
+  int64_t before = 0; // what was begun meanwhile waited for its turn
   for (const MeasuredSum &sum : sums) {
     costs.bytesSent += sum.bytesSent;
-    costs.transferred += static_cast<double>(sum.ended - sum.started) * 1e-9;
+    costs.transferred +=
+        static_cast<double>(sum.ended - std::max(before, sum.begun)) * 1e-9;
+    before = sum.ended;
     costs.exposed += static_cast<double>(sum.waited) * 1e-9;
   }
   costs.hidden = std::max(0.0, costs.transferred - costs.exposed);
@@ -32,7 +35,6 @@ uint64_t MeasuredSums::begin(const Collective &collective) {
 Status MeasuredSums::finish(uint64_t number) {
   auto began = Clock::now();
   Status status = thread_->finish(number);
-  auto ended = Clock::now();
   auto open = std::find_if(open_.begin(), open_.end(), [&](const Open &each) {
     return each.number == number;
   });
@@ -45,7 +47,7 @@ Status MeasuredSums::finish(uint64_t number) {
   open->sum.begun = at(times.begun);
   open->sum.started = at(times.started);
   open->sum.ended = at(times.ended);
-  open->sum.waited = std::chrono::nanoseconds(ended - began).count();
+  open->sum.waited = std::max<int64_t>(0, open->sum.ended - at(began));
   ended_.push_back(std::move(open->sum));
   open_.erase(open);
   return status;

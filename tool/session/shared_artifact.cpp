@@ -4,6 +4,7 @@
 
 #include "messages/json_text.h"
 #include "runtime/flat.h"
+#include "runtime/well_known.h"
 #include "tool/failure.h"
 #include "training/artifact_recipe.h"
 #include "training/replicas.h"
@@ -45,6 +46,15 @@ static Facts settingsOf(const nlohmann::json &recipe) {
             " in the artifact's recipe"),
         jsonText(value));
   return facts;
+}
+
+void checkTrainsOnRanks(const Ranks &ranks, const Session &session) {
+  if (!ranks.isAlone() && session.findState(well_known::kRanks) < 0)
+    throw badInput(session.artifact().path(),
+                   ": was compiled to train on one process, and ",
+                   ranks.count(),
+                   " run it; compile with --set "
+                   "distribution.mode=data_parallel");
 }
 
 void shareArtifact(const Ranks &ranks, Session &session) {

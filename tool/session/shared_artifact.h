@@ -17,6 +17,9 @@ SessionOptions optionsOfRank(SessionOptions options, const Ranks &ranks);
 std::optional<training::TrainingRecord>
 sharedRecord(const Ranks &ranks, const std::string &checkpoint);
 
+/// Refuses an artifact that was compiled to train on one process.
+void checkTrainsOnRanks(const Ranks &ranks, const runtime::Session &session);
+
 /// Refuses ranks that have different artifacts or run different plans of one,
 /// with words that name the rank and the first fact that differs. Then gives
 /// all ranks the states of rank 0.

@@ -2,24 +2,13 @@
 
 #include "tool/train/agreed_run.h"
 
-#include "runtime/well_known.h"
 #include "tool/evaluate/shared_data.h"
-#include "tool/failure.h"
 
 #include "absl/strings/str_join.h"
 
 using namespace gradus::runtime;
 
 namespace gradus::cli {
-
-void checkTrainsOnRanks(const Ranks &ranks, const Session &session) {
-  if (!ranks.isAlone() && session.findState(well_known::kRanks) < 0)
-    throw badInput(session.artifact().path(),
-                   ": was compiled to train on one process, and ",
-                   ranks.count(),
-                   " run it; compile with --set "
-                   "distribution.mode=data_parallel");
-}
 
 void agreeOnRun(const Ranks &ranks, const TrainOptions &options,
                 const RunFacts &run) {

@@ -10,9 +10,6 @@
 
 namespace gradus::cli {
 
-/// Refuses an artifact that was compiled to train on one process.
-void checkTrainsOnRanks(const Ranks &ranks, const runtime::Session &session);
-
 /// The facts of a run that decide what its steps do.
 struct RunFacts {
   const data::Feed &train;

@@ -33,6 +33,7 @@ TEST(MeasuredSums, TellWhatIsSentAndWhenEachWasUnderWay) {
         EXPECT_LE(sum.begun, sum.started);
         EXPECT_LE(sum.started, sum.ended);
         EXPECT_LE(0, sum.waited);
+        EXPECT_LE(sum.waited, sum.ended - sum.begun);
       }
       EXPECT_LE(measured[0].ended, measured[1].started) << "one after another";
       EXPECT_TRUE(sums.take().empty());
@@ -46,9 +47,7 @@ TEST(MeasuredSums, WhatIsNotWaitedForIsHidden) {
   SumCosts costs =
       costsOf({{"", 100, 0, 1000, 4000, 500}, {"", 50, 0, 4000, 5000, 1000}});
   EXPECT_EQ(costs.bytesSent, 150u);
-  EXPECT_DOUBLE_EQ(costs.transferred, 4e-6);
+  EXPECT_DOUBLE_EQ(costs.transferred, 5e-6);
   EXPECT_DOUBLE_EQ(costs.exposed, 1.5e-6);
-  EXPECT_DOUBLE_EQ(costs.hidden, 2.5e-6);
-  // A wait for others that compute is longer than any transfer.
-  EXPECT_EQ(costsOf({{"", 0, 0, 0, 10, 1000}}).hidden, 0);
+  EXPECT_DOUBLE_EQ(costs.hidden, 3.5e-6);
 }

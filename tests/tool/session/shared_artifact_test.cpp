@@ -1,5 +1,6 @@
 // What ranks have in common before they run.
 
+#include "runtime/well_known.h"
 #include "tests/runtime/collectives/ranks.h"
 #include "tests/tool/adder.h"
 #include "tool/session/shared_artifact.h"
@@ -110,4 +111,32 @@ TEST(SharedArtifact, IsRefusedWhereItIsAnother) {
 TEST(SharedArtifact, OfOneProcessIsLeftAlone) {
   auto session = opened({});
   shareArtifact(Ranks(), *session);
+}
+
+TEST(SharedArtifact, TrainsOnRanksIfItIsForRanks) {
+  Adder adder;
+  auto session = adder.open();
+  checkTrainsOnRanks(Ranks(), *session);
+  onRanks(inProcess(2), [&](CommunicationThread &thread) {
+    std::shared_ptr<CommunicationThread> shared(&thread,
+                                                [](CommunicationThread *) {});
+    try {
+      checkTrainsOnRanks(Ranks(shared, true), *session);
+      ADD_FAILURE();
+    } catch (const Failure &failure) {
+      EXPECT_EQ(failure.what(),
+                adder.path + ": was compiled to train on one process, and 2 "
+                             "run it; compile with --set "
+                             "distribution.mode=data_parallel");
+    }
+  });
+  test::TestArtifact artifact;
+  artifact.header.states[2]->name = well_known::kRanks;
+  artifact.header.states[2]->role = artifact::Role::place;
+  auto trained = Adder(artifact).open();
+  onRanks(inProcess(2), [&](CommunicationThread &thread) {
+    std::shared_ptr<CommunicationThread> shared(&thread,
+                                                [](CommunicationThread *) {});
+    checkTrainsOnRanks(Ranks(shared, true), *trained);
+  });
 }

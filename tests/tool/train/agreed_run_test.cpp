@@ -1,6 +1,5 @@
 // What ranks must have in common to train.
 
-#include "runtime/well_known.h"
 #include "tests/runtime/collectives/ranks.h"
 #include "tests/tool/adder.h"
 #include "tests/training/data/files.h"
@@ -79,32 +78,4 @@ TEST(AgreedRun, NeedsTheSameData) {
                         "(this process), and 4 on rank 1"));
   EXPECT_THAT(refusal(nothing, {1, 2, 3, 4, 6}),
               HasSubstr("the hash of some samples to train on is "));
-}
-
-TEST(AgreedRun, IsOfAnArtifactForRanks) {
-  Adder adder;
-  auto session = adder.open();
-  checkTrainsOnRanks(Ranks(), *session);
-  onRanks(inProcess(2), [&](CommunicationThread &thread) {
-    std::shared_ptr<CommunicationThread> shared(&thread,
-                                                [](CommunicationThread *) {});
-    try {
-      checkTrainsOnRanks(Ranks(shared, true), *session);
-      ADD_FAILURE();
-    } catch (const Failure &failure) {
-      EXPECT_EQ(failure.what(),
-                adder.path + ": was compiled to train on one process, and 2 "
-                             "run it; compile with --set "
-                             "distribution.mode=data_parallel");
-    }
-  });
-  test::TestArtifact artifact;
-  artifact.header.states[2]->name = well_known::kRanks;
-  artifact.header.states[2]->role = artifact::Role::place;
-  auto trained = Adder(artifact).open();
-  onRanks(inProcess(2), [&](CommunicationThread &thread) {
-    std::shared_ptr<CommunicationThread> shared(&thread,
-                                                [](CommunicationThread *) {});
-    checkTrainsOnRanks(Ranks(shared, true), *trained);
-  });
 }
