@@ -2,7 +2,6 @@
 
 #include "training/evaluation.h"
 
-#include "runtime/collectives/agreement.h"
 #include "runtime/well_known.h"
 #include "training/artifact_recipe.h"
 #include "training/dealt.h"
@@ -13,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 using namespace gradus::runtime;
 
@@ -99,12 +97,12 @@ private:
 /// The scalars of a graph, of each batch in turn.
 using BatchValues = std::vector<double>;
 
-/// Runs a rank's batches; what fails is of the data but for `*step`, which is
+/// Runs a rank's batches; what fails is of the data but for `*other`, which is
 /// of the session.
 StatusOr<BatchValues> valuesOf(Session &session, int graph,
                                const data::Feed &feed, data::Deal deal,
                                int dataThreads, const AfterBatch &after,
-                               Status *step) {
+                               Status *other) {
   int64_t samples = evaluatedSamples(feed);
   int64_t all = data::Batches::perEpoch(feed, !feed.tellsCount());
   data::Batches batches(feed,
@@ -117,8 +115,8 @@ StatusOr<BatchValues> valuesOf(Session &session, int graph,
   while (const data::Chunk *chunk = batches.next())
     for (int64_t i = 0; i < chunk->count; ++i) {
       auto batch = chunk->inputs.subspan(i * inputs, inputs);
-      *step = session.step(graph, batch, scalars.places(1));
-      GRADUS_TRY(*step);
+      *other = session.step(graph, batch, scalars.places(1));
+      GRADUS_TRY(*other);
       for (size_t m = 0; m < scalars.names().size(); ++m)
         values.push_back(scalars.value(0, m));
       int64_t number = (chunk->first + i) * deal.ranks + deal.rank;
@@ -150,11 +148,6 @@ StatusOr<std::vector<Metric>> meansOf(const Session &session,
   return metrics;
 }
 
-std::string asBytes(const BatchValues &values) {
-  return {reinterpret_cast<const char *>(values.data()),
-          values.size() * sizeof(double)};
-}
-
 /// Rank 0 computes the means of the values of all and tells them.
 StatusOr<std::vector<Metric>> sharedMeans(const Session &session,
                                           const data::Feed &feed,
@@ -168,28 +161,30 @@ StatusOr<std::vector<Metric>> sharedMeans(const Session &session,
     for (size_t m = 0; m < metrics.size(); ++m)
       values[m] = metrics[m].value;
   }
-  GRADUS_ASSIGN(std::string told, fromRankZero(ranks, asBytes(values)));
+  GRADUS_TRY(takeFromFirst(ranks, values));
   for (size_t m = 0; m < metrics.size(); ++m)
-    std::memcpy(&metrics[m].value, told.data() + m * sizeof(double),
-                sizeof(double));
+    metrics[m].value = values[m];
   return metrics;
 }
 
 StatusOr<std::vector<Metric>>
 metricsOf(Session &session, int graph, const data::Feed &feed, int dataThreads,
-          const AfterBatch &after, CommunicationThread *ranks, Status *step) {
+          const AfterBatch &after, CommunicationThread *ranks, Status *other) {
   GRADUS_TRY(verifyEvaluates(feed, feed.source()));
   data::Deal deal;
   if (ranks)
     deal = {ranks->rank(), ranks->ranks()};
-  GRADUS_ASSIGN(BatchValues values,
-                valuesOf(session, graph, feed, deal, dataThreads, after, step));
+  GRADUS_ASSIGN(BatchValues values, valuesOf(session, graph, feed, deal,
+                                             dataThreads, after, other));
   std::vector<Metric> metrics;
   ScalarOutputs scalars(session.graphs()[graph], 1);
   for (const std::string &name : scalars.names())
     metrics.push_back({name, 0});
-  return ranks ? sharedMeans(session, feed, values, std::move(metrics), *ranks)
-               : meansOf(session, feed, values, std::move(metrics));
+  if (!ranks)
+    return meansOf(session, feed, values, std::move(metrics));
+  auto means = sharedMeans(session, feed, values, std::move(metrics), *ranks);
+  *other = means.status(); // another rank's, or of all
+  return means;
 }
 } // namespace
 
@@ -198,11 +193,11 @@ StatusOr<std::vector<Metric>> evaluate(Session &session, int graph,
                                        const AfterBatch &after,
                                        bool *unreadable,
                                        CommunicationThread *ranks) {
-  Status step;
+  Status other;
   auto metrics =
-      metricsOf(session, graph, feed, dataThreads, after, ranks, &step);
+      metricsOf(session, graph, feed, dataThreads, after, ranks, &other);
   if (unreadable)
-    *unreadable = !metrics.ok() && step.ok();
+    *unreadable = !metrics.ok() && other.ok();
   return metrics;
 }
 

@@ -1,12 +1,10 @@
-// Rank 0's decisions travel as the bytes of plain structs: all ranks run the
-// same program.
+// Rank 0's decisions travel as plain structs: all ranks run the same program.
 
 #include "training/led_decider.h"
 
-#include "runtime/collectives/agreement.h"
+#include "training/dealt.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace gradus::runtime;
 
@@ -16,14 +14,8 @@ namespace gradus::training {
 template <typename Value>
 static Value fromFirst(CommunicationThread &ranks, const Value &own,
                        const Value &otherwise) {
-  std::string bytes(sizeof(Value), 0);
-  std::memcpy(bytes.data(), &own, sizeof(Value));
-  auto told = fromRankZero(ranks, std::move(bytes));
-  if (!told.ok() || told->size() != sizeof(Value))
-    return otherwise;
-  Value value;
-  std::memcpy(&value, told->data(), sizeof(Value));
-  return value;
+  std::vector<Value> values = {own};
+  return takeFromFirst(ranks, values).ok() ? values.front() : otherwise;
 }
 
 /// On rank 0, whether a rank was asked to break the run off.
