@@ -1,9 +1,8 @@
-// Counters are states of the artifact; the recipe says what they mean.
+// Counters are states of the artifact.
 
 #include "training/gathered.h"
 
 #include "runtime/well_known.h"
-#include "training/artifact_recipe.h"
 
 using namespace gradus::runtime;
 
@@ -19,11 +18,11 @@ std::optional<int64_t> counterOf(const Session &session,
   return value;
 }
 
-int64_t gatheredBatches(const Session &session) {
+int64_t gatheredBatches(const Session &session, int64_t perUpdate) {
   std::optional<int64_t> steps = counterOf(session, well_known::kAcceptedSteps);
   if (!steps)
     steps = counterOf(session, well_known::kStep);
-  return steps.value_or(0) % stepsPerUpdate(recipeOf(session));
+  return steps.value_or(0) % perUpdate;
 }
 
 } // namespace gradus::training

@@ -13,7 +13,8 @@ namespace gradus::training {
 std::optional<int64_t> counterOf(const runtime::Session &session,
                                  const std::string &name);
 
-/// The number of batches since the last update; 0 where each batch makes one.
-int64_t gatheredBatches(const runtime::Session &session);
+/// The number of batches since the last update, of which each takes
+/// `perUpdate`; 0 where each batch makes one.
+int64_t gatheredBatches(const runtime::Session &session, int64_t perUpdate);
 
 } // namespace gradus::training

@@ -9,29 +9,27 @@ using namespace gradus::training;
 
 namespace {
 
-/// An adder with updates of `batches` batches, after `step` steps.
-int64_t gathered(const std::string &recipe, int64_t step,
+/// The batches that an adder has gathered after `step` steps.
+int64_t gathered(int64_t perUpdate, int64_t step,
                  const char *counter = well_known::kStep) {
   test::TestArtifact artifact;
-  artifact.header.recipe = recipe;
   artifact.header.states[2]->name = counter;
   test::Adding adding(artifact);
   EXPECT_TRUE(adding.session->writeState(counter, &step, sizeof(step)).ok());
-  return gatheredBatches(*adding.session);
+  return gatheredBatches(*adding.session, perUpdate);
 }
 
 } // namespace
 
 TEST(Gathered, IsWhatCameSinceTheLastUpdate) {
-  EXPECT_EQ(gathered(R"({"accumulation": 3})", 6), 0);
-  EXPECT_EQ(gathered(R"({"accumulation": 3})", 8), 2);
-  EXPECT_EQ(gathered("{}", 8), 0);
+  EXPECT_EQ(gathered(3, 6), 0);
+  EXPECT_EQ(gathered(3, 8), 2);
+  EXPECT_EQ(gathered(1, 8), 0);
 }
 
 /// Steps that were skipped gather nothing.
 TEST(Gathered, CountsAcceptedSteps) {
-  EXPECT_EQ(gathered(R"({"accumulation": 3})", 4, well_known::kAcceptedSteps),
-            1);
+  EXPECT_EQ(gathered(3, 4, well_known::kAcceptedSteps), 1);
 }
 
 TEST(Gathered, IsOfCounters) {

@@ -107,7 +107,8 @@ public:
     return {};
   }
   Status onSave(const training::SaveReport &report) override {
-    if (report.kind != training::SaveKind::end)
+    // Between updates a run on ranks is saved only as the best, or at its end.
+    if (ranks_ == 1 && report.kind != training::SaveKind::end)
       return {};
     if (std::string words = unappliedBatches(session_, ranks_); !words.empty())
       note(words);
@@ -467,12 +468,16 @@ void TrainCommand::train(Clock::time_point began) {
   policyOptions_.testEvery = length_.testEvery;
   policyOptions_.lookEvery = options_.ranks.checkReplicas;
   policy_.emplace(policyOptions_, &*kept_.checkpoints);
+  if (ranks_.isAlone() && options_.ranks.checkReplicas)
+    warn("--check-replicas: one process has nothing to compare");
   Interruptible alone(*policy_);
   std::optional<training::LedDecider> led;
   std::optional<training::ReplicaCheck> replicas;
   if (!ranks_.isAlone()) {
-    led.emplace(*ranks_.thread(), *policy_, Interrupt::requested,
-                [this] { return training::gatheredBatches(*session_) == 0; });
+    int64_t each = stepsPerUpdate(recipeOf(*session_));
+    led.emplace(*ranks_.thread(), *policy_, Interrupt::requested, [this, each] {
+      return training::gatheredBatches(*session_, each) == 0;
+    });
     if (options_.ranks.checkReplicas)
       replicas.emplace(*session_, *ranks_.thread(),
                        options_.ranks.checkReplicas);

@@ -34,7 +34,8 @@ std::string SkippedSteps::allOf(int64_t steps) {
 }
 
 std::string unappliedBatches(const Session &session, int ranks) {
-  int64_t left = gatheredBatches(session);
+  int64_t each = stepsPerUpdate(recipeOf(session));
+  int64_t left = gatheredBatches(session, each);
   if (left == 0)
     return "";
   const char *later = ranks > 1
@@ -43,10 +44,10 @@ std::string unappliedBatches(const Session &session, int ranks) {
                             "multiple of that"
                           : "a run that goes on from the checkpoint uses what "
                             "was gathered";
-  return absl::StrCat(
-      "the last ", left, left == 1 ? " batch has" : " batches have",
-      " changed no weight: one update takes ",
-      stepsPerUpdate(recipeOf(session)), " (accumulation); ", later);
+  return absl::StrCat("the last ", left,
+                      left == 1 ? " batch has" : " batches have",
+                      " changed no weight: one update takes ", each,
+                      " (accumulation); ", later);
 }
 
 } // namespace gradus::cli
