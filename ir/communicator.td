@@ -1,4 +1,4 @@
-// What collectives write, in graphs and in plans.
+// Declares the resource that collectives write, in graphs and in plans.
 
 #ifndef GRADUS_COMMUNICATOR_TD
 #define GRADUS_COMMUNICATOR_TD

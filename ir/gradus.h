@@ -31,7 +31,8 @@ namespace gradus {
 /// The axis along which ranks have different samples.
 inline constexpr llvm::StringLiteral kDataAxis = "data";
 
-/// What collectives write: the messages between ranks.
+/// The resource that collectives write, which stands for the messages between
+/// ranks.
 struct Communicator : mlir::SideEffects::Resource::Base<Communicator> {
   llvm::StringRef getName() override { return "Communicator"; }
 };

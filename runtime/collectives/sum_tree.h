@@ -1,9 +1,9 @@
 // Runs collectives over a communicator, with the bits of one fixed tree
 // (runtime/collectives/rounds.h) whatever the transport does.
 //
-// What is received to be added goes in pieces: the next one is on its way while
-// the last one is added, which is in the cache then. The memory for two pieces
-// of all partners has a fixed size, kScratchBytes.
+// Bytes that are received to be added come in pieces: the next one is on its
+// way while the last one is added, which is in the cache then. The memory for
+// two pieces of all partners has a fixed size, kScratchBytes.
 
 #pragma once
 

@@ -63,7 +63,7 @@ struct StepObservers {
   Probe probe;                             // empty: none
 };
 
-/// Where a session runs.
+/// The process that runs a session, and its rank among those that train.
 struct Place {
   Origin origin; // the process that has its threads
   int64_t rank = 0, ranks = 1;

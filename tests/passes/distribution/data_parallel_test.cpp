@@ -91,7 +91,7 @@ Inputs samples(const Case &test, int step, int64_t count) {
   return inputs;
 }
 
-/// Those of one of `ranks` ranks.
+/// The inputs of one of `ranks` ranks.
 Inputs partOf(const Inputs &all, int rank, int ranks) {
   Inputs part;
   for (const HostTensor &whole : all) {
