@@ -19,6 +19,12 @@ Keys meaning() {
   return {Field{"mode", choice, "\"none\"", "how they share the work"}
               .among({{"none"}, {"data_parallel"}})
               .into(&S::mode),
+          Field{"logical_ranks", integer, "null",
+                "ranks that the bits of a run are of, however many processes "
+                "compute them in turn: a power of two; null: as many as "
+                "processes"}
+              .from(1)
+              .into(&S::logicalRanks),
           Field{"mean", boolean, "true",
                 "gradients are the mean over the processes; else their sum"}
               .into(&S::mean),
@@ -109,6 +115,9 @@ static Value readPlace(OpBuilder &builder, Location loc, ProgramOp program,
 }
 
 Value gradus::readRanks(OpBuilder &builder, Location loc, ProgramOp program) {
+  if (auto logical = distributionOf(program).logicalRanks)
+    return splat(builder, loc,
+                 RankedTensorType::get({}, builder.getI64Type()), *logical);
   return readPlace(builder, loc, program, well_known::kRanks, 1);
 }
 

@@ -39,6 +39,7 @@ enum class ReduceType {
 
 struct DistributionSettings {
   DistributionMode mode = DistributionMode::none;
+  std::optional<int64_t> logicalRanks; // nothing: as many as processes
   bool mean = true;
   LossMean lossMean = LossMean::global;
   BatchNormRanks batchNorm = BatchNormRanks::average;
@@ -61,8 +62,9 @@ inline bool isDataParallel(ProgramOp program) {
 }
 
 /// The number of ranks, or the own one from 0 on, as a scalar of i64: a state
-/// of the role `place`, which a session sets when it is loaded. Null with an
-/// error where the model has a state of that name.
+/// of the role `place`, which a session sets when it is loaded. The number of
+/// logical ranks is a constant. Null with an error where the model has a state
+/// of that name.
 mlir::Value readRanks(mlir::OpBuilder &builder, mlir::Location loc,
                       ProgramOp program);
 mlir::Value readRank(mlir::OpBuilder &builder, mlir::Location loc,

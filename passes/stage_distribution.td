@@ -113,6 +113,84 @@ def CheckRanks : GradusPass<"check-ranks"> {
   }];
 }
 
+def LogicalRanks : GradusPass<"logical-ranks"> {
+  let summary = "Makes a process compute several ranks in turn";
+  let description = [{
+    With `logical_ranks` S in the recipe's `distribution`, N processes compute
+    t = S/N ranks each, one after the other: t *turns* make a step. Ranks are added
+    as the tree of a sum over ranks does, so the bits do not depend on N.
+
+    `@train_partial_k` is a turn that is not a process's last. It adds up k levels
+    of the tree, whose sums wait in states of the role `scratch`, and leaves the
+    result in level k; it returns zeros and changes nothing else. `@train_final_k`
+    is the last of 2^k turns, and `@train` the only one of a process with one rank:
+    they sum over processes and update. The state `distribution.turn` counts from
+    t - 1 to 2t - 2, so it tells t as well, and the schedule follows from it alone.
+
+    A sum whose operand depends on another sum is refused. A factor that all ranks
+    share is moved out of it first.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+        gradus.write @w, %sum : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @distribution.turn : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}
+      gradus.state @distribution.rank : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}
+      gradus.state @"logical_ranks/0/w" : tensor<4xf32> {role = #gradus.role<scratch>, init = #gradus.init<zeros>, differs_along = ["data"]}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+        gradus.write @w, %sum : tensor<4xf32>
+        gradus.return
+      }
+      gradus.graph @train_partial_0(%g: tensor<4xf32>) -> () {
+        %one = arith.constant dense<1> : tensor<i64>
+        gradus.write @"logical_ranks/0/w", %g : tensor<4xf32>
+        %turn = gradus.read @distribution.turn : tensor<i64>
+        %next = arith.addi %turn, %one : tensor<i64>
+        gradus.write @distribution.turn, %next : tensor<i64>
+        %rank = gradus.read @distribution.rank : tensor<i64>
+        %other = arith.addi %rank, %one : tensor<i64>
+        gradus.write @distribution.rank, %other : tensor<i64>
+        gradus.return
+      }
+      gradus.graph @train_final_1(%g: tensor<4xf32>) -> () {
+        %back = arith.constant dense<-1> : tensor<i64>
+        %waiting = gradus.read @"logical_ranks/0/w" : tensor<4xf32>
+        %both = arith.addf %waiting, %g : tensor<4xf32>
+        %sum = gradus.all_reduce %both {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+        gradus.write @w, %sum : tensor<4xf32>
+        %turn = gradus.read @distribution.turn : tensor<i64>
+        %first = arith.addi %turn, %back : tensor<i64>
+        gradus.write @distribution.turn, %first : tensor<i64>
+        %rank = gradus.read @distribution.rank : tensor<i64>
+        %own = arith.addi %rank, %back : tensor<i64>
+        gradus.write @distribution.rank, %own : tensor<i64>
+        gradus.return
+      }
+      gradus.schedule @train by @distribution.turn {
+        gradus.variant @train_partial_0 every 2 at 1
+        gradus.variant @train every 4
+        gradus.variant @train_final_1 every 4 at 2
+      }
+    }
+    ```
+  }];
+}
+
 def BucketCollectives : GradusPass<"bucket-collectives"> {
   let summary = "Joins sums over ranks to buckets that travel together";
   let description = [{

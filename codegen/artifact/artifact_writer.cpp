@@ -8,6 +8,7 @@
 #include "codegen/artifact/initial_values.h"
 #include "codegen/artifact/program_section.h"
 #include "ir/evaluator/values_in_place.h"
+#include "passes/distribution.h"
 #include "passes/numbers.h"
 #include "runtime/artifact_hash.h"
 
@@ -263,7 +264,8 @@ private:
     auto header = fb::CreateHeader(
         builder, fb::kVersion, /*header_hash=*/1, producer, name, recipe,
         states, graphs, schedules, plans, constants, weights, parts_.classes,
-        parts_.deterministic, carried);
+        parts_.deterministic, carried,
+        distributionOf(program()).logicalRanks.value_or(0));
     builder.FinishSizePrefixed(header, fb::HeaderIdentifier());
     fb::sealHeader(builder.GetBufferPointer(), builder.GetSize());
     const char *data =

@@ -45,6 +45,7 @@ private:
   bool hasHyperparameter(const std::string &name) const;
   void checkLastBatch();
   void checkDistribution();
+  void checkLogicalRanks();
 
   const Json &recipe_;
   std::vector<Mistake> mistakes_;
@@ -155,6 +156,37 @@ void Together::checkDistribution() {
             "is ",
             jsonText(shared["bucket_elements"]),
             " and cuts gradients by another rule; set one of them to null");
+  checkLogicalRanks();
+}
+
+/// The bits of logical ranks are those of one tree of sums, and a process
+/// computes several in turn between two updates.
+void Together::checkLogicalRanks() {
+  const Json &shared = recipe_["distribution"];
+  const Json &ranks = shared["logical_ranks"];
+  if (ranks.is_null() || shared["mode"] == "none")
+    return;
+  const std::string key = "distribution.logical_ranks";
+  constexpr int64_t kMost = 65536;
+  auto count = ranks.get<int64_t>();
+  if (count > kMost || (count & (count - 1)) != 0)
+    mistake(key, "is ", count, ", expected a power of two up to ", kMost);
+  auto needs = [&](bool holds, std::string_view other, const Json &found,
+                   std::string_view expected) {
+    if (!holds)
+      mistake(key, "is ", count, ", which needs ", other, " ", expected,
+              ", but it is ", jsonText(found));
+  };
+  needs(recipe_["deterministic"] == true, "deterministic",
+        recipe_["deterministic"], "true");
+  needs(shared["reduce"] == "plain", "distribution.reduce", shared["reduce"],
+        "\"plain\"");
+  needs(shared["batch_norm"] != "synchronized", "distribution.batch_norm",
+        shared["batch_norm"], "\"average\" or \"local\"");
+  needs(recipe_["accumulation"] == 1, "accumulation", recipe_["accumulation"],
+        "1 (logical ranks accumulate themselves: take more of them)");
+  needs(recipe_["gradient_freeze"].is_null(), "gradient_freeze",
+        recipe_["gradient_freeze"], "null");
 }
 
 } // namespace
@@ -206,7 +238,8 @@ static void addIdleDistribution(const Json &recipe,
     return;
   forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
              {"mean", "loss_mean", "batch_norm", "local_clip", "reduce",
-              "half_scale", "bucket_bytes", "bucket_elements", "in_flight"},
+              "half_scale", "bucket_bytes", "bucket_elements", "in_flight",
+              "logical_ranks"},
              [&](const std::string &key, const Json &value) {
                remarks.push_back(
                    message("distribution.", key, " is ", jsonText(value),

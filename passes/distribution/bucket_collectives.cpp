@@ -40,22 +40,6 @@ int64_t bytesOf(AllReduceOp op) {
   return bytes;
 }
 
-/// Shares each value once. Common subexpressions do not find these, as each
-/// sends messages.
-void shareOnce(Block &block) {
-  DenseMap<std::pair<Value, StringAttr>, Value> sums;
-  for (auto sum : llvm::make_early_inc_range(block.getOps<AllReduceOp>())) {
-    if (sum.getNumOperands() != 1)
-      continue;
-    auto [known, isNew] = sums.try_emplace(
-        {sum.getOperand(0), sum.getAxisAttr()}, sum.getResult(0));
-    if (isNew)
-      continue;
-    sum.getResult(0).replaceAllUsesWith(known->second);
-    sum.erase();
-  }
-}
-
 /// Whether an op costs little and may run as soon as its operands are there:
 /// what unscales, converts, counts or spreads, but no matmul.
 bool isLight(Operation *op) {

@@ -125,6 +125,20 @@ static std::vector<std::vector<PlacedSum>> byKind(ArrayRef<PlacedSum> sums) {
   return kinds;
 }
 
+void gradus::shareOnce(Block &block) {
+  DenseMap<std::pair<Value, StringAttr>, Value> sums;
+  for (auto sum : llvm::make_early_inc_range(block.getOps<AllReduceOp>())) {
+    if (sum.getNumOperands() != 1)
+      continue;
+    auto [known, isNew] = sums.try_emplace(
+        {sum.getOperand(0), sum.getAxisAttr()}, sum.getResult(0));
+    if (isNew)
+      continue;
+    sum.getResult(0).replaceAllUsesWith(known->second);
+    sum.erase();
+  }
+}
+
 std::vector<Bucket> gradus::cutBuckets(ArrayRef<PlacedSum> sums,
                                        const DistributionSettings &settings) {
   std::vector<PlacedSum> byBytes, others;

@@ -16,6 +16,10 @@ struct PlacedSum {
   bool isGradient() { return !op.getParameter(0).empty(); }
 };
 
+/// Shares each value once. Common subexpressions do not find these, as each
+/// sends messages.
+void shareOnce(mlir::Block &block);
+
 using Bucket = std::vector<AllReduceOp>;
 
 /// Cuts sums, which stand in the order of their places, into buckets as the

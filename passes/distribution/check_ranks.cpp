@@ -7,9 +7,9 @@
 
 #include "passes/distribution.h"
 
+#include "passes/distribution/own_values.h"
 #include "passes/passes.h"
 #include "passes/train_graphs.h"
-#include "runtime/well_known.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_CHECKRANKS
@@ -30,27 +30,13 @@ struct CheckRanksPass : impl::CheckRanksBase<CheckRanksPass> {
   }
 
   LogicalResult check(GraphOp graph) {
-    auto inputs = graph.getBody().getArguments();
-    llvm::DenseSet<Value> own(inputs.begin(), inputs.end());
+    llvm::DenseSet<Value> own = ownValues(getOperation(), graph);
     auto result = success();
-    for (Operation &op : graph.getBody().front()) {
-      auto write = dyn_cast<WriteOp>(op);
-      if (write && own.contains(write.getValue()) && !differs(write.getState()))
+    for (auto write : graph.getBody().front().getOps<WriteOp>())
+      if (own.contains(write.getValue()) &&
+          !isOwnState(getOperation(), write.getState()))
         result = refuse(write);
-      auto read = dyn_cast<ReadOp>(op);
-      if ((read && differs(read.getState())) ||
-          (!isa<AllReduceOp>(op) &&
-           llvm::any_of(op.getOperands(),
-                        [&](Value operand) { return own.contains(operand); })))
-        own.insert_range(op.getResults());
-    }
     return result;
-  }
-
-  /// Whether a state is each rank's own.
-  bool differs(StringRef name) {
-    StateOp state = getOperation().getState(name);
-    return name == well_known::kRank || (state && state.getDiffersAlong());
   }
 
   LogicalResult refuse(WriteOp write) {

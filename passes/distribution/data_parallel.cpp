@@ -8,6 +8,7 @@
 #include "passes/distribution.h"
 
 #include "ir/arithmetic.h"
+#include "passes/deferred_factor.h"
 #include "passes/distribution/sample_draws.h"
 #include "passes/numbers.h"
 #include "passes/passes.h"
@@ -46,6 +47,7 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     ranks = readRanks(builder, graph.getLoc(), getOperation());
     if (!ranks || failed(countDrawsByRank(getOperation(), graph)))
       return failure();
+    factor = factorOfLoss(graph);
     shareConditions(block);
     auto range = block.getOps<ParameterUpdate>();
     SmallVector<ParameterUpdate> updates(range.begin(), range.end());
@@ -73,10 +75,25 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     }
     Value total =
         sumOverRanks(builder, update.getLoc(), own, update.getParameterName());
-    gradient.set(settings.mean
-                     ? math.divide(total, ranksLike(math, ranks, total))
-                     : total);
+    if (settings.mean)
+      total = math.divide(total, ranksLike(math, ranks, total));
+    if (factor)
+      total = math.multiply(total, spreadLike(math, factor, total));
+    gradient.set(total);
     return success();
+  }
+
+  /// The number that autodiff has left out of the gradients; null if there is
+  /// none.
+  static Value factorOfLoss(GraphOp graph) {
+    for (auto [index, output] : llvm::enumerate(graph.getReturned()))
+      if (graph.getOutputName(index) == well_known::kLoss) {
+        OpBuilder builder(graph.getContext());
+        builder.setInsertionPointAfterValue(output);
+        return deferredParts(output).factor(
+            Arithmetic(builder, output.getLoc()));
+      }
+    return {};
   }
 
   Value meanOfRanks(OpBuilder &builder, Value value) {
@@ -85,7 +102,7 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
 
   /// A step changes states on all ranks or on none, or counters would differ
   /// and one rank would wait for another in a step of another kind.
-  static void shareConditions(Block &block) {
+  void shareConditions(Block &block) {
     llvm::DenseSet<Value> shared;
     for (auto guard : block.getOps<GuardOp>()) {
       Value own = guard.getCondition();
@@ -99,6 +116,10 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
             one = splat(builder, loc, type, 1);
       auto vetoes = arith::SelectOp::create(builder, loc, own, zero, one);
       Value total = sumOverRanks(builder, loc, vetoes);
+      if (factor) { // may be infinite where gradients are not
+        Arithmetic math(builder, loc);
+        total = math.add(total, math.multiply(factor, zero));
+      }
       Value all = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
                                         total, zero);
       own.replaceAllUsesExcept(all, vetoes);
@@ -158,7 +179,9 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
   }
 
   DistributionSettings settings;
-  Value ranks; // of the graph at hand
+  // Of the graph at hand:
+  Value ranks;
+  Value factor; // of gradients that are summed, null: 1
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/gradient_ops.h"
+#include "passes/deferred_factor.h"
 #include "passes/gradients/add_up.h"
 #include "passes/loss_scale.h"
 #include "passes/optimizers/parameters.h"
@@ -258,6 +259,7 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
                                "group that is `frozen`");
     Differentiation differentiation(train, trained);
     differentiation.markActive();
+    loss = deferredParts(loss).value; // the factor multiplies summed gradients
     if (failed(differentiation.run(loss, program)))
       return failure();
     return addUpdates(train, loss, differentiation);

@@ -75,7 +75,9 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     if (!isDataParallel(getOperation()))
       return success();
     OpBuilder builder = OpBuilder::atBlockBegin(&train.getBody().front());
-    ranks.mean = distributionOf(getOperation()).lossMean;
+    DistributionSettings settings = distributionOf(getOperation());
+    ranks.mean = settings.lossMean;
+    ranks.inTurn = settings.logicalRanks.has_value();
     ranks.count =
         gradus::readRanks(builder, named(train, "loss"), getOperation());
     bool computesLoss = llvm::any_of(
@@ -200,7 +202,7 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
       if (ranks.count) {
         OpBuilder builder(graph.getBody().front().getTerminator());
         mean = shareMean(builder, named(graph, name), scored->loss,
-                         scored->label, mean, ranks.count);
+                         scored->label, mean, ranks);
       }
       graph.addOutput(name, mean);
     }

@@ -10,19 +10,28 @@ namespace gradus {
 struct LossRanks {
   mlir::Value count; // an i64 scalar
   LossMean mean = LossMean::global;
+  /// Whether a process computes them in turn: what counts on all is known when
+  /// the last one has computed its gradients (passes/deferred_factor.h).
+  bool inTurn = false;
 };
 
-/// The divisor of this rank's terms, of which `own` count. Globally it is the
+/// What counts in the mean of a loss: the rank's own, a scalar, and how many
+/// labels it has, counted or not.
+struct Counted {
+  mlir::Value own;
+  int64_t labels;
+};
+
+/// Divides the sum of this rank's terms by what counts. Globally that is the
 /// mean over ranks, which is 0 only where nothing counts on any; else a rank on
 /// which nothing counts divides its zeros by 1.
-mlir::Value sharedCount(const Arithmetic &math, mlir::Value own,
-                        LossRanks ranks);
+mlir::Value meanOfTerms(const Arithmetic &math, mlir::Value total,
+                        const Counted &counted, LossRanks ranks);
 
-/// Scales a mean over this rank's labels, of which `own` count, to its part in
-/// the mean over ranks. A rank on which none counts adds 0, unless none counts
-/// anywhere.
+/// Scales a mean over this rank's labels to its part in the mean over ranks. A
+/// rank on which none counts adds 0, unless none counts anywhere.
 mlir::Value scaleToAll(const Arithmetic &math, mlir::Value mean,
-                       mlir::Value own, LossRanks ranks);
+                       const Counted &counted, LossRanks ranks);
 
 /// Multiplies a sum by the number of ranks, so that the mean over them is the
 /// sum of all.

@@ -535,8 +535,8 @@ static Value reduceTerms(const Formula &f, Terms terms, Value count,
     return total;
   if (!terms.counts)
     return f.divide(total, divisor(f, terms.each, total, count));
-  Value own = f.total(terms.counts);
-  return f.divide(total, ranks.count ? sharedCount(f, own, ranks) : own);
+  return meanOfTerms(f, total,
+                     {f.total(terms.counts), type.getNumElements()}, ranks);
 }
 
 /// Losses that are one op, with a gradient rule of its own; null for others.
@@ -560,14 +560,16 @@ static Value oneOp(const Formula &f, Value output, Value label, Value count) {
 }
 
 Value gradus::shareMean(OpBuilder &builder, Location loc, const Loss &loss,
-                        Value label, Value mean, Value ranks) {
+                        Value label, Value mean, LossRanks ranks) {
   Arithmetic math(builder, loc);
   Value counted = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::ne, label,
       splat(builder, loc, label.getType(), loss.settings.ignoreIndex));
   Value each = convert(builder, loc, counted, builder.getF32Type());
   Value own = sum(builder, loc, each, allAxes(tensorType(label).getRank()));
-  return scaleToAll(math, mean, own, LossRanks{ranks});
+  ranks.mean = LossMean::global;
+  return scaleToAll(math, mean, {own, tensorType(label).getNumElements()},
+                    ranks);
 }
 
 Value gradus::buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
@@ -576,7 +578,10 @@ Value gradus::buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
   Formula f(builder, loc, loss, output, label);
   Value value = oneOp(f, output, label, count);
   if (value && ranks.count && loss.labels() == Labels::classes)
-    value = scaleToAll(f, value, f.total(Classes(f).weights()), ranks);
+    value = scaleToAll(f, value,
+                       {f.total(Classes(f).weights()),
+                        tensorType(label).getNumElements()},
+                       ranks);
   if (!value)
     value =
         convert(builder, loc, reduceTerms(f, loss.type->terms(f), count, ranks),

@@ -112,6 +112,6 @@ mlir::Value buildLoss(mlir::OpBuilder &builder, mlir::Location loc,
 /// adds 0.
 mlir::Value shareMean(mlir::OpBuilder &builder, mlir::Location loc,
                       const Loss &loss, mlir::Value label, mlir::Value mean,
-                      mlir::Value ranks);
+                      LossRanks ranks);
 
 } // namespace gradus

@@ -2,6 +2,7 @@
 // rank in a thread of its own, which meets the others at every sum.
 #pragma once
 
+#include "passes/distribution.h"
 #include "passes/passes.h"
 #include "runtime/well_known.h"
 #include "tests/passes/program_text.h"
@@ -29,18 +30,32 @@ public:
   void sum(int rank, HostTensor &own) {
     brought_[rank] = own;
     barrier_.arrive_and_wait();
-    HostTensor total = brought_[0];
-    for (size_t other = 1; other < brought_.size(); ++other) {
-      for (size_t i = 0; i < total.floats.size(); ++i)
-        total.floats[i] += brought_[other].floats[i];
-      for (size_t i = 0; i < total.integers.size(); ++i)
-        total.integers[i] += brought_[other].integers[i];
-    }
+    HostTensor total = sumOf(brought_);
     barrier_.arrive_and_wait();
     own = total;
   }
 
 private:
+  /// Adds neighbours first, as sums over ranks do.
+  static HostTensor sumOf(std::vector<HostTensor> parts) {
+    while (parts.size() > 1) {
+      std::vector<HostTensor> sums;
+      for (size_t i = 0; i < parts.size(); i += 2) {
+        sums.push_back(parts[i]);
+        if (i + 1 < parts.size())
+          add(sums.back(), parts[i + 1]);
+      }
+      parts = std::move(sums);
+    }
+    return parts[0];
+  }
+  static void add(HostTensor &total, const HostTensor &other) {
+    for (size_t i = 0; i < total.floats.size(); ++i)
+      total.floats[i] += other.floats[i];
+    for (size_t i = 0; i < total.integers.size(); ++i)
+      total.integers[i] += other.integers[i];
+  }
+
   std::vector<HostTensor> brought_;
   std::barrier<> barrier_;
 };
@@ -78,15 +93,19 @@ public:
     for (int rank = 0; rank < count; ++rank)
       for (auto state : text_.program().getBody().getOps<StateOp>())
         states_[rank][state.getSymName()] = initial(state);
+    if (auto logical = distributionOf(program()).logicalRanks)
+      turns_ = *logical / count;
     for (int rank = 0; rank < count; ++rank) {
-      set(rank, well_known::kRank, rank);
+      set(rank, well_known::kRank, rank * turns_);
       set(rank, well_known::kRanks, count);
+      set(rank, well_known::kTurn, turns_ - 1);
     }
   }
 
   ProgramOp program() { return text_.program(); }
   int count() const { return states_.size(); }
   StateMap &states(int rank) { return states_[rank]; }
+  int turns() const { return turns_; }
   std::string variant(int rank) { return variantOf(states_[rank]).str(); }
 
   /// Runs a step with each rank's inputs.
@@ -101,6 +120,19 @@ public:
           [&, rank] { outputs[rank] = run(meeting, rank, inputs[rank]); });
     for (std::thread &thread : threads)
       thread.join();
+    return outputs;
+  }
+
+  /// Runs a step with the inputs of each logical rank, and returns the outputs
+  /// of its last turn.
+  std::vector<Outputs> stepInTurns(const std::vector<Inputs> &inputs) {
+    std::vector<Outputs> outputs;
+    for (int turn = 0; turn < turns_; ++turn) {
+      std::vector<Inputs> parts;
+      for (int rank = 0; rank < count(); ++rank)
+        parts.push_back(inputs[rank * turns_ + turn]);
+      outputs = step(parts);
+    }
     return outputs;
   }
 
@@ -155,6 +187,7 @@ private:
 
   PassText text_;
   std::vector<StateMap> states_;
+  int turns_ = 1; // of the logical ranks of each
 };
 
 } // namespace gradus::testing

@@ -1,0 +1,363 @@
+// Makes a process compute several ranks in turn, with the bits of a run in which
+// each has a process of its own.
+//
+// Runs when the step is complete, and before sums are joined to buckets. S
+// logical ranks on N processes are t = S/N turns of each. The sum over ranks is
+// a tree of adjacent ranks first, so the ranks of a process are a subtree of it:
+// they are added like the digits of a binary counter. In the state of level k
+// waits the sum of 2^k of them for that of the next 2^k. What adds how many
+// levels up follows from the turn alone, so each is a variant of the step.
+
+#include "passes/distribution.h"
+
+#include "passes/distribution/buckets.h"
+#include "passes/distribution/own_values.h"
+#include "passes/passes.h"
+#include "passes/train_graphs.h"
+#include "runtime/well_known.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_LOGICALRANKS
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// What is added up, and the name of the states that it waits in.
+struct Partial {
+  AllReduceOp sum;
+  std::string name;
+
+  std::string waitingAt(int64_t level) const {
+    return "logical_ranks/" + std::to_string(level) + "/" + name;
+  }
+};
+
+std::string partialName(int64_t carries) {
+  return "train_partial_" + std::to_string(carries);
+}
+std::string finalName(int64_t carries) {
+  return carries ? "train_final_" + std::to_string(carries) : kTrain.str();
+}
+
+/// Sums over ranks of one operand each.
+SmallVector<AllReduceOp> sumsOf(GraphOp graph) {
+  return llvm::to_vector(graph.getBody().front().getOps<AllReduceOp>());
+}
+
+/// Moves factors that all ranks share out of sums: the sum of products with one
+/// is the product with the sum. What a rank sends then follows from its own
+/// samples alone where the factor was a sum over ranks itself.
+class SharedFactors {
+public:
+  SharedFactors(ProgramOp program, GraphOp graph)
+      : own_(ownValues(program, graph)) {}
+
+  void moveOut(AllReduceOp sum) {
+    Factors found = factorsOf(sum.getOperand(0));
+    if (found.factors.empty())
+      return;
+    sum.setOperand(0, found.part);
+    OpBuilder builder(sum->getContext());
+    builder.setInsertionPointAfter(sum);
+    Value total = sum.getResult(0);
+    SmallPtrSet<Operation *, 4> products;
+    for (Value factor : llvm::reverse(found.factors)) {
+      total = arith::MulFOp::create(builder, sum.getLoc(), total, factor);
+      products.insert(total.getDefiningOp());
+    }
+    sum.getResult(0).replaceUsesWithIf(total, [&](OpOperand &use) {
+      return !products.contains(use.getOwner());
+    });
+  }
+
+private:
+  struct Factors {
+    Value part; // what is left
+    SmallVector<Value> factors;
+  };
+
+  /// The shared factors of a product, from its last one to that which comes
+  /// from a sum; none if none does.
+  Factors factorsOf(Value value) const {
+    Factors all{value, {}}, wanted = all;
+    while (auto product = all.part.getDefiningOp<arith::MulFOp>()) {
+      bool isLeftOwn = own_.contains(product.getLhs());
+      Value shared = isLeftOwn ? product.getRhs() : product.getLhs();
+      if (own_.contains(shared))
+        break;
+      all.part = isLeftOwn ? product.getLhs() : product.getRhs();
+      all.factors.push_back(shared);
+      if (comesFromSum(shared))
+        wanted = all;
+    }
+    return wanted;
+  }
+
+  /// Whether a value is known only after a sum.
+  static bool comesFromSum(Value value) {
+    SmallVector<Value> open = {value};
+    llvm::DenseSet<Value> seen = {value};
+    while (!open.empty()) {
+      Operation *maker = open.pop_back_val().getDefiningOp();
+      if (isa_and_nonnull<AllReduceOp>(maker))
+        return true;
+      if (maker)
+        for (Value operand : maker->getOperands())
+          if (seen.insert(operand).second)
+            open.push_back(operand);
+    }
+    return false;
+  }
+
+  llvm::DenseSet<Value> own_;
+};
+
+/// An operand of a sum that waits for another sum; null if none does.
+Operation *waitingSum(GraphOp graph) {
+  llvm::DenseSet<Operation *> behind;
+  for (Operation &op : graph.getBody().front()) {
+    bool waits = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return behind.contains(operand.getDefiningOp());
+    });
+    bool isSum = isa<AllReduceOp>(op);
+    if (isSum && waits)
+      return &op;
+    if (isSum || waits)
+      behind.insert(&op);
+  }
+  return nullptr;
+}
+
+/// Removes what nothing uses.
+void removeDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    DistributionSettings settings = distributionOf(getOperation());
+    GraphOp train = getOperation().getGraph(kTrain);
+    if (settings.mode == DistributionMode::none || !settings.logicalRanks ||
+        *settings.logicalRanks < 2 || !train ||
+        getOperation().getGraph(finalName(1)))
+      return;
+    levels = llvm::Log2_64(*settings.logicalRanks);
+    if (failed(prepare(train)) || failed(addStates(train)))
+      return signalPassFailure();
+    addVariants(train);
+    addSchedule(train);
+    report(train, *settings.logicalRanks);
+  }
+
+  /// Lists the sums of a step, none of which waits for another.
+  LogicalResult prepare(GraphOp train) {
+    if (failed(checkVariants(train)) || failed(checkOwnStates()))
+      return failure();
+    Block &block = train.getBody().front();
+    shareOnce(block);
+    SharedFactors factors(getOperation(), train);
+    for (AllReduceOp sum : sumsOf(train))
+      factors.moveOut(sum);
+    if (!sortTopologically(&block))
+      return train.emitError("has sums over ranks that wait for each other");
+    if (Operation *sum = waitingSum(train))
+      return refuse(sum);
+    return success();
+  }
+
+  /// Sums that wait for others would need one more turn of each rank.
+  static LogicalResult refuse(Operation *sum) {
+    return sum->emitError()
+           << "is summed over ranks and depends on another sum over ranks, "
+              "which logical ranks cannot wait for: a process computes them "
+              "one after the other; take distribution.batch_norm \"average\" "
+              "and distribution.loss_mean \"rank\", or leave "
+              "distribution.logical_ranks out";
+  }
+
+  LogicalResult checkVariants(GraphOp train) {
+    for (auto schedule : getOperation().getBody().getOps<ScheduleOp>())
+      if (schedule.getGraph() == kTrain)
+        return train.emitError(
+            "has variants already, by accumulation, gradient_freeze or a pass, "
+            "which distribution.logical_ranks excludes");
+    return success();
+  }
+
+  LogicalResult checkOwnStates() {
+    for (auto state : getOperation().getBody().getOps<StateOp>())
+      if (state.getDiffersAlong())
+        return state.emitError("is each rank's own, and with "
+                               "distribution.logical_ranks a process has "
+                               "several ranks");
+    return success();
+  }
+
+  //===-- states ----------------------------------------------------------===//
+
+  /// The sums of a graph, which has the same ones as @train.
+  static SmallVector<Partial> partialsOf(GraphOp graph) {
+    SmallVector<Partial> partials;
+    for (auto [index, sum] : llvm::enumerate(sumsOf(graph))) {
+      std::string name = sum.getParameter(0).str();
+      partials.push_back(
+          {sum, name.empty() ? "sum" + std::to_string(index) : name});
+    }
+    return partials;
+  }
+
+  LogicalResult addStates(GraphOp train) {
+    auto counter =
+        RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
+    States states(getOperation());
+    if (failed(states.ensure(well_known::kTurn, counter, Role::place)) ||
+        failed(states.ensure(well_known::kRank, counter, Role::place)))
+      return failure();
+    for (const Partial &partial : partialsOf(train))
+      for (int64_t level = 0; level < levels; ++level) {
+        std::string name = partial.waitingAt(level);
+        if (failed(states.ensure(name, tensorType(partial.sum->getOperand(0)),
+                                 Role::scratch)))
+          return failure();
+        states.find(name).setDiffersAlongAttr(
+            Builder(&getContext()).getStrArrayAttr({kDataAxis}));
+      }
+    return success();
+  }
+
+  //===-- variants --------------------------------------------------------===//
+
+  void addVariants(GraphOp train) {
+    for (int64_t carries = 0; carries < levels; ++carries)
+      makePartial(clone(train, partialName(carries)), carries);
+    for (int64_t carries = 1; carries <= levels; ++carries)
+      makeFinal(clone(train, finalName(carries)), carries);
+  }
+
+  static GraphOp clone(GraphOp train, const std::string &name) {
+    OpBuilder builder(train);
+    builder.setInsertionPointToEnd(train->getBlock());
+    auto variant = cast<GraphOp>(builder.clone(*train));
+    variant.setSymName(name);
+    return variant;
+  }
+
+  /// Adds what waits in the lowest levels to a rank's own part.
+  static Value withWaiting(OpBuilder &builder, const Partial &partial,
+                           int64_t carries) {
+    Value total = partial.sum->getOperand(0);
+    Arithmetic math(builder, partial.sum->getLoc());
+    for (int64_t level = 0; level < carries; ++level)
+      total = math.add(readState(builder, math.loc, partial.waitingAt(level),
+                                 tensorType(total)),
+                       total);
+    return total;
+  }
+
+  /// A turn that is not a process's last: its sums wait, and nothing that a
+  /// checkpoint has changes.
+  void makePartial(GraphOp graph, int64_t carries) {
+    Block &block = graph.getBody().front();
+    for (auto write : llvm::make_early_inc_range(block.getOps<WriteOp>()))
+      write.erase();
+    OpBuilder builder(block.getTerminator());
+    for (OpOperand &output : block.getTerminator()->getOpOperands())
+      output.set(splatLike(builder, output.get(), 0));
+    for (const Partial &partial : partialsOf(graph))
+      writeState(builder, partial.sum->getLoc(), partial.waitingAt(carries),
+                 withWaiting(builder, partial, carries));
+    advance(builder, graph.getLoc(), 1);
+    removeUsers(graph);
+    removeDead(block);
+  }
+
+  /// Removes the sums and what follows from them, which is unused.
+  static void removeUsers(GraphOp graph) {
+    llvm::SetVector<Operation *> dead;
+    for (AllReduceOp sum : sumsOf(graph))
+      dead.insert(sum);
+    for (size_t i = 0; i < dead.size(); ++i)
+      for (Operation *user : dead[i]->getUsers())
+        dead.insert(user);
+    for (Operation *op : dead)
+      op->dropAllReferences();
+    for (Operation *op : dead)
+      op->erase();
+  }
+
+  /// A process's last turn, which has 2^carries in all.
+  void makeFinal(GraphOp graph, int64_t carries) {
+    for (const Partial &partial : partialsOf(graph)) {
+      OpBuilder builder(partial.sum);
+      partial.sum->setOperand(0, withWaiting(builder, partial, carries));
+    }
+    OpBuilder builder(graph.getBody().front().getTerminator());
+    advance(builder, graph.getLoc(), 1 - (int64_t(1) << carries));
+  }
+
+  /// Makes the next turn that of another logical rank.
+  void advance(OpBuilder &builder, Location loc, int64_t by) {
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    for (StringRef name : {well_known::kTurn, well_known::kRank}) {
+      Value old = readState(builder, loc, name, type);
+      writeState(builder, loc, name,
+                 Arithmetic(builder, loc).add(old, splatLike(builder, old, by)));
+    }
+  }
+
+  //===-- the schedule ----------------------------------------------------===//
+
+  /// A process with t turns counts from t - 1 to 2t - 2, so a count tells t and
+  /// the turn. The last one is of no smaller t; of the others, one that carries
+  /// k levels up has k ones at the end of count + 1.
+  void addSchedule(GraphOp train) {
+    OpBuilder builder(train);
+    builder.setInsertionPointToEnd(train->getBlock());
+    auto schedule = ScheduleOp::create(builder, train.getLoc(), symbol(kTrain),
+                                       symbol(well_known::kTurn));
+    builder.createBlock(&schedule.getBody());
+    for (int64_t carries = 0; carries < levels; ++carries) {
+      int64_t every = int64_t(2) << carries;
+      addCase(builder, partialName(carries), every,
+              (every + every / 2 - 2) % every);
+    }
+    int64_t all = int64_t(2) << levels;
+    for (int64_t carries = 0; carries <= levels; ++carries)
+      addCase(builder, finalName(carries), all, (int64_t(2) << carries) - 2);
+  }
+
+  void addCase(OpBuilder &builder, StringRef graph, int64_t every, int64_t at) {
+    VariantOp::create(builder, getOperation().getLoc(), symbol(graph),
+                      builder.getI64IntegerAttr(every),
+                      builder.getI64IntegerAttr(at));
+  }
+
+  FlatSymbolRefAttr symbol(StringRef name) {
+    return FlatSymbolRefAttr::get(&getContext(), name);
+  }
+
+  void report(GraphOp train, int64_t ranks) {
+    remark::passed(
+        train.getLoc(),
+        remark::RemarkOpts::name("LogicalRanks").category(getArgument()))
+        << ("a process computes up to " + Twine(ranks) +
+            " ranks in turn; up to " + Twine(levels) +
+            " sums of each gradient wait in states")
+               .str();
+  }
+
+  int64_t levels = 0; // of the tree of logical ranks
+};
+
+} // namespace
+} // namespace gradus

@@ -1,0 +1,27 @@
+// Follows values from inputs and states; see own_values.h.
+
+#include "passes/distribution/own_values.h"
+
+#include "runtime/well_known.h"
+
+using namespace mlir;
+using namespace gradus;
+
+bool gradus::isOwnState(ProgramOp program, StringRef name) {
+  StateOp state = program.getState(name);
+  return name == well_known::kRank || (state && state.getDiffersAlong());
+}
+
+llvm::DenseSet<Value> gradus::ownValues(ProgramOp program, GraphOp graph) {
+  auto inputs = graph.getBody().getArguments();
+  llvm::DenseSet<Value> own(inputs.begin(), inputs.end());
+  for (Operation &op : graph.getBody().front()) {
+    auto read = dyn_cast<ReadOp>(op);
+    if ((read && isOwnState(program, read.getState())) ||
+        (!isa<AllReduceOp>(op) &&
+         llvm::any_of(op.getOperands(),
+                      [&](Value operand) { return own.contains(operand); })))
+      own.insert_range(op.getResults());
+  }
+  return own;
+}

@@ -1,0 +1,89 @@
+// RUN: gradus-opt %s --logical-ranks --split-input-file | FileCheck %s
+// RUN: gradus-opt %s --logical-ranks --logical-ranks --split-input-file | FileCheck %s
+
+// Four logical ranks: two levels of sums wait. What only a last turn does, it alone has.
+// CHECK-LABEL: @four
+gradus.program @four attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 4 : i64}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  // CHECK: gradus.state @distribution.turn : tensor<i64>
+  // CHECK: gradus.state @distribution.rank : tensor<i64>
+  // CHECK: gradus.state @"logical_ranks/0/w" : tensor<4xf32> {differs_along = ["data"], init = #gradus.init<zeros>, role = #gradus.role<scratch>}
+  // CHECK: gradus.state @"logical_ranks/1/w" : tensor<4xf32>
+  // CHECK: gradus.state @"logical_ranks/0/sum1" : tensor<i64>
+  // CHECK: gradus.state @"logical_ranks/1/sum1" : tensor<i64>
+  // CHECK: gradus.graph @train(
+  // CHECK-NOT: logical_ranks
+  // CHECK: gradus.graph @train_partial_0(%[[G:.*]]: tensor<4xf32>, %{{.*}}) -> (count: tensor<i64>)
+  // CHECK-NOT: all_reduce
+  // CHECK-NOT: @w
+  // CHECK: gradus.write @"logical_ranks/0/w", %[[G]]
+  // CHECK: gradus.write @distribution.turn
+  // CHECK: gradus.write @distribution.rank
+  // CHECK: gradus.return %{{.*}} : tensor<i64>
+  // CHECK: gradus.graph @train_partial_1
+  // CHECK: %[[OLD:.*]] = gradus.read @"logical_ranks/0/w"
+  // CHECK: %[[TWO:.*]] = arith.addf %[[OLD]], %
+  // CHECK: gradus.write @"logical_ranks/1/w", %[[TWO]]
+  // CHECK: gradus.graph @train_final_1
+  // CHECK: %[[OLD:.*]] = gradus.read @"logical_ranks/0/w"
+  // CHECK: %[[TWO:.*]] = arith.addf %[[OLD]], %
+  // CHECK: gradus.all_reduce %[[TWO]] {of = ["w"]}
+  // CHECK: gradus.write @w
+  // CHECK: gradus.graph @train_final_2
+  // CHECK: %[[FIRST:.*]] = gradus.read @"logical_ranks/0/w"
+  // CHECK: %[[TWO:.*]] = arith.addf %[[FIRST]], %
+  // CHECK: %[[SECOND:.*]] = gradus.read @"logical_ranks/1/w"
+  // CHECK: %[[FOUR:.*]] = arith.addf %[[SECOND]], %[[TWO]]
+  // CHECK: gradus.all_reduce %[[FOUR]] {of = ["w"]}
+  // CHECK: arith.addi
+  // CHECK: gradus.schedule @train by @distribution.turn {
+  // CHECK: gradus.variant @train_partial_0 every 2 at 1
+  // CHECK: gradus.variant @train_partial_1 every 4
+  // CHECK: gradus.variant @train every 8
+  // CHECK: gradus.variant @train_final_1 every 8 at 2
+  // CHECK: gradus.variant @train_final_2 every 8 at 6
+  gradus.graph @train(%g: tensor<4xf32>, %n: tensor<i64>) -> (count: tensor<i64>) {
+    %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+    gradus.write @w, %sum : tensor<4xf32>
+    %count = gradus.all_reduce %n : tensor<i64> -> tensor<i64>
+    gradus.return %count : tensor<i64>
+  }
+}
+
+// -----
+
+// A factor that is a sum of all ranks leaves the other sum, with a number on the way. What is
+// summed twice is summed once.
+// CHECK-LABEL: @factor
+gradus.program @factor attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+  // CHECK-NOT: sum2
+  // CHECK: gradus.graph @train(%[[X:.*]]: tensor<f32>, %[[N:.*]]: tensor<f32>)
+  // CHECK: %[[HALF:.*]] = arith.constant dense<5.0
+  // CHECK: %[[ALL:.*]] = gradus.all_reduce %[[N]]
+  // CHECK: %[[TOTAL:.*]] = gradus.all_reduce %[[X]]
+  // CHECK: %[[FIRST:.*]] = arith.mulf %[[TOTAL]], %[[ALL]]
+  // CHECK: %[[BOTH:.*]] = arith.mulf %[[FIRST]], %[[HALF]]
+  // CHECK: gradus.return %[[BOTH]], %[[ALL]]
+  gradus.graph @train(%x: tensor<f32>, %n: tensor<f32>) -> (loss: tensor<f32>, count: tensor<f32>) {
+    %half = arith.constant dense<0.5> : tensor<f32>
+    %all = gradus.all_reduce %n : tensor<f32> -> tensor<f32>
+    %again = gradus.all_reduce %n : tensor<f32> -> tensor<f32>
+    %product = arith.mulf %all, %x : tensor<f32>
+    %scaled = arith.mulf %product, %half : tensor<f32>
+    %loss = gradus.all_reduce %scaled : tensor<f32> -> tensor<f32>
+    gradus.return %loss, %again : tensor<f32>, tensor<f32>
+  }
+}
+
+// -----
+
+// One logical rank is one process, and without the key nothing changes.
+// CHECK-LABEL: @one
+gradus.program @one attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 1 : i64}}} {
+  // CHECK-NOT: partial
+  // CHECK-NOT: schedule
+  gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) {
+    %loss = gradus.all_reduce %x : tensor<f32> -> tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}

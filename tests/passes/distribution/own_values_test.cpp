@@ -1,0 +1,35 @@
+// What is a rank's own follows from inputs and own states up to a sum.
+
+#include "passes/distribution/own_values.h"
+
+#include "passes/passes.h"
+#include "tests/passes/program_text.h"
+
+using namespace gradus;
+
+TEST(OwnValues, FollowFromSamplesUpToASum) {
+  testing::PassText text(R"(
+gradus.program @p {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @kept : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>, differs_along = ["data"]}
+  gradus.graph @train(%x: tensor<f32>) -> () {
+    %shared = gradus.read @w : tensor<f32>
+    %own = gradus.read @kept : tensor<f32>
+    %a = arith.mulf %x, %shared : tensor<f32>
+    %b = arith.addf %a, %own : tensor<f32>
+    %sum = gradus.all_reduce %b : tensor<f32> -> tensor<f32>
+    %after = arith.mulf %sum, %shared : tensor<f32>
+    gradus.return
+  }
+})");
+  GraphOp graph = text.program().getGraph("train");
+  llvm::DenseSet<mlir::Value> own = ownValues(text.program(), graph);
+  std::vector<bool> found;
+  for (mlir::Operation &op : graph.getBody().front().without_terminator())
+    found.push_back(own.contains(op.getResult(0)));
+  EXPECT_EQ(found, (std::vector<bool>{false, true, true, true, false, false}));
+  EXPECT_TRUE(own.contains(graph.getBody().getArgument(0)));
+  EXPECT_TRUE(isOwnState(text.program(), "kept"));
+  EXPECT_TRUE(isOwnState(text.program(), "distribution.rank"));
+  EXPECT_FALSE(isOwnState(text.program(), "w"));
+}
