@@ -20,7 +20,7 @@ Value DeferredLoss::factor(const Arithmetic &math) const {
   for (Value each : factors) {
     Value wide =
         convert(math.builder, math.loc, each, math.builder.getF32Type());
-    product = product ? math.multiply(product, wide) : wide;
+    product = product ? math.multiply(wide, product) : wide;
   }
   return product;
 }

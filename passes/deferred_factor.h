@@ -18,7 +18,7 @@ mlir::Value deferFactor(const Arithmetic &math, mlir::Value value,
 
 /// The parts of a loss with a factor that waits.
 struct DeferredLoss {
-  mlir::Value value;                       // without the factors
+  mlir::Value value;                      // without the factors
   llvm::SmallVector<mlir::Value> factors; // empty: none waits
 
   /// The product of the factors, in f32; null if there are none.

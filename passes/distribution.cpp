@@ -116,8 +116,8 @@ static Value readPlace(OpBuilder &builder, Location loc, ProgramOp program,
 
 Value gradus::readRanks(OpBuilder &builder, Location loc, ProgramOp program) {
   if (auto logical = distributionOf(program).logicalRanks)
-    return splat(builder, loc,
-                 RankedTensorType::get({}, builder.getI64Type()), *logical);
+    return splat(builder, loc, RankedTensorType::get({}, builder.getI64Type()),
+                 *logical);
   return readPlace(builder, loc, program, well_known::kRanks, 1);
 }
 

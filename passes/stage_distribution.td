@@ -133,7 +133,7 @@ def LogicalRanks : GradusPass<"logical-ranks"> {
     Before:
 
     ```mlir
-    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+    gradus.program @p attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
       gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.graph @train(%g: tensor<4xf32>) -> () {
         %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
@@ -146,7 +146,7 @@ def LogicalRanks : GradusPass<"logical-ranks"> {
     After:
 
     ```mlir
-    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+    gradus.program @p attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
       gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.state @distribution.turn : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}
       gradus.state @distribution.rank : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}

@@ -80,8 +80,8 @@ private:
 };
 
 /// Lists the light ops that operands of sums need, in the order of the block.
-/// An op that takes a result of a sum is not among them: moved up, it would wait
-/// for that.
+/// An op that takes a result of a sum is not among them: moved up, it would
+/// wait for that.
 SmallVector<Operation *> lightOnesBeforeSums(Block &block) {
   llvm::DenseSet<Operation *> afterSums;
   llvm::SetVector<Operation *> needed;

@@ -16,6 +16,8 @@
 
 #include "mlir/IR/Remarks.h"
 
+#include <cmath>
+
 namespace gradus {
 #define GEN_PASS_DEF_DATAPARALLEL
 #include "passes/passes.h.inc"
@@ -47,8 +49,8 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     ranks = readRanks(builder, graph.getLoc(), getOperation());
     if (!ranks || failed(countDrawsByRank(getOperation(), graph)))
       return failure();
-    factor = factorOfLoss(graph);
     shareConditions(block);
+    factor = factorOfLoss(graph);
     auto range = block.getOps<ParameterUpdate>();
     SmallVector<ParameterUpdate> updates(range.begin(), range.end());
     for (ParameterUpdate update : updates)
@@ -84,14 +86,19 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
   }
 
   /// The number that autodiff has left out of the gradients; null if there is
-  /// none.
+  /// none. Where no label counts it is infinite, and gradients are 0.
   static Value factorOfLoss(GraphOp graph) {
     for (auto [index, output] : llvm::enumerate(graph.getReturned()))
       if (graph.getOutputName(index) == well_known::kLoss) {
         OpBuilder builder(graph.getContext());
         builder.setInsertionPointAfterValue(output);
-        return deferredParts(output).factor(
-            Arithmetic(builder, output.getLoc()));
+        Arithmetic math(builder, output.getLoc());
+        Value factor = deferredParts(output).factor(math);
+        if (!factor)
+          return {};
+        Value infinite = math.number(INFINITY, factor);
+        return math.select(math.less(math.absolute(factor), infinite), factor,
+                           math.number(0, factor));
       }
     return {};
   }
@@ -102,7 +109,7 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
 
   /// A step changes states on all ranks or on none, or counters would differ
   /// and one rank would wait for another in a step of another kind.
-  void shareConditions(Block &block) {
+  static void shareConditions(Block &block) {
     llvm::DenseSet<Value> shared;
     for (auto guard : block.getOps<GuardOp>()) {
       Value own = guard.getCondition();
@@ -116,10 +123,6 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
             one = splat(builder, loc, type, 1);
       auto vetoes = arith::SelectOp::create(builder, loc, own, zero, one);
       Value total = sumOverRanks(builder, loc, vetoes);
-      if (factor) { // may be infinite where gradients are not
-        Arithmetic math(builder, loc);
-        total = math.add(total, math.multiply(factor, zero));
-      }
       Value all = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
                                         total, zero);
       own.replaceAllUsesExcept(all, vetoes);

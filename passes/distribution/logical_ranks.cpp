@@ -1,11 +1,11 @@
-// Makes a process compute several ranks in turn, with the bits of a run in which
-// each has a process of its own.
+// Makes a process compute several ranks in turn, with the bits of a run in
+// which each has a process of its own.
 //
 // Runs when the step is complete, and before sums are joined to buckets. S
 // logical ranks on N processes are t = S/N turns of each. The sum over ranks is
-// a tree of adjacent ranks first, so the ranks of a process are a subtree of it:
-// they are added like the digits of a binary counter. In the state of level k
-// waits the sum of 2^k of them for that of the next 2^k. What adds how many
+// a tree of adjacent ranks first, so the ranks of a process are a subtree of
+// it: they are added like the digits of a binary counter. In the state of level
+// k waits the sum of 2^k of them for that of the next 2^k. What adds how many
 // levels up follows from the turn alone, so each is a variant of the step.
 
 #include "passes/distribution.h"
@@ -310,8 +310,9 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
     auto type = RankedTensorType::get({}, builder.getI64Type());
     for (StringRef name : {well_known::kTurn, well_known::kRank}) {
       Value old = readState(builder, loc, name, type);
-      writeState(builder, loc, name,
-                 Arithmetic(builder, loc).add(old, splatLike(builder, old, by)));
+      writeState(
+          builder, loc, name,
+          Arithmetic(builder, loc).add(old, splatLike(builder, old, by)));
     }
   }
 

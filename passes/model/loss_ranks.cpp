@@ -12,8 +12,8 @@ static bool waits(LossRanks ranks) {
   return ranks.inTurn && ranks.mean == LossMean::global;
 }
 
-/// A part that is a mean over all labels of this rank, counted or not, as one of
-/// the mean over what counts.
+/// A part that is a mean over all labels of this rank, counted or not, as one
+/// of the mean over what counts.
 static Value ofAllThatCounts(const Arithmetic &math, Value part,
                              const Counted &counted, LossRanks ranks) {
   Value shared = meanOverRanks(math, counted.own, ranks.count);
@@ -41,8 +41,8 @@ Value gradus::scaleToAll(const Arithmetic &math, Value mean,
                          const Counted &counted, LossRanks ranks) {
   Value own = counted.own;
   Type narrow = tensorType(mean).getElementType();
-  Value wide = convert(math.builder, math.loc, mean,
-                       tensorType(own).getElementType());
+  Value wide =
+      convert(math.builder, math.loc, mean, tensorType(own).getElementType());
   Value zero = math.number(0, own), counts = math.greater(own, zero);
   if (waits(ranks)) {
     wide = math.multiply(wide, math.scale(1.0 / counted.labels, own));

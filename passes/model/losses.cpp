@@ -535,8 +535,8 @@ static Value reduceTerms(const Formula &f, Terms terms, Value count,
     return total;
   if (!terms.counts)
     return f.divide(total, divisor(f, terms.each, total, count));
-  return meanOfTerms(f, total,
-                     {f.total(terms.counts), type.getNumElements()}, ranks);
+  return meanOfTerms(f, total, {f.total(terms.counts), type.getNumElements()},
+                     ranks);
 }
 
 /// Losses that are one op, with a gradient rule of its own; null for others.
@@ -578,10 +578,10 @@ Value gradus::buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
   Formula f(builder, loc, loss, output, label);
   Value value = oneOp(f, output, label, count);
   if (value && ranks.count && loss.labels() == Labels::classes)
-    value = scaleToAll(f, value,
-                       {f.total(Classes(f).weights()),
-                        tensorType(label).getNumElements()},
-                       ranks);
+    value = scaleToAll(
+        f, value,
+        {f.total(Classes(f).weights()), tensorType(label).getNumElements()},
+        ranks);
   if (!value)
     value =
         convert(builder, loc, reduceTerms(f, loss.type->terms(f), count, ranks),

@@ -37,7 +37,7 @@ TEST(DeferredFactor, IsFoundBehindConstants) {
   EXPECT_EQ(parts.factors[1], built.factor);
   auto all = parts.factor(built.math).getDefiningOp<mlir::arith::MulFOp>();
   ASSERT_TRUE(all);
-  EXPECT_EQ(all.getRhs(), built.factor);
+  EXPECT_EQ(all.getLhs(), built.factor);
 }
 
 TEST(DeferredFactor, IsNoOtherProduct) {

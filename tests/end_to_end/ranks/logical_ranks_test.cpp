@@ -77,9 +77,9 @@ TEST(LogicalRanks, TrainTheSameBitsOnAnyNumberOfProcesses) {
 
 TEST(LogicalRanks, NormalizeTheSameBits) {
   for (const char *kind : {"average", "local"})
-    expectSameOnAll(artifactOf8(kNormalized, kCrossEntropy,
-                                std::string(", batch_norm = \"") + kind +
-                                    "\""));
+    expectSameOnAll(
+        artifactOf8(kNormalized, kCrossEntropy,
+                    std::string(", batch_norm = \"") + kind + "\""));
 }
 
 TEST(LogicalRanks, AttendTheSameBits) {
@@ -103,9 +103,8 @@ TEST(LogicalRanks, GoOnOnAnotherNumberOfProcesses) {
 
 // As many processes without the key sum the same tree.
 TEST(LogicalRanks, AreThoseOfAsManyProcesses) {
-  auto plain = artifactOf(onRanks(kDense, kCrossEntropy + kAdamW,
-                                  ", loss_mean = \"rank\""));
-  auto logical =
-      artifactOf8(kDense, kCrossEntropy, ", loss_mean = \"rank\"");
+  auto plain = artifactOf(
+      onRanks(kDense, kCrossEntropy + kAdamW, ", loss_mean = \"rank\""));
+  auto logical = artifactOf8(kDense, kCrossEntropy, ", loss_mean = \"rank\"");
   expectSame(trained(logical, 2, 5), trained(plain, kLogical, 5));
 }

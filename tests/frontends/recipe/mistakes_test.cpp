@@ -154,6 +154,36 @@ TEST(Mistakes, FindKeysOfProcessesThatExcludeEachOther) {
               HasSubstr("distribution.in_flight: expected at least 1"));
 }
 
+TEST(Mistakes, FindWhatLogicalRanksExclude) {
+  auto said = [](Overrides more, bool isDeterministic = true) {
+    more.insert(more.end(), {"distribution.mode=data_parallel",
+                             isDeterministic ? "deterministic=true"
+                                             : "deterministic=false"});
+    return refusal(std::move(more));
+  };
+  const std::string eight = "distribution.logical_ranks=8";
+  EXPECT_EQ(said({eight}), "");
+  EXPECT_THAT(said({eight}, false),
+              HasSubstr("distribution.logical_ranks: is 8, which needs "
+                        "deterministic true, but it is false"));
+  EXPECT_THAT(
+      said({"distribution.logical_ranks=12"}),
+      HasSubstr("distribution.logical_ranks: is 12, expected a power of "
+                "two up to 65536"));
+  EXPECT_THAT(said({"distribution.logical_ranks=0"}),
+              HasSubstr("distribution.logical_ranks: expected at least 1"));
+  EXPECT_THAT(said({eight, "distribution.reduce=bf16"}),
+              HasSubstr("which needs distribution.reduce \"plain\", but it is "
+                        "\"bf16\""));
+  EXPECT_THAT(said({eight, "distribution.batch_norm=synchronized"}),
+              HasSubstr("which needs distribution.batch_norm \"average\" or "
+                        "\"local\", but it is \"synchronized\""));
+  EXPECT_THAT(said({eight, "accumulation=2"}),
+              HasSubstr("needs accumulation 1"));
+  EXPECT_THAT(said({eight, "gradient_freeze={}"}),
+              HasSubstr("needs gradient_freeze null"));
+}
+
 TEST(Mistakes, TellWhatOneProcessPassesOver) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(remarks({"distribution.reduce=half"}),

@@ -12,7 +12,7 @@ constexpr int64_t kFeatures = 3, kClasses = 4;
 constexpr int64_t kIgnored = -100;
 
 inline std::string replaced(std::string text, const std::string &what,
-                     const std::string &by) {
+                            const std::string &by) {
   for (size_t at; (at = text.find(what)) != std::string::npos;)
     text.replace(at, what.size(), by);
   return text;
@@ -113,7 +113,7 @@ inline double toleranceOf(const std::string &name) {
 }
 
 inline void expectEqual(const HostTensor &found, const HostTensor &expected,
-                 const std::string &name) {
+                        const std::string &name) {
   EXPECT_EQ(found.integers, expected.integers) << name;
   ASSERT_EQ(found.floats.size(), expected.floats.size()) << name;
   for (size_t i = 0; i < found.floats.size(); ++i)
@@ -125,8 +125,9 @@ inline void expectEqual(const HostTensor &found, const HostTensor &expected,
           << name << " at " << i;
 }
 
-inline const std::string kSgd = ", optimizer = {type = \"sgd\", learning_rate = 0.5, "
-                         "momentum = 0.9}";
+inline const std::string kSgd =
+    ", optimizer = {type = \"sgd\", learning_rate = 0.5, "
+    "momentum = 0.9}";
 inline const std::string kClassLoss =
     "loss = {type = \"softmax_cross_entropy\"}" + kSgd;
 

@@ -3,7 +3,7 @@
 
 // Four logical ranks: two levels of sums wait. What only a last turn does, it alone has.
 // CHECK-LABEL: @four
-gradus.program @four attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 4 : i64}}} {
+gradus.program @four attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 4 : i64}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   // CHECK: gradus.state @distribution.turn : tensor<i64>
   // CHECK: gradus.state @distribution.rank : tensor<i64>
@@ -13,10 +13,10 @@ gradus.program @four attributes {recipe = {distribution = {mode = "data_parallel
   // CHECK: gradus.state @"logical_ranks/1/sum1" : tensor<i64>
   // CHECK: gradus.graph @train(
   // CHECK-NOT: logical_ranks
-  // CHECK: gradus.graph @train_partial_0(%[[G:.*]]: tensor<4xf32>, %{{.*}}) -> (count: tensor<i64>)
+  // CHECK: gradus.graph @train_partial_0(%g: tensor<4xf32>, %n: tensor<i64>) -> (count: tensor<i64>)
   // CHECK-NOT: all_reduce
   // CHECK-NOT: @w
-  // CHECK: gradus.write @"logical_ranks/0/w", %[[G]]
+  // CHECK: gradus.write @"logical_ranks/0/w", %g
   // CHECK: gradus.write @distribution.turn
   // CHECK: gradus.write @distribution.rank
   // CHECK: gradus.return %{{.*}} : tensor<i64>
@@ -55,12 +55,12 @@ gradus.program @four attributes {recipe = {distribution = {mode = "data_parallel
 // A factor that is a sum of all ranks leaves the other sum, with a number on the way. What is
 // summed twice is summed once.
 // CHECK-LABEL: @factor
-gradus.program @factor attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+gradus.program @factor attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
   // CHECK-NOT: sum2
-  // CHECK: gradus.graph @train(%[[X:.*]]: tensor<f32>, %[[N:.*]]: tensor<f32>)
+  // CHECK: gradus.graph @train(%x: tensor<f32>, %n: tensor<f32>)
   // CHECK: %[[HALF:.*]] = arith.constant dense<5.0
-  // CHECK: %[[ALL:.*]] = gradus.all_reduce %[[N]]
-  // CHECK: %[[TOTAL:.*]] = gradus.all_reduce %[[X]]
+  // CHECK: %[[ALL:.*]] = gradus.all_reduce %n
+  // CHECK: %[[TOTAL:.*]] = gradus.all_reduce %x
   // CHECK: %[[FIRST:.*]] = arith.mulf %[[TOTAL]], %[[ALL]]
   // CHECK: %[[BOTH:.*]] = arith.mulf %[[FIRST]], %[[HALF]]
   // CHECK: gradus.return %[[BOTH]], %[[ALL]]
@@ -79,7 +79,7 @@ gradus.program @factor attributes {recipe = {distribution = {mode = "data_parall
 
 // One logical rank is one process, and without the key nothing changes.
 // CHECK-LABEL: @one
-gradus.program @one attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 1 : i64}}} {
+gradus.program @one attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 1 : i64}}} {
   // CHECK-NOT: partial
   // CHECK-NOT: schedule
   gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) {

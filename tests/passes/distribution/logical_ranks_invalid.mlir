@@ -1,7 +1,7 @@
 // RUN: gradus-opt %s --logical-ranks --verify-diagnostics --split-input-file
 
 // Statistics of all ranks in the forward pass.
-gradus.program @nested attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 4 : i64}}} {
+gradus.program @nested attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 4 : i64}}} {
   gradus.graph @train(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
     %sum = gradus.all_reduce %x : tensor<4xf32> -> tensor<4xf32>
     %own = arith.addf %sum, %x : tensor<4xf32>
@@ -13,7 +13,7 @@ gradus.program @nested attributes {recipe = {distribution = {mode = "data_parall
 
 // -----
 
-gradus.program @variants attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 4 : i64}}} {
+gradus.program @variants attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 4 : i64}}} {
   // expected-error @below {{has variants already, by accumulation, gradient_freeze or a pass, which distribution.logical_ranks excludes}}
   gradus.graph @train() -> () {
     gradus.return
@@ -29,7 +29,7 @@ gradus.program @variants attributes {recipe = {distribution = {mode = "data_para
 
 // -----
 
-gradus.program @own attributes {recipe = {distribution = {mode = "data_parallel", logical_ranks = 4 : i64}}} {
+gradus.program @own attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 4 : i64}}} {
   // expected-error @below {{is each rank's own, and with distribution.logical_ranks a process has several ranks}}
   gradus.state @kept : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>, differs_along = ["data"]}
   gradus.graph @train() -> () {

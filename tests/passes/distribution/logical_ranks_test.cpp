@@ -19,21 +19,24 @@ Case logical(Case test) {
 }
 
 /// Trains on a number of processes, and calls `see` with each step's outputs.
-template <typename See> Ranks train(const Case &test, int processes, See see) {
-  Ranks ranks(program(test, test.batch, true), processes);
+template <typename See>
+std::unique_ptr<Ranks> train(const Case &test, int processes, See see) {
+  auto ranks =
+      std::make_unique<Ranks>(program(test, test.batch, true), processes);
   for (int step = 0; step < test.steps; ++step) {
     Inputs all = samples(test, step, test.batch * kLogical);
     std::vector<Inputs> parts;
     for (int rank = 0; rank < kLogical; ++rank)
       parts.push_back(partOf(all, rank, kLogical));
-    see(step, ranks.stepInTurns(parts));
+    see(step, ranks->stepInTurns(parts));
   }
   return ranks;
 }
 
 /// Whether a state tells of the processes, or of turns alone.
 bool isOfProcesses(llvm::StringRef name) {
-  return name.starts_with("distribution.") || name.starts_with("logical_ranks/");
+  return name.starts_with("distribution.") ||
+         name.starts_with("logical_ranks/");
 }
 
 /// Compares the bits of 1, 2, 4 and 8 processes.
@@ -41,21 +44,21 @@ void expectSameBits(Case test) {
   test = logical(test);
   SCOPED_TRACE(test.recipe + test.keys);
   std::vector<Outputs> outputs;
-  Ranks whole = train(test, kLogical, [&](int, std::vector<Outputs> found) {
+  auto whole = train(test, kLogical, [&](int, std::vector<Outputs> found) {
     outputs.push_back(found[0]);
   });
   for (int processes : {1, 2, 4}) {
     SCOPED_TRACE(std::to_string(processes) + " processes");
-    Ranks ranks =
+    auto ranks =
         train(test, processes, [&](int step, std::vector<Outputs> found) {
           for (Outputs &own : found)
             for (const auto &[name, value] : outputs[step])
               EXPECT_EQ(own[name].floats, value.floats) << name;
         });
-    for (const auto &state : whole.states(0)) {
+    for (const auto &state : whole->states(0)) {
       if (isOfProcesses(state.first()))
         continue;
-      const HostTensor &found = ranks.states(processes - 1)[state.first()];
+      const HostTensor &found = ranks->states(processes - 1)[state.first()];
       EXPECT_EQ(found.floats, state.second.floats) << state.first().str();
       EXPECT_EQ(found.integers, state.second.integers) << state.first().str();
     }
@@ -67,14 +70,14 @@ void expectExact(Case test) {
   test = logical(test);
   SCOPED_TRACE(test.recipe + test.keys);
   Ranks alone(program(test, test.batch * kLogical, false), 1);
-  Ranks ranks = train(test, 2, [&](int step, std::vector<Outputs> found) {
+  auto ranks = train(test, 2, [&](int step, std::vector<Outputs> found) {
     Outputs expected =
         alone.step({samples(test, step, test.batch * kLogical)})[0];
     for (const auto &[name, value] : expected)
       expectEqual(found[1][name], value, name);
   });
   for (const auto &state : alone.states(0))
-    expectEqual(ranks.states(1)[state.first()], state.second,
+    expectEqual(ranks->states(1)[state.first()], state.second,
                 state.first().str());
 }
 
@@ -95,9 +98,8 @@ TEST(LogicalRanks, AreOneProcessWithTheSamplesOfAll) {
 
 // The labels that count on later ranks are not known when the first computes.
 TEST(LogicalRanks, CountLabelsOfAllRanks) {
-  for (std::string more :
-       {"", ", class_weights = [1.0, 2.0, 0.5, 3.0]", ", weight = 0.5",
-        ", label_smoothing = 0.1"})
+  for (std::string more : {"", ", class_weights = [1.0, 2.0, 0.5, 3.0]",
+                           ", weight = 0.5", ", label_smoothing = 0.1"})
     expectBoth({.recipe = "loss = {type = \"softmax_cross_entropy\"" + more +
                           "}, metrics = [\"accuracy\", \"gradient_norm\"]" +
                           kSgd,

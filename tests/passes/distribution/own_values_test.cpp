@@ -6,9 +6,10 @@
 #include "tests/passes/program_text.h"
 
 using namespace gradus;
+using gradus::testing::PassText;
 
 TEST(OwnValues, FollowFromSamplesUpToASum) {
-  testing::PassText text(R"(
+  PassText text(R"(
 gradus.program @p {
   gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @kept : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>, differs_along = ["data"]}
