@@ -292,6 +292,8 @@ void updateStepSchedules(ProgramOp program,
                          std::vector<StepSchedule> &schedules) {
   Silence silence(program.getContext());
   for (auto schedule : program.getBody().getOps<ScheduleOp>()) {
+    if (schedule.getCounter() == well_known::kTurn)
+      continue; // of the turns of one step
     auto known = llvm::find_if(schedules, [&](const StepSchedule &each) {
       return each.graph == schedule.getGraph();
     });

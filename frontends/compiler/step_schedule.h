@@ -9,7 +9,8 @@ namespace gradus::compiler {
 
 /// Describes those schedules of a program that the list lacks or has with other
 /// variants. If a state that the step writes selects the variant, the written
-/// value is evaluated; call this before guards make it depend on gradients.
+/// value is evaluated; call this before guards make it depend on gradients. The
+/// turns of logical ranks, which make one step, are left out.
 void updateStepSchedules(ProgramOp program,
                          std::vector<StepSchedule> &schedules);
 
