@@ -20,4 +20,11 @@ StatusOr<std::shared_ptr<Device>> openDeviceFor(const artifact::Header &header,
 StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header,
                                             const Device &device);
 
+/// The one with the greatest tuning_score among those that the devices of all
+/// ranks can run, which call this together. Ranks whose artifacts have other
+/// numbers of plans keep their own choice; who compares artifacts tells them.
+StatusOr<const artifact::Plan *>
+chooseCommonPlan(const artifact::Header &header, const Device &device,
+                 Collectives &ranks);
+
 } // namespace gradus::runtime

@@ -323,7 +323,10 @@ Session::create(std::shared_ptr<const Artifact> artifact,
   const std::string path = artifact->path();
   GRADUS_TRY(at(verifyOptions(options), path));
   QuietFloats quiet; // Values of states are converted.
-  auto plan = choosePlan(artifact->header(), *device);
+  auto plan =
+      options.collectives
+          ? chooseCommonPlan(artifact->header(), *device, *options.collectives)
+          : choosePlan(artifact->header(), *device);
   GRADUS_TRY(at(plan.status(), path));
   bool deterministic =
       options.deterministic || artifact->header().deterministic();

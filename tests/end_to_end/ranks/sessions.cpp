@@ -49,11 +49,15 @@ RankSessions::RankSessions(
     auto thread = runtime::CommunicationThread::start(open, runtime::patient());
     EXPECT_TRUE(thread.ok()) << thread.status();
     threads_.push_back(std::move(*thread));
+  }
+  sessions_.resize(threads_.size());
+  onEach([&](int rank) { // They agree on a plan.
     runtime::SessionOptions options;
     options.threads = 1;
-    options.collectives = threads_.back();
-    sessions_.emplace_back(artifact, options);
-  }
+    options.collectives = threads_[static_cast<size_t>(rank)];
+    sessions_[static_cast<size_t>(rank)] =
+        std::make_unique<Compiled>(artifact, options);
+  });
 }
 
 RankSessions::~RankSessions() {

@@ -28,7 +28,7 @@ public:
   ~RankSessions();
 
   int ranks() const { return static_cast<int>(sessions_.size()); }
-  Compiled &on(int rank) { return sessions_[static_cast<size_t>(rank)]; }
+  Compiled &on(int rank) { return *sessions_[static_cast<size_t>(rank)]; }
   runtime::CommunicationThread &thread(int rank) {
     return *threads_[static_cast<size_t>(rank)];
   }
@@ -47,7 +47,7 @@ public:
 
 private:
   std::vector<std::shared_ptr<runtime::CommunicationThread>> threads_;
-  std::vector<Compiled> sessions_;
+  std::vector<std::unique_ptr<Compiled>> sessions_;
 };
 
 } // namespace gradus

@@ -1,6 +1,7 @@
 #include "runtime/session/choose_plan.h"
 
 #include "runtime/cpu/cpu_device.h"
+#include "tests/runtime/collectives/ranks.h"
 #include "tests/runtime/test_artifact.h"
 
 #include <gtest/gtest.h>
@@ -44,6 +45,59 @@ TEST(ChoosePlan, SaysWhatTheDeviceLacks) {
       choosePlan(artifact->header(), CpuDevice()).status().message(),
       "has no plan that this processor can run: cpu:x86-64-v2 needs avx9000, "
       "amx-quantum; cpu needs avx9001: compile it with --target cpu");
+}
+
+namespace {
+
+/// A processor that lacks what a plan of this target needs.
+class Without : public CpuDevice {
+public:
+  explicit Without(std::string target) : target_(std::move(target)) {}
+  std::string refusal(const gradus::artifact::Plan &plan) const override {
+    bool isIt = plan.target()->str() == target_;
+    return isIt ? "needs what is not here" : CpuDevice::refusal(plan);
+  }
+
+private:
+  std::string target_;
+};
+
+/// What each of the ranks chooses, which lack one target each.
+std::vector<std::string> chosenByAll(const TestArtifact &made,
+                                     const std::vector<std::string> &lacking) {
+  auto artifact = open(made);
+  std::vector<std::string> chosen(lacking.size());
+  onRanks(inProcess(static_cast<int>(lacking.size())),
+          [&](CommunicationThread &rank) {
+            auto own = static_cast<size_t>(rank.rank());
+            auto plan = chooseCommonPlan(artifact->header(),
+                                         Without(lacking[own]), rank);
+            chosen[own] =
+                plan.ok() ? (*plan)->target()->str() : plan.status().message();
+          });
+  return chosen;
+}
+
+} // namespace
+
+TEST(ChooseCommonPlan, TakesTheBestThatAllRanksCanRun) {
+  TestArtifact made;
+  addPlan(made, "cpu:best", {}, 9);
+  addPlan(made, "cpu:good", {}, 5);
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(chosenByAll(made, {"", ""}), (Names{"cpu:best", "cpu:best"}));
+  EXPECT_EQ(chosenByAll(made, {"", "cpu:best", ""}),
+            (Names{"cpu:good", "cpu:good", "cpu:good"}));
+}
+
+TEST(ChooseCommonPlan, SaysThatNoneIsForAll) {
+  TestArtifact made;
+  addPlan(made, "cpu:other", {}, 9);
+  for (const std::string &words :
+       chosenByAll(made, {"cpu:other", "cpu:x86-64-v2"}))
+    EXPECT_EQ(words, "has plans for cpu:x86-64-v2, cpu:other, and none that "
+                     "this processor and those of all other ranks can run: "
+                     "compile it with --target for the oldest of them");
 }
 
 /// Where a driver is missing, too, that is not what is to be mended first.
