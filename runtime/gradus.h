@@ -213,7 +213,8 @@ GRADUS_API const void *gradus_output_buffer(gradus_session *session, int graph,
 
 /* Asks a running gradus_steps to stop after its current step, or the next
  * gradus_step or gradus_steps to fail at once, with GRADUS_CANCELLED. The state
- * is always that of a whole number of steps. */
+ * is always that of a whole number of steps: where several calls make one
+ * (gradus_turns), the calls that end it still run. */
 GRADUS_API void gradus_cancel(gradus_session *session);
 
 /* -- State ---------------------------------------------------------------- */
@@ -229,11 +230,14 @@ GRADUS_API gradus_status gradus_write_state(gradus_session *session,
                                             size_t bytes);
 
 /* Resets every state to its value right after gradus_load. Fails, and changes
- * none, if the artifact's file has other weights by now. */
+ * none, if the artifact's file has other weights by now. A step of which only
+ * some turns have run (gradus_turns) begins anew, also where a checkpoint or
+ * weights are loaded. */
 GRADUS_API gradus_status gradus_reset(gradus_session *session);
 
 /* Writes every state by name to a .safetensors file, except 16-bit copies of
- * weights, which are computed again when needed. Atomic: the file at `path` is
+ * weights, which are computed again when needed, and what only means something
+ * within a step or a process. Atomic: the file at `path` is
  * the old one or the new one, whole, whatever happens. */
 GRADUS_API gradus_status gradus_save_checkpoint(gradus_session *session,
                                                 const char *path);
@@ -280,15 +284,25 @@ GRADUS_API uint64_t gradus_bytes_at_load(const gradus_session *session);
  * that do not train, reading states, memory. gradus_cancel on one rank ends
  * all: the calls of the others return GRADUS_FAILED.
  *
- * A call that waits for a rank which failed, or was killed, returns GRADUS_FAILED
- * on all others, with that rank's words; such a session can only be freed. MPI
- * can be initialized once in a process: after gradus_free of a session of ranks
- * no other one can be loaded. */
+ * A call that waits for a rank which failed, or was killed, returns
+ * GRADUS_FAILED on all others, with that rank's words; such a session can only
+ * be freed. MPI can be initialized once in a process: after gradus_free of a
+ * session of ranks no other one can be loaded. */
 
 /* The number of this process, from 0 on, and how many there are; 0 and 1 where
  * the session is not connected, or NULL. */
 GRADUS_API int gradus_rank(const gradus_session *session);
 GRADUS_API int gradus_ranks(const gradus_session *session);
+
+/* How many calls of the graph `train` make one step; 1 for NULL. It is more
+ * than 1 where the recipe's distribution.logical_ranks is more than the
+ * processes: a run of S logical ranks has the same bits on 1, 2, 4, ... S
+ * processes, of which each computes S / gradus_ranks() logical ranks, one a
+ * call. Call i of a step (from 0 on) is given the batch of the logical rank
+ * gradus_rank() * gradus_turns() + i of S = gradus_ranks() * gradus_turns().
+ * The last call alone changes the state and has the step's outputs; those of
+ * the others are 0. gradus_load fails on another number of processes. */
+GRADUS_API int gradus_turns(const gradus_session *session);
 
 /* Tells the others that this rank cannot go on, and why: their calls return
  * `words`. To be called before gradus_free by a rank that leaves early. */

@@ -17,7 +17,8 @@ class BatchSource {
 public:
   virtual ~BatchSource() = default;
 
-  /// The number of batches of an epoch, 1 or more.
+  /// The number of batches of an epoch, 1 or more: as many as steps, of which
+  /// each has the inputs of all turns of a session (Session::turns).
   virtual int64_t perEpoch() const = 0;
   /// Begins with batch `first`, counted from the first step of training, and
   /// ends before batch `end`: a resumed run begins where the former ended.
@@ -57,16 +58,17 @@ private:
   std::unique_ptr<data::Batches> batches_;
 };
 
-/// Puts the addresses of the inputs of batch `number`, in the graph's order,
-/// in `inputs`: they are valid until the next call. Returns false if there is
-/// no such batch.
+/// Puts the addresses of the inputs of batch `number`, in the graph's order, in
+/// `inputs`, those of the first turn first: they are valid until the next call.
+/// Returns false if there is no such batch.
 using NextBatch = std::function<runtime::StatusOr<bool>(
     int64_t number, std::vector<const void *> &inputs)>;
 
 /// The batches of a caller, one after the other.
 class CallerBatches : public BatchSource {
 public:
-  /// An epoch has `perEpoch` batches, 1 or more, of `inputs` tensors each.
+  /// An epoch has `perEpoch` batches, 1 or more, of `inputs` tensors each: as
+  /// many as the graph has in each of the session's turns.
   CallerBatches(int64_t perEpoch, size_t inputs, NextBatch next)
       : perEpoch_(perEpoch), inputs_(inputs), next_(std::move(next)) {}
 

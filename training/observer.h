@@ -22,7 +22,8 @@ namespace gradus::training {
 struct StepReport {
   int64_t step = 0, epoch = 0;
   const std::vector<Metric> &figures;  // the scalars of the graph
-  std::span<const void *const> inputs; // the batch, in the graph's order
+  std::span<const void *const> inputs; // the batch, in the graph's order, of
+                                       // each turn (Session::turns)
   std::vector<Metric> besides;         // what observers add for later ones
 };
 

@@ -14,7 +14,7 @@ Status copyFromRankZero(Session &session, CommunicationThread &ranks) {
   std::vector<uint8_t> bytes;
   for (size_t i = 0; i < session.states().size(); ++i) {
     const StateInfo &state = session.states()[i];
-    if (isCopy(state) || isPlace(state))
+    if (!isSaved(state))
       continue;
     bytes.resize(state.bytes);
     if (ranks.rank() == 0) {
@@ -37,7 +37,7 @@ Status compareReplicas(const Session &session, CommunicationThread &ranks,
   Facts facts;
   for (size_t i = 0; i < session.states().size(); ++i) {
     const StateInfo &state = session.states()[i];
-    if (isCopy(state) || isPlace(state) || state.isPerRank)
+    if (!isSaved(state) || state.isPerRank)
       continue;
     GRADUS_ASSIGN(std::span<const uint8_t> value,
                   session.stateBytes(static_cast<int>(i)));

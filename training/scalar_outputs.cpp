@@ -8,12 +8,14 @@ using namespace gradus::runtime;
 
 namespace gradus::training {
 
-ScalarOutputs::ScalarOutputs(const GraphInfo &graph, int64_t steps)
-    : steps_(steps), outputs_(graph.outputs.size()) {
+ScalarOutputs::ScalarOutputs(const GraphInfo &graph, int64_t steps,
+                             int64_t turns)
+    : steps_(steps), outputs_(graph.outputs.size() * turns) {
   std::vector<size_t> scalars;
-  for (size_t i = 0; i < outputs_; ++i)
+  size_t before = outputs_ - graph.outputs.size();
+  for (size_t i = 0; i < graph.outputs.size(); ++i)
     if (graph.outputs[i].type.shape.empty()) {
-      scalars.push_back(i);
+      scalars.push_back(before + i);
       names_.push_back(graph.outputs[i].name);
       dtypes_.push_back(graph.outputs[i].type.dtype);
     }

@@ -13,11 +13,14 @@ namespace gradus::training {
 
 class ScalarOutputs {
 public:
-  /// Allocates memory for `steps` steps of a graph.
-  ScalarOutputs(const runtime::GraphInfo &graph, int64_t steps);
+  /// Allocates memory for `steps` steps of a graph, of which each is so many
+  /// calls.
+  ScalarOutputs(const runtime::GraphInfo &graph, int64_t steps,
+                int64_t turns = 1);
 
-  /// The outputs that Session::steps needs for `steps` steps: the addresses of
-  /// the scalars, null for other outputs.
+  /// The outputs that Session::steps needs for the calls of `steps` steps: the
+  /// addresses of the scalars for the last call of a step, null for other calls
+  /// and outputs.
   std::span<void *const> places(int64_t steps) const;
 
   const std::vector<std::string> &names() const { return names_; }
@@ -30,7 +33,7 @@ private:
   std::vector<std::string> names_;
   std::vector<runtime::DType> dtypes_;
   int64_t steps_;
-  size_t outputs_;
+  size_t outputs_; // of all calls of a step
   std::vector<uint64_t> values_;
   std::vector<void *> places_;
 };

@@ -3,6 +3,7 @@
 #include "training/spoiled_states.h"
 
 #include "runtime/session/nonfinite.h"
+#include "runtime/session/session_facts.h"
 
 using namespace gradus::runtime;
 
@@ -22,7 +23,7 @@ StatusOr<SpoiledStates> SpoiledStates::create(const Session &session,
 
 StatusOr<bool> SpoiledStates::isSpoiled(size_t state) const {
   const StateInfo &info = session_->states()[state];
-  if (info.role == artifact::Role::copy) // its weights are checked
+  if (!isSaved(info)) // The weights of copies are checked.
     return false;
   if (weightsAlone_ && info.role != artifact::Role::parameter &&
       info.role != artifact::Role::buffer)

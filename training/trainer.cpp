@@ -17,7 +17,7 @@ namespace gradus::training {
 /// A piece of steps takes about so many seconds: signals and observers need not
 /// wait longer, and the calls cost nothing beside it.
 static constexpr double kPieceSeconds = 0.05;
-static constexpr int64_t kLongestPiece = 1024;
+static constexpr int64_t kLongestPiece = 1024; // calls of a graph
 
 /// Sets `lhs` to the value and goes on, or returns another flow or a failure.
 #define GO_ON(...)                                                             \
@@ -57,7 +57,9 @@ Trainer::Trainer(Session &session, int graph, BatchSource &batches,
                  Decider &decider, TrainerOptions options)
     : session_(&session), graph_(graph), batches_(&batches), decider_(&decider),
       options_(std::move(options)),
-      scalars_(session.graphs()[graph], kLongestPiece) {
+      scalars_(session.graphs()[graph],
+               std::max<int64_t>(1, kLongestPiece / session.turns()),
+               session.turns()) {
   span_.steps = options_.steps;
   span_.perEpoch = batches.perEpoch();
 }
@@ -82,22 +84,25 @@ TrainingRecord Trainer::record() const {
 int64_t Trainer::pieceOf(int64_t left) const {
   int64_t ran = span_.done - span_.start;
   double perStep = ran ? times_.all / static_cast<double>(ran) : 1;
-  double wanted = std::min(kPieceSeconds / perStep, double(kLongestPiece));
+  double wanted = std::min(kPieceSeconds / perStep, double(scalars_.steps()));
   int64_t count = std::clamp<int64_t>(int64_t(wanted), 1, left);
   if (options_.longestPiece)
     count = std::min(count, options_.longestPiece);
   return std::clamp<int64_t>(decider_->stepsToRun(span_.done, count), 1, left);
 }
 
-/// Runs `count` steps of the chunk in one call of the runtime.
+/// Runs `count` steps of the chunk, with all of their turns, in one call of the
+/// runtime.
 StatusOr<Trainer::Flow> Trainer::trainPiece(const data::Chunk &chunk,
                                             int64_t from, int64_t count) {
   size_t inputs = chunk.inputs.size() / chunk.count;
-  int64_t ran = 0;
+  int64_t turns = session_->turns(), ran = 0;
   auto began = Clock::now();
-  Status status = session_->steps(
-      graph_, count, chunk.inputs.subspan(from * inputs, count * inputs),
-      scalars_.places(count), &ran);
+  Status status =
+      session_->steps(graph_, count * turns,
+                      chunk.inputs.subspan(from * inputs, count * inputs),
+                      scalars_.places(count), &ran);
+  ran /= turns;
   double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   times_.all += seconds;
   times_.epoch += seconds;

@@ -14,6 +14,10 @@
 // throws nothing; Session::cancel(), from any thread or signal handler, breaks
 // a run off.
 //
+// A step is one of all ranks together. Where a process computes several logical
+// ranks, it is as many calls of the graph (Session::turns); all that is counted
+// here is steps.
+//
 // Ownership. A trainer refers to session, batches, decider and observers, which
 // must outlive it, and owns none of them. One thread may use it, and them.
 //

@@ -1,5 +1,6 @@
 // Statistics of values inside a step: of a state, of a parameter's gradient, of
-// the result of a node of the model.
+// the result of a node of the model; of several turns (Session::turns) those of
+// the last.
 
 #pragma once
 

@@ -14,6 +14,7 @@ namespace gradus::runtime {
 namespace {
 
 constexpr size_t kMostAxes = 16;
+constexpr int64_t kMostLogicalRanks = 65536;
 
 Status verifyType(const artifact::TensorType *type) {
   if (!type)
@@ -63,11 +64,15 @@ Status verifyInitial(const artifact::Header &header,
 }
 
 /// Verifies that a session knows what to set a place to.
-Status verifyPlace(const artifact::State &state) {
+Status verifyPlace(const artifact::Header &header,
+                   const artifact::State &state) {
   std::string name = textOf(state.name());
-  if (name != well_known::kRank && name != well_known::kRanks)
+  bool isTurn = name == well_known::kTurn;
+  if (name != well_known::kRank && name != well_known::kRanks && !isTurn)
     return invalid("is a place, expected one of the names ", well_known::kRank,
-                   " and ", well_known::kRanks);
+                   ", ", well_known::kRanks, " and ", well_known::kTurn);
+  if (isTurn && header.logical_ranks() == 0)
+    return invalid("is the turn of a logical rank, and there are none");
   if (typeOf(state.type()) != TensorType{DType::i64, {}})
     return invalid("is a place of ", toString(typeOf(state.type())),
                    ", expected a scalar of i64");
@@ -82,7 +87,7 @@ Status verifyState(const artifact::Header &header, const artifact::State &state,
     return invalid("has role ", static_cast<int>(state.role()),
                    ", which is unknown");
   if (state.role() == artifact::Role::place)
-    GRADUS_TRY(verifyPlace(state));
+    GRADUS_TRY(verifyPlace(header, state));
   return verifyInitial(header, state);
 }
 
@@ -191,12 +196,23 @@ Status verifyCopies(const artifact::Header &header) {
   return Status();
 }
 
+Status verifyLogicalRanks(int64_t ranks) {
+  bool isPower = ranks >= 0 && (ranks & (ranks - 1)) == 0;
+  if (!isPower || ranks > kMostLogicalRanks)
+    return invalid("has ", ranks,
+                   " logical ranks, expected 0 or a power of "
+                   "two up to ",
+                   kMostLogicalRanks);
+  return Status();
+}
+
 } // namespace
 
 Status verifyProgram(const artifact::Header &header) {
   std::unordered_set<std::string> states, graphs, schedules;
   if (auto problem = textProblem(textOf(header.name())); !problem.empty())
     return invalid("the program's name ", shown(header.name()), " ", problem);
+  GRADUS_TRY(verifyLogicalRanks(header.logical_ranks()));
   for (size_t i = 0; i < countOf(header.states()); ++i) {
     const artifact::State *state = header.states()->Get(i);
     GRADUS_TRY(at(verifyState(header, *state, states), "state ", i, " (",

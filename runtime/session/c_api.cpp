@@ -456,6 +456,10 @@ int gradus_ranks(const gradus_session *session) {
   return session && session->ranks ? session->ranks->ranks() : 1;
 }
 
+int gradus_turns(const gradus_session *session) {
+  return session ? static_cast<int>(session->session->turns()) : 1;
+}
+
 gradus_status gradus_fail(gradus_session *session, const char *words) {
   if (!session || !words)
     return reject(session, session ? "the words are NULL" : kNoSession);

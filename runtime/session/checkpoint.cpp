@@ -199,7 +199,7 @@ Status verifyContents(const Safetensors &file) {
 std::vector<StoredState> storedOf(const std::vector<StateInfo> &states) {
   std::vector<StoredState> stored;
   for (size_t i = 0; i < states.size(); ++i)
-    if (!isCopy(states[i]) && !isPlace(states[i]))
+    if (isSaved(states[i]))
       stored.push_back({&states[i], i});
   return stored;
 }

@@ -70,6 +70,8 @@ StatusOr<NonfiniteSearch::Names> NonfiniteSearch::statesWith() {
   Names names;
   const auto *states = artifact_.header().states();
   for (size_t i = 0; i < countOf(states); ++i) {
+    if (states->Get(i)->role() == artifact::Role::scratch)
+      continue; // The command that wrote it is found, and it outlives no step.
     GRADUS_ASSIGN(auto bytes, states_.bytes(i));
     DType dtype = typeOf(states->Get(i)->type()).dtype;
     for (bool infinity : {false, true})
@@ -147,9 +149,12 @@ Status NonfiniteSearch::lookAfter() {
   return Status();
 }
 
-Status NonfiniteSearch::run(const artifact::GraphPlan &graph) {
-  nan_.clear();
-  infinity_.clear();
+Status NonfiniteSearch::run(const artifact::GraphPlan &graph,
+                            bool isLaterTurn) {
+  if (!isLaterTurn) {
+    nan_.clear();
+    infinity_.clear();
+  }
   spoiled_.clear();
   GRADUS_TRY(device_.runStepwise(graph.graph(), [&](size_t command) {
     return command == 0 ? lookBefore(graph) : lookBehind(graph, command - 1);

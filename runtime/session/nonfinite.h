@@ -22,13 +22,14 @@ public:
       : artifact_(artifact), plan_(plan), device_(device), states_(states),
         view_(device) {}
 
-  /// Runs a graph once. The step always runs to its end.
-  Status run(const artifact::GraphPlan &graph);
-  /// The first NaN of that run in words, and the first infinity if one came
+  /// Runs a graph once. The step always runs to its end. A later turn of a step
+  /// goes on with what those before it have found.
+  Status run(const artifact::GraphPlan &graph, bool isLaterTurn = false);
+  /// The first NaN of that step in words, and the first infinity if one came
   /// before it; empty if all was finite.
   std::string found() const;
-  /// The name of the first state that was not finite after that run but was
-  /// before it; empty if there is none.
+  /// The name of the first state that was not finite after its last run but
+  /// was before it; empty if there is none.
   std::string spoiledState() const { return spoiled_; }
 
 private:

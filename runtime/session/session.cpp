@@ -7,13 +7,13 @@
 #include "runtime/device/profiler.h"
 #include "runtime/flat.h"
 #include "runtime/float_mode.h"
-#include "runtime/origin.h"
 #include "runtime/session/checkpoint.h"
 #include "runtime/session/choose_plan.h"
 #include "runtime/session/devices.h"
 #include "runtime/session/host_view.h"
 #include "runtime/session/initial_state.h"
 #include "runtime/session/nonfinite.h"
+#include "runtime/session/place.h"
 #include "runtime/session/session_facts.h"
 #include "runtime/session/variants.h"
 #include "runtime/status.h"
@@ -63,12 +63,6 @@ struct StepObservers {
   Probe probe;                             // empty: none
 };
 
-/// The process that runs a session, and its rank among those that train.
-struct Place {
-  Origin origin; // the process that has its threads
-  int64_t rank = 0, ranks = 1;
-};
-
 struct Session::Parts {
   std::shared_ptr<const Artifact> artifact;
   std::shared_ptr<Device> device;
@@ -94,10 +88,11 @@ struct Session::Parts {
   Status verifyOrigin() const;
   int findCounter(const std::string &name) const; // -1: none
   StatusOr<int64_t> countOfSteps(int counter);
+  StatusOr<bool> goesOn(size_t graph);
   Status setPlaces();
   Status refreshCopies();
   Status verifyNumbersAreSet();
-  Status runGraph(size_t graph, std::span<int64_t> nanoseconds);
+  Status runGraph(size_t graph, bool isLaterTurn);
   StatusOr<size_t> variantOf(size_t graph);
   Status verifyCall(int graph, size_t steps, size_t inputs,
                     size_t outputs) const;
@@ -166,13 +161,21 @@ StatusOr<int64_t> Session::Parts::countOfSteps(int state) {
   return count;
 }
 
-/// Tells the graphs which rank runs them.
+/// Whether a call of a graph would go on with a step that earlier turns have
+/// begun.
+StatusOr<bool> Session::Parts::goesOn(size_t graph) {
+  if (place.turn < 0 || runs[graph].variants.counter != place.turn)
+    return false;
+  GRADUS_ASSIGN(int64_t turn, countOfSteps(place.turn));
+  return turn != place.turns() - 1;
+}
+
+/// Tells the graphs which rank runs them, and that a step begins.
 Status Session::Parts::setPlaces() {
   for (size_t i = 0; i < states.size(); ++i) {
     if (!isPlace(states[i]))
       continue;
-    int64_t value =
-        states[i].name == well_known::kRank ? place.rank : place.ranks;
+    int64_t value = place.valueOf(states[i]);
     GRADUS_TRY(values.write(
         i, {reinterpret_cast<const uint8_t *>(&value), sizeof(value)}));
   }
@@ -239,9 +242,10 @@ Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
   return Status();
 }
 
-Status Session::Parts::runGraph(size_t graph, std::span<int64_t> nanoseconds) {
+Status Session::Parts::runGraph(size_t graph, bool isLaterTurn) {
   if (observers.search)
-    return observers.search->run(*runs[graph].plan);
+    return observers.search->run(*runs[graph].plan, isLaterTurn);
+  std::span<int64_t> nanoseconds = runs[graph].times;
   if (!observers.probe)
     return nanoseconds.empty() ? loaded->run(graph)
                                : loaded->runTimed(graph, nanoseconds);
@@ -269,7 +273,11 @@ Status Session::Parts::giveOutputs(size_t graph, void *const *outputs) {
 
 Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
                                void *const *outputs) {
-  if (cancelled.load(std::memory_order_relaxed) && cancelled.exchange(false))
+  bool isLaterTurn = false, ends = cancelled.load(std::memory_order_relaxed);
+  if (ends || observers.search) {
+    GRADUS_ASSIGN(isLaterTurn, goesOn(graph));
+  }
+  if (ends && !isLaterTurn && cancelled.exchange(false))
     return Status(StatusCode::cancelled, where() + ": cancelled");
   if (copies.isStale)
     GRADUS_TRY(refreshCopies());
@@ -284,11 +292,7 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
   });
   if (inputs)
     takeInputs(variant, inputs);
-  // Another variant has other commands than the timed ones.
-  std::span<int64_t> nanoseconds;
-  if (variant == graph)
-    nanoseconds = runs[graph].times;
-  Status status = runGraph(variant, nanoseconds);
+  Status status = runGraph(variant, isLaterTurn);
   values.forget();
   if (!status.ok())
     return gradus::runtime::at(status, where());
@@ -322,6 +326,8 @@ Session::create(std::shared_ptr<const Artifact> artifact,
                 std::shared_ptr<Device> device, SessionOptions options) {
   const std::string path = artifact->path();
   GRADUS_TRY(at(verifyOptions(options), path));
+  auto place = placeOf(artifact->header(), options.collectives.get());
+  GRADUS_TRY(at(place.status(), path));
   QuietFloats quiet; // Values of states are converted.
   auto plan =
       options.collectives
@@ -336,9 +342,7 @@ Session::create(std::shared_ptr<const Artifact> artifact,
   GRADUS_TRY(at(initialiseStates(*artifact, **plan, **loaded), path));
   std::unique_ptr<Session> session(new Session(std::make_unique<Parts>(
       std::move(artifact), std::move(device), **plan, *std::move(loaded))));
-  if (options.collectives)
-    session->parts_->place = {
-        {}, options.collectives->rank(), options.collectives->ranks()};
+  session->parts_->place = *place;
   GRADUS_TRY(at(session->parts_->setPlaces(), path));
   if (Log log = std::move(options.log)) {
     std::string chosen = session->parts_->loaded->chosen();
@@ -362,6 +366,8 @@ StatusOr<std::unique_ptr<Session>> Session::load(const std::string &path,
 const Artifact &Session::artifact() const { return *parts_->artifact; }
 const artifact::Plan &Session::plan() const { return parts_->plan; }
 int Session::threads() const { return parts_->loaded->threads(); }
+int64_t Session::logicalRanks() const { return parts_->place.logicalRanks; }
+int64_t Session::turns() const { return parts_->place.turns(); }
 std::string Session::runsOn() const { return parts_->loaded->name(); }
 const std::vector<GraphInfo> &Session::graphs() const { return parts_->graphs; }
 const std::vector<StateInfo> &Session::states() const { return parts_->states; }
@@ -430,6 +436,10 @@ void *Session::inputBuffer(int graph, int input) {
 
 const void *Session::outputBuffer(int graph, int output) const {
   return parts_->loaded->outputs(parts_->runs[graph].lastVariant)[output].data;
+}
+
+int Session::lastVariant(int graph) const {
+  return static_cast<int>(parts_->runs[graph].lastVariant);
 }
 
 void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
@@ -534,7 +544,7 @@ StatusOr<int64_t> Session::stepCount() const {
   if (parts_->counter >= 0)
     return parts_->countOfSteps(parts_->counter);
   int train = findGraph(well_known::kTrain);
-  return train < 0 ? 0 : parts_->runs[train].count;
+  return train < 0 ? 0 : parts_->runs[train].count / turns();
 }
 
 Status Session::resetStates() {
@@ -567,7 +577,9 @@ Status Session::loadCheckpoint(const std::string &path, Restore what) {
   GRADUS_TRY(parts_->verifyOrigin());
   QuietFloats quiet;
   parts_->copies.touch();
-  return readCheckpoint(path, storedOf(parts_->states), parts_->values, what);
+  GRADUS_TRY(
+      readCheckpoint(path, storedOf(parts_->states), parts_->values, what));
+  return at(parts_->setPlaces(), artifact().path());
 }
 
 Status Session::loadWeights(const std::string &path, const Rename &rename,
@@ -576,8 +588,9 @@ Status Session::loadWeights(const std::string &path, const Rename &rename,
   QuietFloats quiet;
   TakenWeights ignored;
   parts_->copies.touch();
-  return readWeights(path, storedOf(parts_->states), parts_->values, rename,
-                     taken ? *taken : ignored);
+  GRADUS_TRY(readWeights(path, storedOf(parts_->states), parts_->values, rename,
+                         taken ? *taken : ignored));
+  return at(parts_->setPlaces(), artifact().path());
 }
 
 } // namespace gradus::runtime

@@ -145,6 +145,15 @@ public:
   int findGraph(const std::string &name) const;
   int findState(const std::string &name) const;
 
+  /// The ranks that a run has, whichever number of processes runs them; 0: as
+  /// many as processes.
+  int64_t logicalRanks() const;
+  /// The number of calls of `train` that make one step, a turn of each logical
+  /// rank of this process, whose batches they get in that order. Only the last one
+  /// changes states that checkpoints have and gives outputs other than 0. 1
+  /// where there are no logical ranks.
+  int64_t turns() const;
+
   /// Runs a graph once. For an empty span or a null entry an input is read from
   /// inputBuffer(), and an output stays in outputBuffer().
   Status step(int graph, std::span<const void *const> inputs = {},
@@ -156,9 +165,12 @@ public:
   Status steps(int graph, int64_t count, std::span<const void *const> inputs,
                std::span<void *const> outputs, int64_t *done = nullptr);
 
-  /// Stops steps() after its current step, or makes the next one fail.
+  /// Stops steps() after its current step, or makes the next one fail: a step
+  /// of several turns after the last of them.
   void cancel();
 
+  /// The graph that ran in the place of one at its last step, or it.
+  int lastVariant(int graph) const;
   /// The memory from which the next step reads an input (ask before each step:
   /// with a schedule every variant has its own), and in which the last step
   /// left an output (valid until the next step); null if the device has failed.
@@ -177,11 +189,13 @@ public:
   StatusOr<int64_t> stepCount() const;
   Status resetStates();
 
-  /// Writes a checkpoint. `notes` are added to the file's metadata. `hold`, if
-  /// given, goes on to hold the new file.
+  /// Writes a checkpoint, which is that of the last whole step. `notes` are
+  /// added to the file's metadata. `hold`, if given, goes on to hold the new
+  /// file.
   Status saveCheckpoint(const std::string &path,
                         const std::map<std::string, std::string> &notes = {},
                         FileHold *hold = nullptr) const;
+  /// Reads a checkpoint. A step of which some turns have run begins anew.
   Status loadCheckpoint(const std::string &path,
                         Restore what = Restore::everything);
   /// Reads the parameters and buffers that a file has, under the names that
@@ -192,8 +206,9 @@ public:
 
   /// While set, a step adds each command's nanoseconds to
   /// `nanoseconds[command]` of its graph (as many as graphs()[g].commands).
-  /// Steps at which another variant of the graph runs are not timed. Timed
-  /// steps are slower by about 0.05 us a command; an empty span turns it off.
+  /// Steps at which another variant of the graph runs are not timed, unless
+  /// this was called for the variant. Timed steps are slower by about 0.05 us a
+  /// command; an empty span turns it off.
   void timeCommands(int graph, std::span<int64_t> nanoseconds);
 
   /// Returns the number of launches that a run of a graph takes on a device:

@@ -19,10 +19,16 @@ inline bool isCopy(const StateInfo &state) {
   return state.role == artifact::Role::copy;
 }
 
-/// Whether a session sets a state when it is loaded, to the rank or the number
-/// of ranks.
+/// Whether a session sets a state when it is loaded, as by the rank or the
+/// number of ranks.
 inline bool isPlace(const StateInfo &state) {
   return state.role == artifact::Role::place;
+}
+
+/// Whether checkpoints have a state, and all ranks the same value of it.
+inline bool isSaved(const StateInfo &state) {
+  return !isCopy(state) && !isPlace(state) &&
+         state.role != artifact::Role::scratch;
 }
 
 /// The index of what has a name; -1 if nothing has it.

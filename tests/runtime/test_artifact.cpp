@@ -257,6 +257,73 @@ uint32_t TestArtifact::addArena(int64_t floats) {
   return static_cast<uint32_t>(plan().buffers.size() - 1);
 }
 
+uint32_t TestArtifact::addState(const char *name, Role role,
+                                const TensorTypeT &of, uint64_t bytes) {
+  uint64_t offset = plan().state_bytes;
+  header.states.push_back(state(name, role, of));
+  plan().state_offsets.push_back(offset);
+  plan().state_bytes += 64;
+  plan().buffers.push_back(buffer(Region::state, offset, of, bytes));
+  return static_cast<uint32_t>(plan().buffers.size() - 1);
+}
+
+GraphPlanT &TestArtifact::addVariant(const char *name) {
+  GraphT graph = *header.graphs[0];
+  graph.name = name;
+  header.graphs.push_back(owned(std::move(graph)));
+  GraphPlanT made = train();
+  made.graph = static_cast<uint32_t>(header.graphs.size() - 1);
+  plan().graphs.push_back(owned(std::move(made)));
+  return *plan().graphs.back();
+}
+
+void TestArtifact::addTurns() {
+  TensorTypeT number = type(DType::i64, {});
+  header.logical_ranks = 2;
+  uint32_t turn = addState("distribution.turn", Role::place, number, 8),
+           rank = addState("distribution.rank", Role::place, number, 8),
+           waiting = addState("waiting", Role::scratch,
+                              type(DType::f32, {kSize}), 32);
+  constants.resize(128 + 8); // the turn and the rank that a step begins with
+  constants[64] = 1;
+  std::vector<uint32_t> begins;
+  for (uint64_t offset : {64, 128}) {
+    begins.push_back(static_cast<uint32_t>(plan().buffers.size()));
+    plan().buffers.push_back(buffer(Region::constants, offset, number, 8));
+  }
+  auto copied = [](uint32_t from, uint32_t to) {
+    CopyCommandT copy;
+    copy.source = from;
+    copy.destination = to;
+    auto made = std::make_unique<CommandT>();
+    made->kind.Set(copy);
+    return made;
+  };
+  auto called = [](uint32_t kernel, std::vector<uint32_t> on, int64_t items) {
+    KernelCommandT made = call(kernel, items);
+    made.segments.push_back(segment(std::move(on), items));
+    auto command = std::make_unique<CommandT>();
+    command->kind.Set(std::move(made));
+    return command;
+  };
+  auto &partial = addVariant("train_partial").commands;
+  partial.clear();
+  partial.push_back(copied(kX, waiting));
+  partial.push_back(called(1, {turn}, 1));
+  partial.push_back(called(1, {rank}, 1));
+  auto &last = addVariant("train_final").commands;
+  last.insert(last.begin(), called(0, {kTotal, waiting, kTotal}, kSize));
+  last.push_back(copied(begins[0], turn));
+  last.push_back(copied(begins[1], rank));
+  ScheduleT schedule;
+  schedule.graph = "train";
+  schedule.counter = "distribution.turn";
+  schedule.variants = {2, 0, 3};
+  schedule.every = {2, 4, 4};
+  schedule.at = {1, 0, 2};
+  header.schedules.push_back(owned(std::move(schedule)));
+}
+
 PlanT &TestArtifact::addGpuPlan() {
   PlanT made = plan();
   made.target = "cuda";

@@ -55,11 +55,23 @@ struct TestArtifact {
   /// A buffer of that many floats at the end of the arena; its number.
   uint32_t addArena(int64_t floats);
 
+  /// Makes it an artifact of two logical ranks, which one process computes in
+  /// two turns: `train_partial` keeps `x` in the state `waiting`, then
+  /// `train_final` adds it and `x` to `total`.
+  void addTurns();
+
   /// A second plan, for GPUs: the same commands, and an image of each kind.
   artifact::PlanT &addGpuPlan();
 
   /// The file: header, sections, hashes.
   std::vector<uint8_t> bytes() const;
+
+private:
+  /// A state at the end of those that there are; the number of its buffer.
+  uint32_t addState(const char *name, artifact::Role role,
+                    const artifact::TensorTypeT &type, uint64_t bytes);
+  /// A variant of `train` with other commands.
+  artifact::GraphPlanT &addVariant(const char *name);
 };
 
 /// Computes every hash of a file again, as far as its header can be read.

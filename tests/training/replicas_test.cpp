@@ -62,6 +62,21 @@ TEST(Replicas, KeepTheirPlace) {
   });
 }
 
+/// What waits for the next turn is a rank's own.
+TEST(Replicas, KeepWhatIsScratch) {
+  onRanks(inProcess(2), [](CommunicationThread &rank) {
+    gradus::test::TestArtifact artifact;
+    artifact.addTurns();
+    gradus::test::Adding adding(artifact);
+    std::vector<float> own(8, static_cast<float>(rank.rank())), found(8);
+    ASSERT_TRUE(adding.session->writeState("waiting", own.data(), 32).ok());
+    EXPECT_TRUE(compareReplicas(*adding.session, rank, 1).ok());
+    EXPECT_TRUE(copyFromRankZero(*adding.session, rank).ok());
+    ASSERT_TRUE(adding.session->readState("waiting", found.data(), 32).ok());
+    EXPECT_EQ(found, own);
+  });
+}
+
 TEST(Replicas, AreEqualToTheBit) {
   for (const std::string &error : compared(3, 2, 1))
     EXPECT_EQ(error, "");

@@ -314,3 +314,41 @@ TEST(Trainer, NeedsAnEpochOfBatches) {
       Trainer::create(*adding.session, none, decider, {}).status().message(),
       "an epoch has 0 batches, expected 1 or more");
 }
+
+/// Two turns make a step, and it alone is counted.
+TEST(Trainer, CountsStepsOfSeveralTurns) {
+  struct Inputs : Observer {
+    Status checkStep(const StepReport &report) override {
+      counts.push_back(report.inputs.size());
+      return {};
+    }
+    std::vector<size_t> counts;
+  } inputs;
+  gradus::test::TestArtifact made;
+  made.addTurns();
+  Adding adding(made);
+  ASSERT_EQ(adding.session->turns(), 2);
+  std::vector<float> ones(8, 1), twos(8, 2);
+  std::vector<int64_t> asked;
+  CallerBatches batches(
+      2, /*inputs=*/2,
+      [&](int64_t number, std::vector<const void *> &of) -> StatusOr<bool> {
+        asked.push_back(number);
+        of = {ones.data(), twos.data()};
+        return true;
+      });
+  Remote decider = alwaysOn();
+  auto trainer =
+      Trainer::create(*adding.session, batches, decider, {.steps = 3});
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  Diary diary;
+  trainer->add(diary);
+  trainer->add(inputs);
+  ASSERT_TRUE(trainer->run().ok());
+  EXPECT_THAT(diary.lines,
+              ElementsAre("epoch 1/2 at 2", "epoch 2/2 at 3", "save 3 end"));
+  EXPECT_THAT(asked, ElementsAre(0, 1, 2));
+  EXPECT_THAT(inputs.counts, ElementsAre(2, 2, 2));
+  EXPECT_EQ(*adding.session->stepCount(), 3);
+  EXPECT_EQ(totalOf(*adding.session)[0], 9);
+}

@@ -4,6 +4,7 @@
 #include "messages/printable.h"
 #include "runtime/flat.h"
 #include "runtime/well_known.h"
+#include "tool/bench/measured_sums.h"
 #include "tool/bench/step_trace.h"
 #include "tool/commands.h"
 #include "tool/failure.h"
@@ -58,7 +59,9 @@ known), those of this machine as measured before.
 
 On ranks (--ranks, --simulate-ranks, a launcher) the sums of a step are
 measured, too: the bytes that rank 0 sends, the time in which a sum is under way,
-how much of it commands hide, and the rest, for which the step waits.
+how much of it commands hide, and the rest, for which the step waits. Where a
+process has several logical ranks, a step is all of their turns, and the commands
+are those of the last one.
 
 Times of weights and optimizer slots that are zeros are too short. --random-states
 fills them with numbers as they are in training.
@@ -127,10 +130,16 @@ public:
   double agreed(double value) const;
   /// Some steps, the first half as they are, then command by command.
   std::vector<TracedStep> trace();
+  /// The graph whose commands are timed, once steps have run: of several turns
+  /// the last one's.
+  int timedGraph() const;
 
 private:
+  double hostNanoseconds(); // of a step
+
   Session &session_;
   int graph_;
+  int64_t turns_; // calls of a step
   double seconds_;
   const MeasuredRanks &ranks_;
   std::vector<std::vector<uint8_t>> memory_;
@@ -139,7 +148,8 @@ private:
 
 Bench::Bench(Session &session, int graph, double seconds,
              const MeasuredRanks &ranks)
-    : session_(session), graph_(graph), seconds_(seconds), ranks_(ranks),
+    : session_(session), graph_(graph), turns_(callsPerStep(session, graph)),
+      seconds_(seconds), ranks_(ranks),
       memory_(syntheticInputs(session, graph)) {
   for (const auto &bytes : memory_)
     inputs_.push_back(bytes.data());
@@ -147,11 +157,11 @@ Bench::Bench(Session &session, int graph, double seconds,
 
 std::vector<double> Bench::measure(int64_t steps, double share) {
   std::vector<const void *> inputs;
-  for (int64_t i = 0; i < steps; ++i)
+  for (int64_t i = 0; i < steps * turns_; ++i)
     inputs.insert(inputs.end(), inputs_.begin(), inputs_.end());
   auto call = [&] {
-    check(steps == 1 ? session_.step(graph_, inputs)
-                     : session_.steps(graph_, steps, inputs, {}));
+    check(steps == 1 ? runStep(session_, graph_, inputs_)
+                     : session_.steps(graph_, steps * turns_, inputs, {}));
   };
   std::vector<double> seconds;
   Repetition repetition(ranks_.ranks, seconds_ * share);
@@ -176,7 +186,7 @@ SumCosts Bench::measureSums() {
   std::vector<double> sent, transferred, exposed;
   Repetition repetition(ranks_.ranks, seconds_ / 2);
   while (repetition.goesOn()) {
-    check(session_.step(graph_, inputs_));
+    check(runStep(session_, graph_, inputs_));
     SumCosts costs = costsOf(ranks_.sums->take());
     sent.push_back(static_cast<double>(costs.bytesSent));
     transferred.push_back(costs.transferred);
@@ -188,24 +198,36 @@ SumCosts Bench::measureSums() {
   return costs;
 }
 
+int Bench::timedGraph() const {
+  return turns_ > 1 ? session_.lastVariant(graph_) : graph_;
+}
+
 std::vector<double> Bench::measureCommands() {
-  std::vector<int64_t> nanoseconds(session_.graphs()[graph_].commands.size());
+  int graph = timedGraph();
+  std::vector<int64_t> nanoseconds(session_.graphs()[graph].commands.size());
   std::vector<std::vector<double>> times(nanoseconds.size());
-  session_.timeCommands(graph_, nanoseconds);
+  session_.timeCommands(graph, nanoseconds);
   Repetition repetition(ranks_.ranks, seconds_);
   while (repetition.goesOn()) {
     std::fill(nanoseconds.begin(), nanoseconds.end(), 0);
-    check(session_.step(graph_, inputs_));
+    check(runStep(session_, graph_, inputs_));
     // At some steps a variant of the graph runs, whose commands are others.
     if (std::any_of(nanoseconds.begin(), nanoseconds.end(), isMeasured))
       for (size_t i = 0; i < times.size(); ++i)
         times[i].push_back(nanoseconds[i]);
   }
-  session_.timeCommands(graph_, {});
+  session_.timeCommands(graph, {});
   std::vector<double> medians;
   for (std::vector<double> &each : times)
     medians.push_back(median(std::move(each)));
   return medians;
+}
+
+double Bench::hostNanoseconds() {
+  double all = 0;
+  for (int64_t turn = 0; turn < turns_; ++turn)
+    all += static_cast<double>(take(session_.hostTime(graph_)));
+  return all;
 }
 
 std::vector<double> Bench::measureHost() {
@@ -213,13 +235,14 @@ std::vector<double> Bench::measureHost() {
   std::vector<double> microseconds;
   auto until = Clock::now() + std::chrono::duration<double>(seconds_ / 2);
   do
-    microseconds.push_back(take(session_.hostTime(graph_)) * 1e-3);
+    microseconds.push_back(hostNanoseconds() * 1e-3);
   while (microseconds.size() < kSteps && Clock::now() < until);
   return microseconds;
 }
 
 std::vector<TracedStep> Bench::trace() {
   constexpr int kSteps = 5;
+  int graph = timedGraph();
   std::vector<TracedStep> steps;
   auto now = [&] {
     return std::chrono::nanoseconds(Clock::now() - ranks_.first).count();
@@ -228,10 +251,13 @@ std::vector<TracedStep> Bench::trace() {
     for (int i = 0; i < kSteps; ++i) {
       TracedStep step;
       if (timed)
-        step.commands.resize(session_.graphs()[graph_].commands.size());
-      session_.timeCommands(graph_, step.commands);
+        step.commands.resize(session_.graphs()[graph].commands.size());
+      session_.timeCommands(graph, step.commands);
+      for (int64_t turn = 1; timed && turn < turns_; ++turn)
+        check(session_.step(graph_, inputs_)); // The last one's are timed.
       step.start = now();
-      check(session_.step(graph_, inputs_));
+      check(timed ? session_.step(graph_, inputs_)
+                  : runStep(session_, graph_, inputs_));
       step.end = now();
       if (std::none_of(step.commands.begin(), step.commands.end(), isMeasured))
         step.commands.clear(); // a variant ran, whose commands are others
@@ -239,7 +265,7 @@ std::vector<TracedStep> Bench::trace() {
         step.sums = ranks_.sums->take();
       steps.push_back(std::move(step));
     }
-  session_.timeCommands(graph_, {});
+  session_.timeCommands(graph, {});
   return steps;
 }
 
@@ -374,17 +400,6 @@ std::string bandwidthText(const ordered_json &result) {
              : text + ", " + percentText(call["of_bandwidth"]) + " of " + most;
 }
 
-/// "sends 120 MiB; 8.20 ms under way, of them 5.10 ms hidden, 3.10 ms exposed"
-std::string sumsText(const ordered_json &sums) {
-  auto time = [&](const char *key) {
-    return durationText(sums[key].get<double>() * 1e-3);
-  };
-  return absl::StrCat(
-      "rank 0 sends ", bytesText(sums["bytes_sent"].get<double>()), "; ",
-      time("ms_transferred"), " under way, of them ", time("ms_hidden"),
-      " hidden, ", time("ms_exposed"), " exposed");
-}
-
 void print(const ordered_json &result) {
   auto line = [&](const std::string &what, const char *key) {
     const ordered_json &timing = result[key];
@@ -402,7 +417,7 @@ void print(const ordered_json &result) {
   line(absl::StrCat(result["call"]["steps"].get<size_t>(), " steps in a call"),
        "call");
   if (result.contains("sums"))
-    std::printf("sums, of a step  : %s\n", sumsText(result["sums"]).c_str());
+    std::printf("sums, of a step  : %s\n", textOfSums(result["sums"]).c_str());
   if (result.contains("launches"))
     std::printf("launches, a step : %zu\n", result["launches"].get<size_t>());
   if (result.contains("host"))
@@ -412,6 +427,12 @@ void print(const ordered_json &result) {
         durationText(result["host"]["us_median"].get<double>() / 1e6).c_str());
   if (std::string text = bandwidthText(result); !text.empty())
     std::printf("memory           : %s\n", printable(text).c_str());
+  if (result.contains("turns"))
+    std::printf(
+        "turns, of a step : %lld; the commands are those of the last, "
+        "%s\n",
+        result["turns"]["count"].get<long long>(),
+        printable(result["turns"]["commands_of"].get<std::string>()).c_str());
   printCommands(result);
 }
 
@@ -438,13 +459,6 @@ void measureSteps(Bench &bench, const BenchOptions &options,
   result["step"] = timing(step);
   result["call"] = timing(call);
   result["call"]["steps"] = steps;
-}
-
-ordered_json sumsJson(const SumCosts &costs) {
-  return {{"bytes_sent", costs.bytesSent},
-          {"ms_transferred", costs.transferred * 1e3},
-          {"ms_hidden", costs.hidden * 1e3},
-          {"ms_exposed", costs.exposed * 1e3}};
 }
 
 ordered_json hostJson(const std::vector<double> &microseconds) {
@@ -488,13 +502,17 @@ ordered_json measureAll(Session &session, int graph, Bench &bench,
       addBandwidth(result[key], bytes,
                    result[key]["ms_min"].get<double>() * 1e6, rates);
   if (hasRanks)
-    result["sums"] = sumsJson(bench.measureSums());
+    result["sums"] = bench.measureSums().toJson();
   if (size_t launches = session.launches(graph))
     result["launches"] = launches;
   if (!isOfKind(textOf(session.plan().target()), "cpu"))
     result["host"] = hostJson(bench.measureHost());
-  result["commands"] =
-      commandsJson(session, graph, bench.measureCommands(), rates);
+  if (int64_t turns = callsPerStep(session, graph); turns > 1)
+    result["turns"] = {
+        {"count", turns},
+        {"commands_of", session.graphs()[bench.timedGraph()].name}};
+  std::vector<double> times = bench.measureCommands();
+  result["commands"] = commandsJson(session, bench.timedGraph(), times, rates);
   return result;
 }
 
@@ -538,7 +556,7 @@ void run(BenchOptions options, const Ranks &ranks) {
   if (bool traces = ranks.fromFirst(options.trace) != ""; traces) {
     std::vector<TracedStep> steps = bench.trace();
     if (ranks.isFirst())
-      writeTrace(*session, graph, steps, options);
+      writeTrace(*session, bench.timedGraph(), steps, options);
   }
   if (!ranks.isFirst())
     return;

@@ -3,6 +3,9 @@
 #include "tool/bench/measured_sums.h"
 
 #include "runtime/collectives/rounds.h"
+#include "tool/text.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <algorithm>
 
@@ -22,6 +25,23 @@ SumCosts costsOf(const std::vector<MeasuredSum> &sums) {
   }
   costs.hidden = std::max(0.0, costs.transferred - costs.exposed);
   return costs;
+}
+
+nlohmann::ordered_json SumCosts::toJson() const {
+  return {{"bytes_sent", bytesSent},
+          {"ms_transferred", transferred * 1e3},
+          {"ms_hidden", hidden * 1e3},
+          {"ms_exposed", exposed * 1e3}};
+}
+
+std::string textOfSums(const nlohmann::ordered_json &sums) {
+  auto time = [&](const char *key) {
+    return durationText(sums[key].get<double>() * 1e-3);
+  };
+  return absl::StrCat(
+      "rank 0 sends ", bytesText(sums["bytes_sent"].get<double>()), "; ",
+      time("ms_transferred"), " under way, of them ", time("ms_hidden"),
+      " hidden, ", time("ms_exposed"), " exposed");
 }
 
 uint64_t MeasuredSums::begin(const Collective &collective) {

@@ -5,6 +5,8 @@
 
 #include "runtime/collectives/communication_thread.h"
 
+#include <nlohmann/json.hpp>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,8 +30,15 @@ struct SumCosts {
   double transferred = 0; // the time in which one was begun and had not ended
   double hidden = 0;      // the part of it in which commands ran
   double exposed = 0;     // the rest: what a step of one rank does not have
+
+  /// The bytes, and the times in milliseconds.
+  nlohmann::ordered_json toJson() const;
 };
 SumCosts costsOf(const std::vector<MeasuredSum> &sums);
+
+/// What SumCosts::toJson() tells, for people: "rank 0 sends 120 MiB; 8.20 ms
+/// under way, of them 5.10 ms hidden, 3.10 ms exposed".
+std::string textOfSums(const nlohmann::ordered_json &sums);
 
 /// Notes the times of what a plan begins and waits for. A session gets it as
 /// its collectives; one thread uses it, that which runs steps.

@@ -56,7 +56,7 @@ public:
   Session &session() { return *session_; }
   int graph() const { return graph_; }
   void step(std::span<const void *const> inputs) {
-    check(session_->step(graph_, inputs, outputs_));
+    check(runStep(*session_, graph_, inputs, outputs_));
   }
   std::span<const uint8_t> output(size_t i) const { return bytes_[i]; }
   std::span<const uint8_t> state(size_t i) {

@@ -116,7 +116,7 @@ private:
           {input.name, nameOf(input.type.dtype), input.type.shape, bytes_[i]});
       places.push_back(bytes_[i].data());
     }
-    check(session_->step(graph_, places));
+    check(runStep(*session_, graph_, places));
   }
 
   std::unique_ptr<Session> session_;

@@ -8,13 +8,15 @@
 
 namespace gradus::cli {
 
-DataOutline DataOutline::ofTraining(const data::Feed &feed, int ranks) {
+DataOutline DataOutline::ofTraining(const data::Feed &feed,
+                                    const BatchRanks &ranks) {
   DataOutline outline;
   outline.samples = feed.samples();
   outline.classes = feed.classes();
-  outline.batch = feed.batch() * ranks;
+  outline.batch = feed.batch() * ranks.count;
   outline.ranks = ranks;
-  outline.batches = data::Batches::perEpoch(feed, /*shuffle=*/true, {0, ranks});
+  outline.batches =
+      data::Batches::perEpoch(feed, /*shuffle=*/true, {0, ranks.count});
   int64_t places = outline.batches * outline.batch;
   outline.leftOut = std::max<int64_t>(0, feed.samples() - places);
   outline.filledUp = std::max<int64_t>(0, places - feed.samples());
@@ -53,8 +55,9 @@ static std::string wholeText(const DataOutline &outline) {
 
 std::string DataOutline::trainingText() const {
   std::string text = wholeText(*this);
-  if (ranks > 1)
-    absl::StrAppend(&text, " (", batch / ranks, " on each rank)");
+  if (ranks.count > 1)
+    absl::StrAppend(&text, " (", batch / ranks.count, " on each ",
+                    ranks.areLogical ? "logical rank)" : "rank)");
   text += " an epoch";
   if (filledUp > 0)
     return text + absl::StrCat(", the last one with ", batch - filledUp);

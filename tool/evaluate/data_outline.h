@@ -11,16 +11,24 @@
 
 namespace gradus::cli {
 
+/// Those who share a batch: processes, or logical ranks, whichever processes
+/// compute them.
+struct BatchRanks {
+  int64_t count = 1;
+  bool areLogical = false;
+};
+
 struct DataOutline {
   int64_t samples = 0;
   data::ClassCount classes; // if there is one label a sample
   int64_t batch = 0;        // samples of a batch, of all ranks together
-  int ranks = 1;            // that share each batch
+  BatchRanks ranks;         // that share each batch
   int64_t batches = 0;      // for training, of an epoch
   int64_t leftOut = 0;      // samples (of each epoch) that fill no batch
   int64_t filledUp = 0;     // padding of the last batch
 
-  static DataOutline ofTraining(const data::Feed &feed, int ranks = 1);
+  static DataOutline ofTraining(const data::Feed &feed,
+                                const BatchRanks &ranks = {});
   static DataOutline ofEvaluation(const data::Feed &feed);
 
   /// The facts in words: "1437 samples in 10 classes, 44 batches of 32 an

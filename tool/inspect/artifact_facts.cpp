@@ -385,6 +385,7 @@ ordered_json artifactJson(const Artifact &artifact) {
           {"weights_bytes", artifact.bytes(header.weights()).size()},
           {"program", programOf(artifact)},
           {"deterministic", header.deterministic()},
+          {"logical_ranks", header.logical_ranks()},
           {"recipe", header.recipe() ? parsedJson<ordered_json>(
                                            header.recipe()->string_view())
                                      : ordered_json::object()},

@@ -277,6 +277,8 @@ void inspectArtifact(const InspectOptions &options) {
               bytesText(artifact->size()).c_str(),
               bytesText(all["weights_bytes"].get<double>()).c_str());
   printProgram(all["program"]);
+  if (int64_t ranks = all["logical_ranks"]; ranks > 0)
+    std::printf("logical ranks %lld\n", static_cast<long long>(ranks));
   printAddedPasses(all["recipe"]);
   if (options.states)
     printStates(all["states"]);

@@ -83,7 +83,7 @@ function speedSection(data) {
     "Within steps, without reading data, tests and checkpoints; each point is one call of about 50 ms. " + curveNote(pieces)) : null);
 }
 
-const stateNames = {parameter: "weights", buffer: "buffers of the model", slot: "optimizer's slots", copy: "copies of weights in another form"};
+const stateNames = {parameter: "weights", buffer: "buffers of the model", slot: "optimizer's slots", copy: "copies of weights in another form", scratch: "sums of logical ranks so far"};
 
 function runMemorySection(data) {
   const memory = data.memory;

@@ -38,7 +38,8 @@ struct RunOptions {
 constexpr const char *kFooter =
     R"(Inputs: a tensor per graph input, of the input's shape, or with one more axis in
 front that counts the steps (taken round and round). Scalars are printed for each
-step; --outputs writes all outputs of the last one.
+step; --outputs writes all outputs of the last one. A step of logical ranks takes
+an input for each of them.
 
 Example:
   gradus run lenet.gradus train --inputs batch.safetensors --steps 10 --json)";
@@ -189,14 +190,16 @@ void runSteps(const RunOptions &options, Session &session, int graph,
   std::vector<void *> outputs = outputPlaces(info, scalars, bytes);
   std::vector<const void *> inputs(sources.size());
   Interrupt interrupt(&session);
-  for (int64_t step = 0; step < options.steps; ++step) {
+  int64_t turns = callsPerStep(session, graph);
+  for (int64_t call = 0; call < options.steps * turns; ++call) {
     for (size_t i = 0; i < sources.size(); ++i)
-      inputs[i] = sources[i].at(step);
+      inputs[i] = sources[i].at(call);
     runtime::Status status = session.step(graph, inputs, outputs);
     if (status.code() == runtime::StatusCode::cancelled)
-      stopInterrupted(options, session, step);
+      stopInterrupted(options, session, call / turns);
     check(status);
-    printStep(options, step + 1, scalars);
+    if ((call + 1) % turns == 0)
+      printStep(options, (call + 1) / turns, scalars);
   }
   for (size_t i = 0; i < outputs.size(); ++i)
     if (info.outputs[i].type.shape.empty())

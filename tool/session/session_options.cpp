@@ -332,4 +332,9 @@ int findGraph(const Session &session, const std::string &name) {
   return take(training::graphOf(session, name));
 }
 
+int64_t callsPerStep(const Session &session, int graph) {
+  bool trains = session.graphs()[graph].name == well_known::kTrain;
+  return trains ? session.turns() : 1;
+}
+
 } // namespace gradus::cli

@@ -71,6 +71,8 @@ void noteInitialState(const SessionOptions &options);
 
 /// The number of a graph; a Failure lists the existing ones.
 int findGraph(const runtime::Session &session, const std::string &name);
+/// The calls of a graph that make one step: of `train` the session's turns.
+int64_t callsPerStep(const runtime::Session &session, int graph);
 using training::labelRules;
 using training::recipeOf;
 using training::stepsPerUpdate;

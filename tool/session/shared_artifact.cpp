@@ -48,8 +48,22 @@ static Facts settingsOf(const nlohmann::json &recipe) {
   return facts;
 }
 
+data::Deal dealOf(const Ranks &ranks, const Session &session) {
+  int64_t turns = session.turns();
+  return {ranks.rank() * turns, ranks.count() * turns, turns};
+}
+
+std::string ranksText(const Ranks &ranks, const Session &session) {
+  if (session.logicalRanks() == 0)
+    return ranks.text();
+  return absl::StrCat(session.logicalRanks(), " logical ranks on ",
+                      ranks.isAlone() ? "1 process" : ranks.text());
+}
+
 void checkTrainsOnRanks(const Ranks &ranks, const Session &session) {
-  if (!ranks.isAlone() && session.findState(well_known::kRanks) < 0)
+  bool isForRanks =
+      session.logicalRanks() > 0 || session.findState(well_known::kRanks) >= 0;
+  if (!ranks.isAlone() && !isForRanks)
     throw badInput(session.artifact().path(),
                    ": was compiled to train on one process, and ",
                    ranks.count(),

@@ -4,6 +4,7 @@
 
 #include "tool/session/ranks.h"
 #include "tool/session/session_options.h"
+#include "training/data/batch_samples.h"
 #include "training/training_record.h"
 
 namespace gradus::cli {
@@ -16,6 +17,14 @@ SessionOptions optionsOfRank(SessionOptions options, const Ranks &ranks);
 /// nothing if it has none, or `checkpoint` is empty.
 std::optional<training::TrainingRecord>
 sharedRecord(const Ranks &ranks, const std::string &checkpoint);
+
+/// The batches of a step that a rank computes, of all that there are: those of
+/// its logical ranks, where the artifact has such.
+data::Deal dealOf(const Ranks &ranks, const runtime::Session &session);
+
+/// The ranks for people: "8 logical ranks on 2 processes on host"; empty for a
+/// process that is one alone.
+std::string ranksText(const Ranks &ranks, const runtime::Session &session);
 
 /// Refuses an artifact that was compiled to train on one process.
 void checkTrainsOnRanks(const Ranks &ranks, const runtime::Session &session);

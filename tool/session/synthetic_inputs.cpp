@@ -4,6 +4,7 @@
 
 #include "runtime/artifact_hash.h"
 #include "runtime/well_known.h"
+#include "tool/session/session_options.h"
 #include "training/data/shuffle.h"
 
 #include <algorithm>
@@ -81,6 +82,14 @@ std::vector<std::vector<uint8_t>> syntheticInputs(const Session &session,
     all.push_back(
         syntheticInput(input, session.artifact().header().classes(), batch));
   return all;
+}
+
+Status runStep(Session &session, int graph, std::span<const void *const> inputs,
+               std::span<void *const> outputs) {
+  Status status;
+  for (int64_t left = callsPerStep(session, graph); left && status.ok(); --left)
+    status = session.step(graph, inputs, outputs);
+  return status;
 }
 
 } // namespace gradus::cli

@@ -5,6 +5,7 @@
 #include "runtime/session/session.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace gradus::cli {
@@ -20,5 +21,11 @@ std::vector<uint8_t> syntheticInput(const runtime::TensorInfo &input,
 /// The bytes of all inputs of a graph; the batch is the largest first axis.
 std::vector<std::vector<uint8_t>>
 syntheticInputs(const runtime::Session &session, int graph);
+
+/// Runs one step of a graph, each turn of it on the same inputs; the outputs
+/// are those of the last.
+runtime::Status runStep(runtime::Session &session, int graph,
+                        std::span<const void *const> inputs,
+                        std::span<void *const> outputs = {});
 
 } // namespace gradus::cli

@@ -31,6 +31,7 @@
 #include "tool/train/training_outline.h"
 #include "tool/train/training_summary.h"
 #include "tool/train/training_warnings.h"
+#include "tool/train/whole_batch.h"
 #include "training/finite_checks.h"
 #include "training/gathered.h"
 #include "training/led_decider.h"
@@ -172,7 +173,7 @@ private:
   void matchInputs();
   void chooseBest();
   void watchValues();
-  Failure noWholeBatch() const;
+  BatchRanks batchRanks() const;
   void planSteps();
   void keepState();
   TrainingRecord record() const;
@@ -303,37 +304,19 @@ void TrainCommand::watchValues() {
   checks_.watch = *std::move(watch);
 }
 
-/// The error for too few samples, in the file or after the tests' part.
-Failure TrainCommand::noWholeBatch() const {
-  const data::Feed &feed = sources_.feeds.train;
-  const std::string &source = sources_.training.source();
-  double validation = sources_.validation;
-  std::string has =
-      validation > 0
-          ? absl::StrCat("--validation ", validation, ": leaves ",
-                         feed.samples(), " of the samples of ", source,
-                         " to train on")
-          : absl::StrCat(source, ": has ", feed.samples(), " samples");
-  if (int ranks = ranks_.count(); ranks > 1)
-    return badInput(has, ", but one step takes ", feed.batch(), " on each of ",
-                    ranks,
-                    " ranks; train on fewer, or compile with --dim "
-                    "batch=",
-                    std::max<int64_t>(1, feed.samples() / ranks), " or less");
-  return badInput(has, ", but one batch takes ", feed.batch(), "; ",
-                  validation > 0 ? "keep a smaller part for tests, or " : "",
-                  "compile with --dim batch=", feed.samples(), " or less");
+BatchRanks TrainCommand::batchRanks() const {
+  return {dealOf(ranks_, *session_).ranks, session_->logicalRanks() > 0};
 }
 
 /// Computes the number of steps to do, and the first of them.
 void TrainCommand::planSteps() {
   batches_.emplace(sources_.feeds.train, sources_.seed,
-                   dataThreads(options_.session),
-                   data::Deal{ranks_.rank(), ranks_.count()},
+                   dataThreads(options_.session), dealOf(ranks_, *session_),
                    [this](const char *what) { ranks_.doing(what); });
   int64_t perEpoch = length_.perEpoch = batches_->perEpoch();
   if (perEpoch == 0)
-    throw noWholeBatch();
+    throw noWholeBatch(sources_.feeds.train, sources_.training.source(),
+                       sources_.validation, batchRanks());
   int64_t epochs = options_.epochs ? options_.epochs : 1;
   if (options_.steps)
     length_.total = options_.steps;
@@ -400,7 +383,7 @@ TrainingRecord TrainCommand::record() const {
   TrainingRecord record;
   record.seed = sources_.seed;
   record.samples = sources_.feeds.train.samples();
-  record.batch = sources_.feeds.train.batch() * ranks_.count();
+  record.batch = sources_.feeds.train.batch() * batchRanks().count;
   record.validation = sources_.validation;
   if (const auto *classes = sources_.training.classes())
     record.classes = *classes;
@@ -427,8 +410,9 @@ void TrainCommand::makeTrainer(training::Decider &decider) {
 
 TrainingOutline TrainCommand::outline() const {
   TrainingOutline outline;
-  outline.data = DataOutline::ofTraining(sources_.feeds.train, ranks_.count());
-  outline.ranks = ranks_.text();
+  outline.data = DataOutline::ofTraining(sources_.feeds.train, batchRanks());
+  outline.processes = ranks_.count();
+  outline.ranks = ranksText(ranks_, *session_);
   if (sources_.feeds.test)
     outline.test = DataOutline::ofEvaluation(*sources_.feeds.test);
   outline.start = length_.start;

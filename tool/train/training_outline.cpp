@@ -20,8 +20,10 @@ static ordered_json outlineJson(const TrainingOutline &outline,
     object["test_data"] = outline.test->toJson();
   object.update({{"from_step", outline.start},
                  {"to_step", outline.total},
-                 {"ranks", outline.data.ranks},
-                 {"schedule", outline.schedule},
+                 {"ranks", outline.processes}});
+  if (outline.data.ranks.areLogical)
+    object["logical_ranks"] = outline.data.ranks.count;
+  object.update({{"schedule", outline.schedule},
                  {"checkpoint", checkpoint.path},
                  {"remarks", outline.remarks}});
   return object;

@@ -16,7 +16,8 @@ struct TrainingOutline {
   DataOutline data;
   std::optional<DataOutline> test;
   int64_t start = 0, total = 0;     // steps
-  std::string ranks;                // who runs the steps; empty: one process
+  int processes = 1;                // that run the steps
+  std::string ranks;                // of them, for people; empty: one process
   std::string schedule;             // where its pieces end; empty: as compiled
   std::vector<std::string> remarks; // on the files of the data
 

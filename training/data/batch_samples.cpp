@@ -13,19 +13,24 @@ int64_t BatchSamples::perEpoch(const Feed &feed, bool shuffle, Deal deal) {
   return (feed.samples() + padded) / together;
 }
 
+int64_t BatchSamples::start(int64_t batch) const {
+  int64_t inEpoch = whole(batch) % perEpoch_;
+  int64_t rank = deal_.rank + batch % deal_.turns;
+  return (inEpoch * deal_.ranks + rank) * feed_.batch();
+}
+
 int64_t BatchSamples::real(int64_t batch) const {
-  int64_t start = batch % perEpoch_ * together() + before();
-  return std::clamp<int64_t>(feed_.samples() - start, 0, feed_.batch());
+  return std::clamp<int64_t>(feed_.samples() - start(batch), 0, feed_.batch());
 }
 
 /// Where no real sample is left, training takes others, so that batch norms see
 /// realistic data: on each rank those that one process would take there.
 runtime::Status BatchSamples::copy(int64_t batch, int64_t place,
                                    void *const *inputs) const {
-  int64_t epoch = batch / perEpoch_, filled = real(batch);
+  int64_t epoch = whole(batch) / perEpoch_, filled = real(batch);
   if (place >= filled && !shuffles_)
     return runtime::Status();
-  int64_t from = batch % perEpoch_ * together() + before() + place;
+  int64_t from = start(batch) + place;
   if (place >= filled)
     from = (from - feed_.samples()) % feed_.samples();
   int64_t sample = from;

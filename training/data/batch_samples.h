@@ -6,15 +6,17 @@
 namespace gradus::data {
 
 /// The place of those who share the batches of a data set: each batch of all
-/// has one of `ranks` ones after the other.
+/// has one of `ranks` ones after the other. Who computes several of them in
+/// turn has `turns` of these, from that of `rank` on.
 struct Deal {
-  int64_t rank = 0, ranks = 1;
+  int64_t rank = 0, ranks = 1, turns = 1;
 };
 
 /// Training shuffles, and drops the samples of an epoch that do not fill a
 /// batch or fills that batch up with samples whose labels are ignored
 /// (Feed::maskLastBatch); evaluation uses every sample in order, and the last
-/// batch is padded with zeros. Batches are counted from epoch 0 on.
+/// batch is padded with zeros. Batches are counted from epoch 0 on: batch k of
+/// all is the own batches k * turns up to (k + 1) * turns.
 class BatchSamples {
 public:
   /// The feed must outlive this.
@@ -22,24 +24,26 @@ public:
       : feed_(feed), shuffles_(shuffle), seed_(seed), deal_(deal),
         perEpoch_(perEpoch(feed, shuffle, deal)) {}
 
-  /// The number of batches in an epoch, which all ranks have.
+  /// The number of batches of all in an epoch.
   static int64_t perEpoch(const Feed &feed, bool shuffle, Deal deal = {});
   int64_t perEpoch() const { return perEpoch_; }
+  int64_t turns() const { return deal_.turns; }
   const Feed &feed() const { return feed_; }
 
-  /// The number of samples in a batch that fill no place of others; the last
-  /// batches of later ranks may have none.
+  /// The number of samples in an own batch that fill no place of others; the
+  /// last batches of later ranks may have none.
   int64_t real(int64_t batch) const;
-  /// Copies the sample at index `place` of a batch, whose inputs are at
+  /// Copies the sample at index `place` of an own batch, whose inputs are at
   /// `inputs`.
   runtime::Status copy(int64_t batch, int64_t place, void *const *inputs) const;
-  /// Ends a batch whose samples are copied.
+  /// Ends an own batch whose samples are copied.
   void finish(int64_t batch, void *const *inputs) const;
 
 private:
-  /// The samples of all ranks' batches, and of those before this rank's.
-  int64_t together() const { return feed_.batch() * deal_.ranks; }
-  int64_t before() const { return feed_.batch() * deal_.rank; }
+  /// The batch of all that an own batch is of.
+  int64_t whole(int64_t batch) const { return batch / deal_.turns; }
+  /// The position of an own batch's first sample in its epoch.
+  int64_t start(int64_t batch) const;
 
   const Feed &feed_;
   bool shuffles_;

@@ -39,13 +39,15 @@ static int64_t samplesPerShare(const Feed &feed, int64_t all) {
 }
 
 Batches::Batches(const Feed &feed, const BatchOptions &options)
-    : samples_(feed, options.shuffle, options.seed, options.deal), options_(options),
-      position_(options.first) {
+    : samples_(feed, options.shuffle, options.seed, options.deal),
+      options_(options), position_(options.first) {
   if (samples_.perEpoch() <= 0)
     return;
-  int64_t fitting = options_.chunkBytes / std::max<size_t>(1, batchBytes(feed));
+  int64_t turns = samples_.turns();
+  int64_t fitting =
+      options_.chunkBytes / std::max<size_t>(1, turns * batchBytes(feed));
   perChunk_ = std::clamp<int64_t>(fitting, 1, samples_.perEpoch());
-  int64_t samples = perChunk_ * feed.batch();
+  int64_t samples = perChunk_ * turns * feed.batch();
   perShare_ = samplesPerShare(feed, samples);
   int64_t shares = (samples + perShare_ - 1) / perShare_;
   int64_t threads = feed.scales() ? std::max(1, options_.threads) : 1;
@@ -81,11 +83,12 @@ Batches::~Batches() {
 
 void Batches::layOut(Slot &slot) {
   const Feed &feed = samples_.feed();
-  slot.memory.resize(batchBytes(feed) * perChunk_ + kAlignment);
+  int64_t batches = perChunk_ * samples_.turns();
+  slot.memory.resize(batchBytes(feed) * batches + kAlignment);
   uint8_t *at = slot.memory.data();
   at += aligned(reinterpret_cast<uintptr_t>(at)) -
         reinterpret_cast<uintptr_t>(at);
-  for (int64_t batch = 0; batch < perChunk_; ++batch)
+  for (int64_t batch = 0; batch < batches; ++batch)
     for (size_t i = 0; i < feed.inputCount(); ++i) {
       slot.inputs.push_back(at);
       at += aligned(feed.bytesOf(i));
@@ -146,15 +149,15 @@ bool Batches::hasShare() {
 
 void Batches::begin(Slot &slot) {
   const Feed &feed = samples_.feed();
-  int64_t perEpoch = samples_.perEpoch();
+  int64_t perEpoch = samples_.perEpoch(), turns = samples_.turns();
   int64_t epochEnd = (position_ / perEpoch + 1) * perEpoch;
   int64_t count =
       std::min({perChunk_, epochEnd - position_, options_.end - position_});
   slot.chunk.first = position_;
   slot.chunk.count = count;
-  slot.chunk.inputs = {slot.inputs.data(), feed.inputCount() * count};
-  slot.chunk.lastCount = samples_.real(position_ + count - 1);
-  slot.samples = count * feed.batch();
+  slot.chunk.inputs = {slot.inputs.data(), feed.inputCount() * count * turns};
+  slot.chunk.lastCount = samples_.real((position_ + count) * turns - 1);
+  slot.samples = count * turns * feed.batch();
   slot.given = slot.done = 0;
   position_ += count;
 }
@@ -173,7 +176,9 @@ void Batches::settle(const Share &share, const runtime::Status &status) {
   if (status.ok()) {
     slot.done += share.end - share.begin;
   } else {
-    int64_t sample = slot.chunk.first * samples_.feed().batch() + share.begin;
+    int64_t sample =
+        slot.chunk.first * samples_.turns() * samples_.feed().batch() +
+        share.begin;
     if (!failure_ || sample < failure_->sample)
       failure_ = {sample, status};
     room_.notify_all(); // They end.
@@ -198,9 +203,10 @@ runtime::Status Batches::copy(const Share &share) const {
   const Chunk &chunk = share.slot->chunk;
   const Feed &feed = samples_.feed();
   size_t inputs = feed.inputCount();
+  int64_t first = chunk.first * samples_.turns();
   for (int64_t i = share.begin; i < share.end; ++i) {
     int64_t batch = i / feed.batch(), place = i % feed.batch();
-    GRADUS_TRY(samples_.copy(chunk.first + batch, place,
+    GRADUS_TRY(samples_.copy(first + batch, place,
                              &share.slot->inputs[batch * inputs]));
   }
   return runtime::Status();
@@ -209,8 +215,9 @@ runtime::Status Batches::copy(const Share &share) const {
 /// Ends the batches of a chunk whose samples are copied.
 void Batches::finish(const Slot &slot) const {
   size_t inputs = samples_.feed().inputCount();
-  for (int64_t i = 0; i < slot.chunk.count; ++i)
-    samples_.finish(slot.chunk.first + i, &slot.inputs[i * inputs]);
+  int64_t turns = samples_.turns();
+  for (int64_t i = 0; i < slot.chunk.count * turns; ++i)
+    samples_.finish(slot.chunk.first * turns + i, &slot.inputs[i * inputs]);
 }
 
 } // namespace gradus::data

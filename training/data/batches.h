@@ -18,18 +18,19 @@ struct BatchOptions {
   bool shuffle = false; // for training: see BatchSamples
   uint64_t seed = 0;
   Deal deal = {};
-  int64_t first = 0; // number of the first batch, counted from epoch 0
-  int64_t end = 0;   // number after that of the last batch
+  int64_t first = 0; // number of the first batch of all, from epoch 0 on
+  int64_t end = 0;   // number after that of the last batch of all
   size_t chunkBytes = 1 << 18; // size of a chunk of at least one batch
   int threads = 1; // that prepare samples; one is enough where none is scaled
 };
 
-/// Successive batches of one epoch.
+/// Successive batches of one epoch: the own ones of each batch of all, as many
+/// as Deal::turns.
 struct Chunk {
-  int64_t first = 0;                   // number of its first batch
-  int64_t count = 0;                   // batches
-  std::span<const void *const> inputs; // of the first batch, of the next, ...
-  int64_t lastCount = 0;               // real samples of its last batch
+  int64_t first = 0;                   // number of its first batch of all
+  int64_t count = 0;                   // batches of all
+  std::span<const void *const> inputs; // of the first own one, of the next, ...
+  int64_t lastCount = 0;               // real samples of its last own batch
 };
 
 class Batches {
@@ -105,7 +106,7 @@ private:
 
   const BatchSamples samples_;
   const BatchOptions options_;
-  int64_t perChunk_ = 1; // batches, at most
+  int64_t perChunk_ = 1; // batches of all, at most
   int64_t perShare_ = 1; // samples
   std::vector<std::thread> threads_;
   runtime::Status status_; // written by next() alone
@@ -113,7 +114,7 @@ private:
   std::mutex mutex_; // of all that follows, but what is in the slots' memory
   std::condition_variable ready_, room_;
   Ring ring_;
-  int64_t position_;               // next batch to begin
+  int64_t position_;               // next batch of all to begin
   int64_t copying_ = 0;            // shares
   std::optional<Failure> failure_; // of the first sample that has one
   bool stop_ = false;

@@ -404,8 +404,12 @@ runtime::StatusOr<double> Feed::labelWeight(int64_t first,
 }
 
 double Feed::batchWeight(std::span<const void *const> inputs) const {
-  return labels_ ? labels_->batchWeight(inputs[labels_->input()], batch_)
-                 : static_cast<double>(batch_);
+  double weight = 0;
+  for (size_t i = 0; i < inputs.size(); i += inputCount())
+    weight += labels_
+                  ? labels_->batchWeight(inputs[i + labels_->input()], batch_)
+                  : static_cast<double>(batch_);
+  return weight;
 }
 
 bool Feed::tellsCount() const {

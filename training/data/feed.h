@@ -53,7 +53,7 @@ public:
   runtime::StatusOr<int64_t> countedLabels(int64_t first, int64_t count) const;
   /// The sum of the weights of those labels.
   runtime::StatusOr<double> labelWeight(int64_t first, int64_t count) const;
-  /// The sum of weights of all labels of a batch whose inputs are at `inputs`.
+  /// The sum of weights of all labels of batches whose inputs are at `inputs`.
   double batchWeight(std::span<const void *const> inputs) const;
   /// Whether the graph has an input for the number of real samples in a batch.
   bool tellsCount() const;

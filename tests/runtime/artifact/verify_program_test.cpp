@@ -144,3 +144,37 @@ TEST(VerifyProgram, RefusesCopiesThatNothingMakes) {
   EXPECT_EQ(words("round_weights", true), problem);
   EXPECT_EQ(words("round_weights", false), "ok");
 }
+
+TEST(VerifyProgram, RefusesLogicalRanksThatAreNoPowerOfTwo) {
+  for (int64_t ranks : {0, 1, 8, 65536})
+    EXPECT_EQ(
+        wordsAfter([&](auto &made) { made.header.logical_ranks = ranks; }),
+        "ok");
+  for (const char *ranks : {"3", "-2", "-9223372036854775808", "131072"})
+    EXPECT_EQ(wordsAfter([&](auto &made) {
+                made.header.logical_ranks = std::stoll(ranks);
+              }),
+              std::string("adder: has ") + ranks +
+                  " logical ranks, expected 0 or a power of two up to 65536");
+}
+
+TEST(VerifyProgram, RefusesPlacesThatNobodyKnows) {
+  EXPECT_EQ(wordsAfter([](auto &made) { made.addTurns(); }), "ok");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.states[2]->role = fb::Role::place;
+            }),
+            "adder: state 2 (step): is a place, expected one of the names "
+            "distribution.rank, distribution.ranks and distribution.turn");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.addTurns();
+              made.header.logical_ranks = 0;
+            }),
+            "adder: state 3 (distribution.turn): is the turn of a logical "
+            "rank, and there are none");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.addTurns();
+              made.header.states[3]->type->shape = {1};
+            }),
+            "adder: state 3 (distribution.turn): is a place of 1xi64, expected "
+            "a scalar of i64");
+}

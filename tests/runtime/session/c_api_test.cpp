@@ -160,11 +160,26 @@ TEST(CApiLoading, ConnectsNothingUnasked) {
             GRADUS_OK);
   EXPECT_EQ(gradus_rank(session), 0);
   EXPECT_EQ(gradus_ranks(session), 1);
+  EXPECT_EQ(gradus_turns(session), 1);
   EXPECT_EQ(gradus_fail(session, "nobody hears it"), GRADUS_OK);
   EXPECT_EQ(gradus_fail(session, nullptr), GRADUS_INVALID);
   gradus_free(session);
   EXPECT_EQ(gradus_rank(nullptr), 0);
   EXPECT_EQ(gradus_ranks(nullptr), 1);
+  EXPECT_EQ(gradus_turns(nullptr), 1);
+}
+
+TEST(CApiLoading, TellsTheTurnsOfAStep) {
+  TestArtifact made;
+  made.addTurns();
+  auto bytes = made.bytes();
+  gradus_session *session = nullptr;
+  ASSERT_EQ(gradus_load_memory(bytes.data(), bytes.size(), nullptr, &session),
+            GRADUS_OK);
+  EXPECT_EQ(gradus_turns(session), 2);
+  EXPECT_EQ(gradus_rank(session), 0);
+  EXPECT_EQ(gradus_ranks(session), 1);
+  gradus_free(session);
 }
 
 TEST(CApiLoading, RefusesCollectivesThatItDoesNotKnow) {

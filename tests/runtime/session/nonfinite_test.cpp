@@ -69,6 +69,18 @@ TEST_P(Search, TellsTheStateThatIsSpoiled) {
   EXPECT_EQ(session->spoiledState(), "total");
 }
 
+TEST_P(Search, KeepsWhatAnEarlierTurnOfTheStepHasFound) {
+  TestArtifact made;
+  made.addTurns();
+  start(made);
+  EXPECT_EQ(found(NAN), "the input x has nan");
+  EXPECT_EQ(session->spoiledState(), "") << "only a step's end counts";
+  EXPECT_EQ(found(1), "the input x has nan");
+  EXPECT_EQ(session->spoiledState(), "total");
+  ASSERT_TRUE(session->resetStates().ok());
+  EXPECT_EQ(found(1), "") << "another step";
+}
+
 TEST_P(Search, TellsNoStateThatWasSoBefore) {
   float mask[kSize] = {-INFINITY};
   ASSERT_TRUE(session->writeState("total", mask, sizeof(mask)).ok());

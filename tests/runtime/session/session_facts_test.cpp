@@ -32,6 +32,20 @@ TEST(SessionFacts, TellOfGraphsInTheOrderOfTheHeader) {
   EXPECT_EQ(train.commands[0].name, "total += x");
 }
 
+TEST(SessionFacts, TellWhichStatesAreSaved) {
+  gradus::test::TestArtifact made;
+  made.addTurns();
+  auto states = stateInfosOf(open(made)->header());
+  std::vector<std::string> saved;
+  for (const StateInfo &state : states)
+    if (isSaved(state))
+      saved.push_back(state.name);
+  EXPECT_EQ(saved, (std::vector<std::string>{"total", "scale", "step"}));
+  EXPECT_TRUE(isPlace(states[3]));
+  states[0].role = artifact::Role::copy;
+  EXPECT_FALSE(isSaved(states[0]));
+}
+
 TEST(SessionFacts, TellOfStates) {
   auto states = stateInfosOf(open(gradus::test::TestArtifact())->header());
   ASSERT_EQ(findName(states, "total"), 0);

@@ -215,6 +215,94 @@ TEST_P(Sessions, PicksTheVariantOfTheStep) {
   EXPECT_EQ(total, 2) << "steps 1 and 4";
 }
 
+/// An artifact whose step of one process is two turns.
+static TestArtifact inTurns() {
+  TestArtifact made;
+  made.addTurns();
+  return made;
+}
+
+static int64_t numberOf(const Session &session, const char *state) {
+  int64_t number = -1;
+  EXPECT_TRUE(session.readState(state, &number, sizeof(number)).ok());
+  return number;
+}
+
+TEST_P(Sessions, RunTheTurnsOfAStep) {
+  auto session = start(inTurns());
+  EXPECT_EQ(session->logicalRanks(), 2);
+  EXPECT_EQ(session->turns(), 2);
+  EXPECT_EQ(start(TestArtifact())->turns(), 1);
+  Floats twos, sum{};
+  twos.fill(2);
+  const void *inputs[] = {kOnes.data(), twos.data()};
+  void *outputs[] = {nullptr, nullptr, sum.data(), nullptr};
+  for (float step : {1, 2}) {
+    EXPECT_EQ(numberOf(*session, "distribution.turn"), 1);
+    EXPECT_EQ(numberOf(*session, "distribution.rank"), 0);
+    ASSERT_TRUE(session->step(0, {inputs, 1}, {outputs, 2}).ok());
+    EXPECT_EQ(session->lastVariant(0), 2);
+    EXPECT_EQ(numberOf(*session, "distribution.turn"), 2);
+    EXPECT_EQ(numberOf(*session, "distribution.rank"), 1);
+    EXPECT_EQ(numberOf(*session, "step"), step - 1);
+    ASSERT_TRUE(session->step(0, {inputs + 1, 1}, {outputs + 2, 2}).ok());
+    EXPECT_EQ(session->lastVariant(0), 3);
+    EXPECT_EQ(sum[0], 3 * step);
+    EXPECT_EQ(numberOf(*session, "step"), step);
+  }
+}
+
+TEST_P(Sessions, AreCancelledBetweenStepsOfSeveralTurns) {
+  auto session = start(inTurns());
+  ASSERT_TRUE(session->step(0).ok());
+  session->cancel();
+  int64_t done = 0;
+  Status status = session->steps(0, 5, {}, {}, &done);
+  EXPECT_EQ(status.code(), StatusCode::cancelled);
+  EXPECT_EQ(done, 1) << "the turn that ends the step";
+  EXPECT_EQ(numberOf(*session, "distribution.turn"), 1);
+  EXPECT_EQ(*session->stepCount(), 1);
+}
+
+TEST_P(Sessions, SaveNothingOfAStepThatHasNotEnded) {
+  auto session = start(inTurns());
+  const void *inputs[] = {kOnes.data()};
+  std::string path = temporaryPath("turns.safetensors");
+  ASSERT_TRUE(session->step(0, inputs).ok());
+  ASSERT_TRUE(session->saveCheckpoint(path).ok());
+  ASSERT_TRUE(session->step(0, inputs).ok());
+  ASSERT_TRUE(session->step(0, inputs).ok());
+  ASSERT_TRUE(session->loadCheckpoint(path).ok());
+  EXPECT_EQ(numberOf(*session, "distribution.turn"), 1) << "a step begins";
+  EXPECT_EQ(numberOf(*session, "step"), 0);
+  ASSERT_TRUE(session->step(0, inputs).ok());
+  ASSERT_TRUE(session->resetStates().ok());
+  EXPECT_EQ(numberOf(*session, "distribution.turn"), 1);
+}
+
+TEST_P(Sessions, CountStepsAndNotTurnsWithoutACounter) {
+  TestArtifact made = inTurns();
+  made.header.states[2]->name = "other";
+  auto session = start(made);
+  for (int64_t call = 1; call <= 4; ++call) {
+    ASSERT_TRUE(session->step(0).ok());
+    EXPECT_EQ(*session->stepCount(), call / 2);
+  }
+}
+
+TEST_P(Sessions, TimeTheCommandsOfAVariant) {
+  auto session = start(inTurns());
+  std::vector<int64_t> train(session->graphs()[0].commands.size()),
+      last(session->graphs()[3].commands.size());
+  session->timeCommands(0, train);
+  session->timeCommands(3, last);
+  ASSERT_TRUE(session->step(0).ok());
+  EXPECT_EQ(last[0], 0);
+  ASSERT_TRUE(session->step(0).ok());
+  EXPECT_GT(last[0], 0);
+  EXPECT_EQ(train[0], 0) << "it did not run";
+}
+
 TEST_P(Sessions, RefusesWrongCalls) {
   auto session = start(TestArtifact());
   EXPECT_EQ(session->step(9).message(),

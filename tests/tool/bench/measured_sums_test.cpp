@@ -51,3 +51,11 @@ TEST(MeasuredSums, WhatIsNotWaitedForIsHidden) {
   EXPECT_DOUBLE_EQ(costs.exposed, 1.5e-6);
   EXPECT_DOUBLE_EQ(costs.hidden, 3.5e-6);
 }
+
+TEST(MeasuredSums, AreToldInWords) {
+  SumCosts costs{.bytesSent = 1024, .transferred = 4e-3, .exposed = 1e-3};
+  costs.hidden = 3e-3;
+  EXPECT_EQ(textOfSums(costs.toJson()),
+            "rank 0 sends 1.00 KiB; 4.00 ms under way, of them 3.00 ms hidden, "
+            "1.00 ms exposed");
+}

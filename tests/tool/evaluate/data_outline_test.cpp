@@ -34,6 +34,18 @@ TEST(DataOutline, SaysWhatAnEpochIs) {
             "1437 samples in 10 classes, 44 batches of 32 an epoch");
 }
 
+TEST(DataOutline, SaysWhatEachRankHasOfABatch) {
+  DataOutline outline = digits();
+  outline.leftOut = 0;
+  outline.ranks.count = 8;
+  EXPECT_EQ(outline.trainingText(), "1437 samples in 10 classes, 44 batches of "
+                                    "32 (4 on each rank) an epoch");
+  outline.ranks.areLogical = true;
+  EXPECT_EQ(outline.trainingText(),
+            "1437 samples in 10 classes, 44 batches of 32 (4 on each logical "
+            "rank) an epoch");
+}
+
 TEST(DataOutline, SaysHowTheLastBatchIsFilled) {
   DataOutline outline = digits();
   outline.batches = 45;

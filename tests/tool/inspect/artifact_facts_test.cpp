@@ -27,6 +27,15 @@ TEST(ArtifactFacts, SumUpTheCommandsOfAGraph) {
   EXPECT_GT(facts["plans"][0]["rates"][0]["flop_per_s"].get<double>(), 0);
 }
 
+TEST(ArtifactFacts, TellOfLogicalRanks) {
+  EXPECT_EQ(artifactJson(Adder().open()->artifact())["logical_ranks"], 0);
+  gradus::test::TestArtifact made;
+  made.addTurns();
+  auto facts = artifactJson(Adder(made).open()->artifact());
+  EXPECT_EQ(facts["logical_ranks"], 2);
+  EXPECT_EQ(facts["states"].back()["role"], "scratch");
+}
+
 /// Of a launch; of all items together, where kernels are flat.
 TEST(ArtifactFacts, SayWhatKernelsOfGpusExecute) {
   gradus::test::TestArtifact made;

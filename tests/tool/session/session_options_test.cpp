@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+using namespace gradus;
 using namespace gradus::cli;
 
 TEST(SessionOptions, ResumeTakesTheWholeState) {
@@ -47,6 +48,14 @@ TEST(SessionOptions, ListsTheGraphsThatThereAre) {
         failure.what(),
         testing::HasSubstr("has no graph 'tran'; it has train, evaluate"));
   }
+}
+
+TEST(SessionOptions, CountTheCallsOfAStep) {
+  test::TestArtifact made;
+  made.addTurns();
+  auto session = Adder(made).open();
+  EXPECT_EQ(callsPerStep(*session, findGraph(*session, "train")), 2);
+  EXPECT_EQ(callsPerStep(*session, findGraph(*session, "evaluate")), 1);
 }
 
 TEST(SessionOptions, TellACheckpointOfAnotherProgram) {

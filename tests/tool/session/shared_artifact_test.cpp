@@ -140,3 +140,30 @@ TEST(SharedArtifact, TrainsOnRanksIfItIsForRanks) {
     checkTrainsOnRanks(Ranks(shared, true), *trained);
   });
 }
+
+/// Whichever processes run them, logical ranks have the same batches.
+TEST(SharedArtifact, DealsBatchesToLogicalRanks) {
+  test::TestArtifact made;
+  made.addTurns();
+  auto alone = opened(made);
+  data::Deal deal = dealOf(Ranks(), *alone);
+  EXPECT_EQ(deal.rank, 0);
+  EXPECT_EQ(deal.ranks, 2);
+  EXPECT_EQ(deal.turns, 2);
+  EXPECT_EQ(ranksText(Ranks(), *alone), "2 logical ranks on 1 process");
+  EXPECT_EQ(ranksText(Ranks(), *opened({})), "");
+  auto words = wordsOf(2, [&](const Ranks &ranks) {
+    auto session = take(Session::create(
+        take(Artifact::fromBytes(made.bytes(), "adder.gradus")),
+        test::deviceOf("cpu"), {.threads = 1, .collectives = ranks.thread()}));
+    checkTrainsOnRanks(ranks, *session);
+    data::Deal own = dealOf(ranks, *session);
+    EXPECT_EQ(own.rank, ranks.rank());
+    EXPECT_EQ(own.ranks, 2);
+    EXPECT_EQ(own.turns, 1);
+    EXPECT_EQ(ranksText(ranks, *session),
+              "2 logical ranks on 2, simulated by threads of this process");
+    EXPECT_EQ(dealOf(ranks, *opened({})).ranks, 2);
+  });
+  EXPECT_THAT(words, testing::Each(""));
+}

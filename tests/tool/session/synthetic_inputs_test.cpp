@@ -2,6 +2,8 @@
 
 #include "tool/session/synthetic_inputs.h"
 
+#include "tests/tool/adder.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,4 +69,16 @@ TEST(SyntheticInputs, MaskSomeOfEachRow) {
 
 TEST(SyntheticInputs, CountAWholeBatch) {
   EXPECT_EQ(values<int64_t>({"count", {DType::i64, {}}, 8})[0], 32);
+}
+
+TEST(SyntheticInputs, AreThoseOfAllTurnsOfAStep) {
+  gradus::test::TestArtifact made;
+  made.addTurns();
+  auto session = Adder(made).open();
+  std::vector<float> x(gradus::test::kSize, 1), sum(gradus::test::kSize);
+  const void *inputs[] = {x.data()};
+  void *outputs[] = {sum.data(), nullptr};
+  ASSERT_TRUE(runStep(*session, 0, inputs, outputs).ok());
+  EXPECT_EQ(sum[0], 2);
+  EXPECT_EQ(*session->stepCount(), 1);
 }

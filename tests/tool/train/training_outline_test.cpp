@@ -66,6 +66,21 @@ TEST(TrainingOutline, SaysWhatIsAskedFor) {
             std::string::npos);
 }
 
+TEST(TrainingOutline, SaysWhoRunsTheSteps) {
+  TrainingOutline outline = twoEpochs();
+  outline.processes = 2;
+  outline.ranks = "8 logical ranks on 2 processes on here";
+  outline.data.ranks = {8, /*areLogical=*/true};
+  TrainOptions options;
+  EXPECT_TRUE(printed(outline, options)
+                  .starts_with("  ranks       8 logical ranks on 2 processes "
+                               "on here\n"));
+  options.session.json = true;
+  EXPECT_NE(printed(outline, options)
+                .find(R"("to_step":88,"ranks":2,"logical_ranks":8,)"),
+            std::string::npos);
+}
+
 TEST(TrainingOutline, IsAJsonLine) {
   TrainingOutline outline = twoEpochs();
   outline.remarks = {"images: 8 files of other kinds (.webp) left out"};

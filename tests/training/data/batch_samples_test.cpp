@@ -3,22 +3,31 @@
 #include "tests/training/data/files.h"
 #include "training/data/batch_samples.h"
 
+#include <numeric>
+
 using namespace gradus::data;
 using namespace gradus::runtime;
 using testing::ElementsAre;
 
 namespace {
 
-/// Five samples x = 0..4 and their labels 5..9.
-struct Numbers {
-  explicit Numbers(int64_t batch = 2) : batch(batch) {}
+std::vector<int64_t> from(int64_t first, int64_t count) {
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
 
-  int64_t batch;
+/// Some samples x = 0, 1, ... and their labels 5, 6, ...
+struct Numbers {
+  explicit Numbers(int64_t batch = 2, int64_t samples = 5)
+      : batch(batch), samples(samples) {}
+
+  int64_t batch, samples;
   size_t bytes = 8 * static_cast<size_t>(batch);
   Folder folder;
   Dataset dataset = *Dataset::open(
-      {"x=" + folder.write("x.npy", numbersFile({0, 1, 2, 3, 4})),
-       "label=" + folder.write("y.npy", numbersFile({5, 6, 7, 8, 9}))});
+      {"x=" + folder.write("x.npy", numbersFile(from(0, samples))),
+       "label=" + folder.write("y.npy", numbersFile(from(5, samples)))});
   LabelRules rules = {{"label", {0, -1, {}}}};
   Feed feed = *Feed::match(dataset,
                            {{"x", {DType::i64, {batch}}, bytes},
@@ -66,6 +75,43 @@ void expectOneProcess(int64_t ranks, bool shuffle, bool masks) {
   for (int64_t batch = 0; batch < 2 * one.perEpoch(); ++batch)
     EXPECT_EQ(dealt(small, shuffle, ranks, batch), filled(one, batch))
         << "batch " << batch << " on " << ranks << " ranks";
+}
+
+/// The samples of a batch of all logical ranks in their order, where
+/// `processes` share them, then the labels.
+std::vector<int64_t> dealtInTurns(const Numbers &numbers, bool shuffle,
+                                  int64_t logicalRanks, int64_t processes,
+                                  int64_t batch) {
+  std::vector<int64_t> values, labels;
+  int64_t turns = logicalRanks / processes;
+  for (int64_t process = 0; process < processes; ++process) {
+    BatchSamples samples(numbers.feed, shuffle, /*seed=*/1,
+                         {process * turns, logicalRanks, turns});
+    for (int64_t turn = 0; turn < turns; ++turn) {
+      auto own = filled(samples, batch * turns + turn);
+      auto middle = own.begin() + numbers.feed.batch();
+      values.insert(values.end(), own.begin(), middle);
+      labels.insert(labels.end(), middle, own.end());
+    }
+  }
+  values.insert(values.end(), labels.begin(), labels.end());
+  return values;
+}
+
+/// Expects that eight logical ranks have the same samples, over two epochs,
+/// however many processes share them.
+void expectAnyProcesses(int64_t samples, bool shuffle, bool masks) {
+  Numbers numbers(2, samples);
+  if (masks)
+    ASSERT_TRUE(numbers.feed.maskLastBatch().ok());
+  int64_t perEpoch = BatchSamples::perEpoch(numbers.feed, shuffle, {0, 8});
+  ASSERT_GT(perEpoch, 0);
+  for (int64_t batch = 0; batch < 2 * perEpoch; ++batch) {
+    auto own = dealt(numbers, shuffle, 8, batch);
+    for (int64_t processes : {1, 2, 4, 8})
+      EXPECT_EQ(dealtInTurns(numbers, shuffle, 8, processes, batch), own)
+          << "batch " << batch << " on " << processes << " processes";
+  }
 }
 
 } // namespace
@@ -118,4 +164,13 @@ TEST(BatchSamples, OfALaterRankMayAllFillUp) {
   EXPECT_EQ(last.perEpoch(), 1);
   EXPECT_EQ(last.real(0), 0);
   EXPECT_EQ(filled(last, 0)[2], -1);
+}
+
+TEST(BatchSamples, OfLogicalRanksAreTheSameOnAnyNumberOfProcesses) {
+  for (int64_t samples : {16, 39, 50}) // whole epochs, and those cut short
+    expectAnyProcesses(samples, /*shuffle=*/true, /*masks=*/false);
+  for (int64_t samples : {5, 39}) {
+    expectAnyProcesses(samples, /*shuffle=*/true, /*masks=*/true);
+    expectAnyProcesses(samples, /*shuffle=*/false, /*masks=*/false);
+  }
 }

@@ -231,6 +231,29 @@ TEST(Batches, AugmentEachEpochAnew) {
   EXPECT_EQ(std::vector<float>(whole.begin() + 5, whole.end()), rest);
 }
 
+/// A chunk counts batches of all, and has the inputs of each turn.
+TEST(Batches, HaveTheInputsOfAllTurns) {
+  Numbers numbers;
+  BatchOptions options{.shuffle = true, .deal = {0, 2, 2}, .end = 3};
+  auto whole = all(numbers.feed, {.shuffle = true, .end = 2});
+  Batches batches(numbers.feed, options);
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    const Chunk *chunk = batches.next();
+    ASSERT_TRUE(chunk);
+    EXPECT_EQ(chunk->first, epoch) << "one batch of eight an epoch";
+    EXPECT_EQ(chunk->count, 1);
+    EXPECT_EQ(chunk->lastCount, 4);
+    ASSERT_EQ(chunk->inputs.size(), 4u);
+    for (size_t turn : {0, 1}) {
+      auto *x = static_cast<const int64_t *>(chunk->inputs[2 * turn]);
+      if (epoch == 0)
+        EXPECT_EQ(std::vector<int64_t>(x, x + 4), whole[turn].x);
+    }
+  }
+  EXPECT_EQ(batches.next(), nullptr);
+  EXPECT_TRUE(batches.status().ok());
+}
+
 TEST(Batches, ContinueWhereARunWasInterrupted) {
   Numbers numbers;
   auto whole = all(numbers.feed, {.shuffle = true, .seed = 5, .end = 7});

@@ -153,6 +153,9 @@ TEST(Feed, WeighsTheLabelsOfABatch) {
   EXPECT_EQ(feed->batchWeight(inputs), 0) << "both are ignored";
   labels[1] = 2;
   EXPECT_EQ(feed->batchWeight(inputs), 2);
+  int64_t others[2] = {2, 2};
+  const void *turns[] = {nullptr, labels, nullptr, nullptr, others, nullptr};
+  EXPECT_EQ(feed->batchWeight(turns), 6) << "of two batches";
   feed = Feed::match(data.dataset, kInputs, {{"label", {3, {}, {}}}});
   EXPECT_EQ(feed->batchWeight(inputs), 2) << "samples, where none is ignored";
 }

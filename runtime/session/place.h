@@ -1,0 +1,31 @@
+// The place of a process among those that run an artifact together: its rank,
+// and the logical ranks that it computes one after the other.
+
+#pragma once
+
+#include "runtime/origin.h"
+#include "runtime/session/session.h"
+
+#include <vector>
+
+namespace gradus::runtime {
+
+/// S logical ranks on N processes are S/N turns of each: the process of rank r
+/// computes those from r S/N on, each by one call of `train`.
+struct Place {
+  Origin origin; // the process that has the session's threads
+  int64_t rank = 0, ranks = 1;
+  int64_t logicalRanks = 0; // 0: as many as processes
+  int turn = -1;            // the state that tells the turn; -1: there is none
+
+  /// The turns of a step.
+  int64_t turns() const { return logicalRanks ? logicalRanks / ranks : 1; }
+  /// The value of a state of the role `place` before a step.
+  int64_t valueOf(const StateInfo &state) const;
+};
+
+/// Fails where the logical ranks cannot be divided among the processes.
+StatusOr<Place> placeOf(const artifact::Header &header,
+                        const Collectives *collectives);
+
+} // namespace gradus::runtime

@@ -1,0 +1,82 @@
+// Where processes begin that share logical ranks.
+
+#include "runtime/session/place.h"
+
+#include "runtime/collectives/collectives.h"
+#include "runtime/well_known.h"
+#include "tests/runtime/test_artifact.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus;
+using namespace gradus::runtime;
+
+namespace {
+
+/// A rank of a group that sends nothing.
+struct Silent final : Collectives {
+  Silent(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
+  int rank() const override { return rank_; }
+  int ranks() const override { return ranks_; }
+  uint64_t begin(const Collective &) override { return 0; }
+  Status finish(uint64_t) override { return {}; }
+  Status fail(const Status &status) override { return status; }
+  void keep(std::shared_ptr<const void>) override {}
+  int rank_, ranks_;
+};
+
+StatusOr<Place> placed(int64_t logicalRanks, int rank, int ranks) {
+  gradus::test::TestArtifact made;
+  made.addTurns();
+  made.header.logical_ranks = logicalRanks;
+  if (logicalRanks == 0)
+    made.header.states[3]->name = "distribution.ranks";
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  EXPECT_TRUE(artifact.ok()) << artifact.status();
+  Silent silent(rank, ranks);
+  return placeOf((*artifact)->header(), ranks > 1 ? &silent : nullptr);
+}
+
+int64_t valueIn(const Place &place, const char *name) {
+  StateInfo state;
+  state.name = name;
+  return place.valueOf(state);
+}
+
+} // namespace
+
+TEST(Place, HasTheFirstOfItsLogicalRanksAndAllTurnsBeforeIt) {
+  Place place = *placed(/*logicalRanks=*/8, /*rank=*/1, /*ranks=*/2);
+  EXPECT_EQ(place.turns(), 4);
+  EXPECT_EQ(place.turn, 3);
+  EXPECT_EQ(valueIn(place, well_known::kRank), 4);
+  EXPECT_EQ(valueIn(place, well_known::kRanks), 2);
+  EXPECT_EQ(valueIn(place, well_known::kTurn), 3);
+  place = *placed(8, 0, 1);
+  EXPECT_EQ(place.turns(), 8);
+  EXPECT_EQ(valueIn(place, well_known::kRanks), 1);
+  place = *placed(8, 5, 8);
+  EXPECT_EQ(place.turns(), 1);
+  EXPECT_EQ(valueIn(place, well_known::kRank), 5);
+  EXPECT_EQ(valueIn(place, well_known::kTurn), 0);
+}
+
+TEST(Place, OfAProcessWithoutLogicalRanksIsItsOwn) {
+  Place place = *placed(0, 2, 3);
+  EXPECT_EQ(place.turns(), 1);
+  EXPECT_EQ(place.turn, -1);
+  EXPECT_EQ(valueIn(place, well_known::kRank), 2);
+  EXPECT_EQ(valueIn(place, well_known::kRanks), 3);
+}
+
+TEST(Place, IsRefusedWhereLogicalRanksCannotBeDivided) {
+  EXPECT_EQ(placed(8, 0, 3).status().message(),
+            "has 8 logical ranks (distribution.logical_ranks), which 3 "
+            "processes cannot divide; run it on 1, 2, 4 or 8");
+  EXPECT_EQ(placed(2, 0, 4).status().message(),
+            "has 2 logical ranks (distribution.logical_ranks), which 4 "
+            "processes cannot divide; run it on 1 or 2");
+  EXPECT_EQ(placed(1, 0, 2).status().message(),
+            "has 1 logical ranks (distribution.logical_ranks), which 2 "
+            "processes cannot divide; run it on 1");
+}
