@@ -78,3 +78,17 @@ TEST(SpoiledStates, MayBeWeightsAlone) {
     EXPECT_EQ(*weights.first(), slot ? "" : "total");
   }
 }
+
+/// A sum of which more is to come may overflow in a step that is skipped.
+TEST(SpoiledStates, AreNoneThatNoCheckpointHas) {
+  gradus::test::TestArtifact made;
+  made.addTurns();
+  gradus::test::Adding adding(made);
+  auto spoiled = *SpoiledStates::create(*adding.session, false);
+  std::vector<float> x(gradus::test::kSize, NAN);
+  const void *inputs[] = {x.data()};
+  ASSERT_TRUE(adding.session->step(0, inputs).ok());
+  EXPECT_EQ(*spoiled.first(), "");
+  ASSERT_TRUE(adding.session->step(0, inputs).ok());
+  EXPECT_EQ(*spoiled.first(), "total");
+}

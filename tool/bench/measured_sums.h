@@ -36,7 +36,7 @@ struct SumCosts {
 };
 SumCosts costsOf(const std::vector<MeasuredSum> &sums);
 
-/// What SumCosts::toJson() tells, for people: "rank 0 sends 120 MiB; 8.20 ms
+/// Words for what SumCosts::toJson() tells: "rank 0 sends 120 MiB; 8.20 ms
 /// under way, of them 5.10 ms hidden, 3.10 ms exposed".
 std::string textOfSums(const nlohmann::ordered_json &sums);
 

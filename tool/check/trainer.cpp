@@ -60,7 +60,8 @@ struct Looks : training::Observer {
 runtime::StatusOr<bool>
 Trainer::inputsOf(int batch, std::vector<const void *> &inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const runtime::TensorInfo &input = graph().inputs[i];
+    const auto &all = graph().inputs; // each turn has the same
+    const runtime::TensorInfo &input = all[i % all.size()];
     const runtime::NamedTensor &data = recorded_.input(input.name, batch);
     if (data.type != input.type)
       return runtime::invalid("data.safetensors: \"", data.name, "\" is ",
@@ -77,7 +78,7 @@ void Trainer::train(const std::vector<int> &order, const Look &look) {
   int64_t start = takeOrThrow(session_->stepCount());
   auto count = static_cast<int64_t>(order.size());
   training::CallerBatches batches(
-      count, graph().inputs.size(),
+      count, graph().inputs.size() * session_->turns(),
       [&](int64_t number, std::vector<const void *> &inputs) {
         return inputsOf(order[number - start], inputs);
       });

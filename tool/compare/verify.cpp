@@ -77,6 +77,10 @@ public:
     graph_ = session_->findGraph(well_known::kTrain);
     if (graph_ < 0)
       throw badInput(request.model, ": the recipe names no loss to train by");
+    if (int64_t ranks = session_->logicalRanks(); ranks > 1)
+      throw badInput(request.model, ": has ", ranks,
+                     " logical ranks, and the evaluator computes one; verify "
+                     "the model with --set distribution.logical_ranks=null");
     assumeRunLength(*session_);
     step();
   }
@@ -116,7 +120,7 @@ private:
           {input.name, nameOf(input.type.dtype), input.type.shape, bytes_[i]});
       places.push_back(bytes_[i].data());
     }
-    check(runStep(*session_, graph_, places));
+    check(session_->step(graph_, places));
   }
 
   std::unique_ptr<Session> session_;

@@ -11,8 +11,8 @@
 
 namespace gradus::cli {
 
-/// Those who share a batch: processes, or logical ranks, whichever processes
-/// compute them.
+/// The ranks that share a batch: processes, or logical ranks, whichever
+/// processes compute them.
 struct BatchRanks {
   int64_t count = 1;
   bool areLogical = false;

@@ -55,7 +55,8 @@ TEST(MeasuredSums, WhatIsNotWaitedForIsHidden) {
 TEST(MeasuredSums, AreToldInWords) {
   SumCosts costs{.bytesSent = 1024, .transferred = 4e-3, .exposed = 1e-3};
   costs.hidden = 3e-3;
-  EXPECT_EQ(textOfSums(costs.toJson()),
-            "rank 0 sends 1.00 KiB; 4.00 ms under way, of them 3.00 ms hidden, "
-            "1.00 ms exposed");
+  EXPECT_EQ(
+      textOfSums(costs.toJson()),
+      "rank 0 sends 1.0 KiB; 4.000 ms under way, of them 3.000 ms hidden, "
+      "1.000 ms exposed");
 }
