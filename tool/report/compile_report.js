@@ -84,7 +84,8 @@ function compileHeader(data) {
   const after = data.passes[data.passes.length - 1].after;
   const targets = plans.map(plan => plan.target + (plan.images.length ? "" : `, planned for ${plan.threads} threads`));
   const ports = list => list.map(port => port.name + " " + port.type).join(", ");
-  return [el("div", {class: "muted"}, data.model + " for " + targets.join("; ") + (artifact.deterministic ? ", deterministic" : "")),
+  return [el("div", {class: "muted"}, data.model + " for " + targets.join("; ") + (artifact.deterministic ? ", deterministic" : "") +
+    (artifact.logical_ranks ? `, ${artifact.logical_ranks} logical ranks` : "")),
     el("div", {class: "muted mono"}, `${step.name}(${ports(step.inputs)}) → ${ports(step.outputs)}`),
     el("dl", {class: "figures"}, plans.map(plan => planFigures(plan, plans.length > 1 ? ", " + plan.target : "")),
       figure("State", bytes(plans[0].state_bytes), artifact.states.length + " tensors"),
