@@ -21,8 +21,8 @@ Keys meaning() {
               .into(&S::mode),
           Field{"logical_ranks", integer, "null",
                 "ranks that the bits of a run are of, however many processes "
-                "compute them in turn: a power of two; null: as many as "
-                "processes"}
+                "compute them in turn: a power of two up to 65536; null: as "
+                "many as processes"}
               .from(1)
               .into(&S::logicalRanks),
           Field{"mean", boolean, "true",
@@ -40,7 +40,7 @@ Keys meaning() {
               .among({{"average"}, {"local"}, {"synchronized"}})
               .into(&S::batchNorm),
           Field{"local_clip", number, "null",
-                "the largest absolute value of an element of a process's own "
+                "the largest absolute value of an element of a rank's own "
                 "gradient, before these are summed; null: any"}
               .positive()
               .into(&S::localClip)};

@@ -104,6 +104,8 @@ std::string TrainingRecord::text() const {
     object["classes"] = classes;
   if (!passes.empty())
     object["passes"] = passes;
+  if (!plan.empty())
+    object["plan"] = plan;
   if (!normalize.is_null())
     object["normalize"] = normalize;
   if (!recipe.is_null())
@@ -140,6 +142,7 @@ std::optional<TrainingRecord> TrainingRecord::parse(const std::string &text) {
     record.validation = object.value("validation", 0.0);
     record.classes = object.value("classes", std::vector<std::string>());
     record.passes = object.value("passes", std::vector<std::string>());
+    record.plan = object.value("plan", std::string());
     record.normalize = object.value("normalize", json());
     record.recipe = object.value("recipe", json());
   } catch (const json::exception &) {

@@ -52,6 +52,8 @@ struct TrainingRecord {
   double validation = 0;            // the part of the data kept for tests
   std::vector<std::string> classes; // of a folder of images, by their labels
   std::vector<std::string> passes;  // added to Gradus's own, as STAGE:PASS
+  std::string plan;                 // its target, where bits depend on nothing
+                                    // else; empty: not said
   nlohmann::json normalize;         // the recipe's inputs.normalize, of names;
                                     // null: not said
   nlohmann::json recipe;            // what else decides what

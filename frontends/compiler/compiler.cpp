@@ -21,6 +21,7 @@
 #include "frontends/recipe/plugins.h"
 #include "messages/error_kind.h"
 #include "messages/message.h"
+#include "passes/distribution.h"
 #include "passes/passes.h"
 #include "runtime/well_known.h"
 
@@ -186,6 +187,11 @@ void Compilation::warnOfIdleOptions() {
     module().emitWarning()
         << "--epilogues " << request_.plan.epilogues
         << " changes nothing: no target is a GPU (--target cuda or emulated)";
+  if (hasGpu && llvm::any_of(module().getOps<ProgramOp>(), isDataParallel))
+    module().emitWarning()
+        << "distribution.mode is \"data_parallel\", and GPUs "
+           "cannot sum over ranks yet: their plans will be "
+           "refused when they are loaded";
 }
 
 CompileOptions Compilation::options() {

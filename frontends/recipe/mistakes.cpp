@@ -184,9 +184,9 @@ void Together::checkLogicalRanks() {
   needs(shared["batch_norm"] != "synchronized", "distribution.batch_norm",
         shared["batch_norm"], "\"average\" or \"local\"");
   needs(recipe_["accumulation"] == 1, "accumulation", recipe_["accumulation"],
-        "1 (logical ranks accumulate themselves: take more of them)");
-  needs(recipe_["gradient_freeze"].is_null(), "gradient_freeze",
-        recipe_["gradient_freeze"], "null");
+        "1 (more logical ranks accumulate, too)");
+  if (!recipe_["gradient_freeze"].is_null())
+    mistake(key, "is ", count, ", which excludes gradient_freeze");
 }
 
 } // namespace

@@ -278,7 +278,10 @@ void inspectArtifact(const InspectOptions &options) {
               bytesText(all["weights_bytes"].get<double>()).c_str());
   printProgram(all["program"]);
   if (int64_t ranks = all["logical_ranks"]; ranks > 0)
-    std::printf("logical ranks %lld\n", static_cast<long long>(ranks));
+    std::printf("logical ranks %lld; a step of a process with 2^k of them runs "
+                "train_partial_* for all but the last, then train_final_k, or "
+                "train where k is 0\n",
+                static_cast<long long>(ranks));
   printAddedPasses(all["recipe"]);
   if (options.states)
     printStates(all["states"]);

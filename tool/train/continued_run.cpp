@@ -63,6 +63,8 @@ void warnOfOthers(const TrainingRecord &before, const TrainingRecord &now) {
   warnOfOther("a batch of", number(before.batch), "it is", number(now.batch));
   warnOfOther("added passes", shown(before.passes), "they are",
               shown(now.passes));
+  if (!before.plan.empty() && !now.plan.empty())
+    warnOfOther("the plan", before.plan, "it is", now.plan);
   std::string changes = recipeChangesOf(before, now);
   if (!changes.empty())
     warn(absl::StrCat("the checkpoint was trained with another recipe (",

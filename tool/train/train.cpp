@@ -388,6 +388,8 @@ TrainingRecord TrainCommand::record() const {
   if (const auto *classes = sources_.training.classes())
     record.classes = *classes;
   record.passes = addedPasses(recipe);
+  if (session_->artifact().header().deterministic())
+    record.plan = session_->plan().target()->str();
   record.normalize = normalizationOf(*session_);
   record.recipe = recipeOfRun(recipe);
   return record;

@@ -181,7 +181,7 @@ TEST(Mistakes, FindWhatLogicalRanksExclude) {
   EXPECT_THAT(said({eight, "accumulation=2"}),
               HasSubstr("needs accumulation 1"));
   EXPECT_THAT(said({eight, "gradient_freeze={}"}),
-              HasSubstr("needs gradient_freeze null"));
+              HasSubstr("is 8, which excludes gradient_freeze"));
 }
 
 TEST(Mistakes, TellWhatOneProcessPassesOver) {

@@ -68,9 +68,23 @@ TEST(ContinuedRun, WarnsOfWhatIsOtherThanBefore) {
               HasSubstr("a batch of 10, now it is 5:"));
   EXPECT_THAT(warningsOf([](TrainingRecord &now) { now.passes = {"a:b"}; }),
               HasSubstr("added passes none, now they are a:b:"));
+  EXPECT_EQ(warningsOf([](TrainingRecord &now) { now.plan = "cpu"; }), "")
+      << "the checkpoint does not say its plan";
   EXPECT_EQ(warningsOf([](TrainingRecord &now) { now.recipe = {{"clip", 1}}; }),
             "")
       << "the checkpoint does not say its recipe";
+}
+
+TEST(ContinuedRun, WarnsOfAnotherPlan) {
+  TrainingRecord before = *trained(0), now = before;
+  before.plan = "cpu:x86-64-v4";
+  now.plan = "cpu:x86-64-v3";
+  testing::internal::CaptureStderr();
+  warnOfOthers(before, now);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: the checkpoint was trained with the plan cpu:x86-64-v4, "
+            "now it is cpu:x86-64-v3: this run goes on otherwise than that one "
+            "would have\n");
 }
 
 TEST(ContinuedRun, WarnsOfAnotherRecipe) {
