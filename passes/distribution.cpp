@@ -132,6 +132,11 @@ Value gradus::sumOverRanks(OpBuilder &builder, Location loc, Value value,
   return sum.getResult(0);
 }
 
+bool gradus::isOverRanks(Operation *op) {
+  auto sum = dyn_cast<AllReduceOp>(op);
+  return sum && sum.getAxis() == kDataAxis;
+}
+
 Value gradus::ranksLike(const Arithmetic &math, Value ranks, Value like) {
   RankedTensorType type = tensorType(like);
   Value count = convert(math.builder, math.loc, ranks, type.getElementType());

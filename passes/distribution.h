@@ -74,6 +74,8 @@ mlir::Value readRank(mlir::OpBuilder &builder, mlir::Location loc,
 /// is.
 mlir::Value sumOverRanks(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value value, llvm::StringRef parameter = "");
+/// Whether an op is a sum over the ranks, and none along another axis.
+bool isOverRanks(mlir::Operation *op);
 /// The mean over the ranks, whose number is the i64 scalar `ranks`.
 mlir::Value meanOverRanks(const Arithmetic &math, mlir::Value value,
                           mlir::Value ranks);

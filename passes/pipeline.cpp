@@ -119,10 +119,10 @@ const Stage stages[] = {
        program.addPass(createCanonicalizerPass());
        // All that ranks share and write is there.
        program.addPass(createCheckRanks());
-       // The step is complete: divide it into turns of a process's ranks.
-       program.addPass(createLogicalRanks());
        // Nothing else will be shared between ranks: join what travels.
        program.addPass(createBucketCollectives());
+       // The step is complete: divide it into turns of a process's ranks.
+       program.addPass(createLogicalRanks());
      }},
 };
 

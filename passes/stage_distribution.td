@@ -113,84 +113,6 @@ def CheckRanks : GradusPass<"check-ranks"> {
   }];
 }
 
-def LogicalRanks : GradusPass<"logical-ranks"> {
-  let summary = "Makes a process compute several ranks in turn";
-  let description = [{
-    With `logical_ranks` S in the recipe's `distribution`, N processes compute
-    t = S/N ranks each, one after the other: t *turns* make a step. Ranks are added
-    as the tree of a sum over ranks does, so the bits do not depend on N.
-
-    `@train_partial_k` is a turn that is not a process's last. It adds up k levels
-    of the tree, whose sums wait in states of the role `scratch`, and leaves the
-    result in level k; it returns zeros and changes nothing else. `@train_final_k`
-    is the last of 2^k turns, and `@train` the only one of a process with one rank:
-    they sum over processes and update. The state `distribution.turn` counts from
-    t - 1 to 2t - 2, so it tells t as well, and the schedule follows from it alone.
-
-    A sum whose operand depends on another sum is refused. A factor that all ranks
-    share is moved out of it first.
-
-    Before:
-
-    ```mlir
-    gradus.program @p attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
-      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-      gradus.graph @train(%g: tensor<4xf32>) -> () {
-        %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
-        gradus.write @w, %sum : tensor<4xf32>
-        gradus.return
-      }
-    }
-    ```
-
-    After:
-
-    ```mlir
-    gradus.program @p attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
-      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-      gradus.state @distribution.turn : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}
-      gradus.state @distribution.rank : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}
-      gradus.state @"logical_ranks/0/w" : tensor<4xf32> {role = #gradus.role<scratch>, init = #gradus.init<zeros>, differs_along = ["data"]}
-      gradus.graph @train(%g: tensor<4xf32>) -> () {
-        %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
-        gradus.write @w, %sum : tensor<4xf32>
-        gradus.return
-      }
-      gradus.graph @train_partial_0(%g: tensor<4xf32>) -> () {
-        %one = arith.constant dense<1> : tensor<i64>
-        gradus.write @"logical_ranks/0/w", %g : tensor<4xf32>
-        %turn = gradus.read @distribution.turn : tensor<i64>
-        %next = arith.addi %turn, %one : tensor<i64>
-        gradus.write @distribution.turn, %next : tensor<i64>
-        %rank = gradus.read @distribution.rank : tensor<i64>
-        %other = arith.addi %rank, %one : tensor<i64>
-        gradus.write @distribution.rank, %other : tensor<i64>
-        gradus.return
-      }
-      gradus.graph @train_final_1(%g: tensor<4xf32>) -> () {
-        %back = arith.constant dense<-1> : tensor<i64>
-        %waiting = gradus.read @"logical_ranks/0/w" : tensor<4xf32>
-        %both = arith.addf %waiting, %g : tensor<4xf32>
-        %sum = gradus.all_reduce %both {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
-        gradus.write @w, %sum : tensor<4xf32>
-        %turn = gradus.read @distribution.turn : tensor<i64>
-        %first = arith.addi %turn, %back : tensor<i64>
-        gradus.write @distribution.turn, %first : tensor<i64>
-        %rank = gradus.read @distribution.rank : tensor<i64>
-        %own = arith.addi %rank, %back : tensor<i64>
-        gradus.write @distribution.rank, %own : tensor<i64>
-        gradus.return
-      }
-      gradus.schedule @train by @distribution.turn {
-        gradus.variant @train_partial_0 every 2 at 1
-        gradus.variant @train every 4
-        gradus.variant @train_final_1 every 4 at 2
-      }
-    }
-    ```
-  }];
-}
-
 def BucketCollectives : GradusPass<"bucket-collectives"> {
   let summary = "Joins sums over ranks to buckets that travel together";
   let description = [{
@@ -200,6 +122,9 @@ def BucketCollectives : GradusPass<"bucket-collectives"> {
     comes last, at most an eighth of that, is a bucket of its own, as no computing
     is left behind which it could travel. Sums stay apart where something needs
     a result before the next can begin, or where their types differ.
+
+    With logical ranks, a factor that all ranks share and that is a sum itself is
+    moved out of other sums first, which then need not wait for it.
 
     With `bucket_elements` gradients are cut by SINGA's rule instead: one of more
     elements travels alone, others fill a bucket until they have more. With
@@ -225,6 +150,89 @@ def BucketCollectives : GradusPass<"bucket-collectives"> {
       gradus.graph @train(%a: tensor<4xf32>, %b: tensor<2xf32>) -> (x: tensor<4xf32>, y: tensor<2xf32>) {
         %x, %y = gradus.all_reduce %a, %b : tensor<4xf32>, tensor<2xf32> -> tensor<4xf32>, tensor<2xf32>
         gradus.return %x, %y : tensor<4xf32>, tensor<2xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def LogicalRanks : GradusPass<"logical-ranks"> {
+  let summary = "Makes a process compute several ranks in turn";
+  let description = [{
+    With `logical_ranks` S in the recipe's `distribution`, N processes compute
+    t = S/N ranks each, one after the other: t *turns* make a step. Ranks are added
+    as the tree of a sum over ranks does, so the bits do not depend on N.
+
+    `@train_partial_k` is a turn that is not a process's last. It adds up k levels
+    of the tree, whose sums wait in states of the role `scratch`, and leaves the
+    result in level k; it returns zeros and changes nothing else. `@train_final_k`
+    is the last of 2^k turns, and `@train` the only one of a process with one rank:
+    they sum over processes and update. The state `distribution.turn` counts from
+    t - 1 to 2t - 2, so it tells t as well, and the schedule follows from it alone.
+
+    A sum whose operand depends on another sum is refused. In front of each bucket
+    there is a border, a sum along the axis `turn`, on which a process is alone:
+    codegen stores what it takes and fuses nothing across it, so a rank's own part
+    has the same bits in each variant.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+        gradus.write @w, %sum : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @distribution.turn : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}
+      gradus.state @distribution.rank : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}
+      gradus.state @"logical_ranks/0/w" : tensor<4xf32> {role = #gradus.role<scratch>, init = #gradus.init<zeros>, differs_along = ["data"]}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %own = gradus.all_reduce %g along "turn" : tensor<4xf32> -> tensor<4xf32>
+        %sum = gradus.all_reduce %own {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+        gradus.write @w, %sum : tensor<4xf32>
+        gradus.return
+      }
+      gradus.graph @train_partial_0(%g: tensor<4xf32>) -> () {
+        %one = arith.constant dense<1> : tensor<i64>
+        %own = gradus.all_reduce %g along "turn" : tensor<4xf32> -> tensor<4xf32>
+        gradus.write @"logical_ranks/0/w", %own : tensor<4xf32>
+        %turn = gradus.read @distribution.turn : tensor<i64>
+        %next = arith.addi %turn, %one : tensor<i64>
+        gradus.write @distribution.turn, %next : tensor<i64>
+        %rank = gradus.read @distribution.rank : tensor<i64>
+        %other = arith.addi %rank, %one : tensor<i64>
+        gradus.write @distribution.rank, %other : tensor<i64>
+        gradus.return
+      }
+      gradus.graph @train_final_1(%g: tensor<4xf32>) -> () {
+        %back = arith.constant dense<-1> : tensor<i64>
+        %own = gradus.all_reduce %g along "turn" : tensor<4xf32> -> tensor<4xf32>
+        %waiting = gradus.read @"logical_ranks/0/w" : tensor<4xf32>
+        %both = arith.addf %waiting, %own : tensor<4xf32>
+        %sum = gradus.all_reduce %both {of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+        gradus.write @w, %sum : tensor<4xf32>
+        %turn = gradus.read @distribution.turn : tensor<i64>
+        %first = arith.addi %turn, %back : tensor<i64>
+        gradus.write @distribution.turn, %first : tensor<i64>
+        %rank = gradus.read @distribution.rank : tensor<i64>
+        %lowest = arith.addi %rank, %back : tensor<i64>
+        gradus.write @distribution.rank, %lowest : tensor<i64>
+        gradus.return
+      }
+      gradus.schedule @train by @distribution.turn {
+        gradus.variant @train_partial_0 every 2 at 1
+        gradus.variant @train every 4
+        gradus.variant @train_final_1 every 4 at 2
       }
     }
     ```

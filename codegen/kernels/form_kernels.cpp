@@ -6,9 +6,10 @@
 // share a launch.
 
 #include "codegen/kernels/form_kernels_outline.h"
-#include "codegen/nests/sums_around.h"
+#include "codegen/nests/lower_to_nests.h"
 #include "codegen/nests/makers.h"
 #include "codegen/nests/order.h"
+#include "codegen/nests/sums_around.h"
 #include "codegen/plan/nest_cost.h"
 #include "codegen/plan/passes.h"
 
@@ -346,8 +347,10 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
                                .movedBytes = movedBytes,
                                .leastRows = leastRows,
                                .mostNests = mostNests};
-    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+    for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
       GraphKernels(graph, kernels, options, getArgument()).run();
+      removeBorders(graph.getBody().front());
+    }
   }
 };
 

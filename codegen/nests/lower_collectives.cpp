@@ -1,5 +1,10 @@
 // Lowers collectives to a command that begins each and one that waits for it.
 // The schedule moves the two apart.
+//
+// A sum along another axis than that of processes is a border: what it takes is
+// stored, however it is used. Nothing is fused across it, so the same ops
+// before it become the same kernels in every graph, and have the same bits
+// (passes/distribution/logical_ranks.cpp). When kernels are formed it is gone.
 
 #include "codegen/nests/lower_to_nests.h"
 #include "codegen/plan/plan_ops.h"
@@ -10,15 +15,26 @@ using namespace mlir;
 
 namespace {
 
+/// An attribute of both ends of a sum that is none: along an axis on which a
+/// process is alone.
+constexpr StringLiteral kBorder = "border";
+
 /// Whether the sum may be made in the memory of the value: a command makes it,
 /// and nothing else reads it, under another shape either.
 bool isOwn(Value value) {
-  while (value.hasOneUse()) {
-    auto reshape = value.getDefiningOp<ReshapeOp>();
-    if (!reshape)
-      return value.getDefiningOp() &&
-             !isa<ReadOp, arith::ConstantOp>(value.getDefiningOp());
-    value = reshape.getInput();
+  unsigned uses = 1;
+  while (value.hasNUses(uses)) {
+    uses = 1;
+    Operation *maker = value.getDefiningOp();
+    if (auto border = dyn_cast_or_null<plan::FinishOp>(maker);
+        border && border->hasAttr(kBorder)) {
+      value = border.getBegun()[cast<OpResult>(value).getResultNumber()];
+      uses = 2; // by both ends of the border
+    } else if (auto reshape = dyn_cast_or_null<ReshapeOp>(maker)) {
+      value = reshape.getInput();
+    } else {
+      return maker && !isa<ReadOp, arith::ConstantOp>(maker);
+    }
   }
   return false;
 }
@@ -51,10 +67,12 @@ SmallVector<Value> lowerCollective(OpBuilder &builder, Operation *op) {
   auto sum = dyn_cast<AllReduceOp>(op);
   if (!sum)
     return {};
+  bool isBorder = sum.getAxis() != kDataAxis;
   SmallVector<Value> operands;
   for (Value operand : sum.getOperands())
-    operands.push_back(isOwn(operand) ? operand
-                                      : copyOf(builder, op->getLoc(), operand));
+    operands.push_back(isBorder || isOwn(operand)
+                           ? operand
+                           : copyOf(builder, op->getLoc(), operand));
   auto none = RankedTensorType::get({0}, builder.getI8Type());
   int64_t number = numberOf(op);
   auto start =
@@ -62,7 +80,22 @@ SmallVector<Value> lowerCollective(OpBuilder &builder, Operation *op) {
   auto finish =
       plan::FinishOp::create(builder, op->getLoc(), sum.getResultTypes(),
                              start.getToken(), operands, number);
+  if (isBorder)
+    for (Operation *end : {start.getOperation(), finish.getOperation()})
+      end->setAttr(kBorder, builder.getUnitAttr());
   return SmallVector<Value>(finish.getResults());
+}
+
+void removeBorders(Block &block) {
+  for (auto finish :
+       llvm::make_early_inc_range(block.getOps<plan::FinishOp>())) {
+    if (!finish->hasAttr(kBorder))
+      continue;
+    Operation *start = finish.getToken().getDefiningOp();
+    finish->replaceAllUsesWith(finish.getBegun());
+    finish->erase();
+    start->erase();
+  }
 }
 
 } // namespace gradus

@@ -43,4 +43,8 @@ mlir::Value lowerIndexingOp(mlir::OpBuilder &builder, mlir::Operation *op);
 llvm::SmallVector<mlir::Value> lowerCollective(mlir::OpBuilder &builder,
                                                mlir::Operation *op);
 
+/// Removes the borders between kernels, which are sums along another axis than
+/// that of processes: what they give is what they take.
+void removeBorders(mlir::Block &block);
+
 } // namespace gradus

@@ -9,6 +9,7 @@
 #include "passes/methods/clip_gradients.h"
 #include "passes/optimizers/schedules.h"
 #include "recipe/key_path.h"
+#include "runtime/logical_ranks.h"
 
 #include <algorithm>
 #include <set>
@@ -167,10 +168,10 @@ void Together::checkLogicalRanks() {
   if (ranks.is_null() || shared["mode"] == "none")
     return;
   const std::string key = "distribution.logical_ranks";
-  constexpr int64_t kMost = 65536;
   auto count = ranks.get<int64_t>();
-  if (count > kMost || (count & (count - 1)) != 0)
-    mistake(key, "is ", count, ", expected a power of two up to ", kMost);
+  if (count > kMostLogicalRanks || (count & (count - 1)) != 0)
+    mistake(key, "is ", count, ", expected a power of two up to ",
+            kMostLogicalRanks);
   auto needs = [&](bool holds, std::string_view other, const Json &found,
                    std::string_view expected) {
     if (!holds)

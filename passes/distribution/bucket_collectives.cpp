@@ -8,6 +8,7 @@
 
 #include "ir/traits.h"
 #include "passes/distribution/buckets.h"
+#include "passes/distribution/shared_factors.h"
 #include "passes/optimizers/parameter_lists.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/passes.h"
@@ -191,6 +192,8 @@ struct BucketCollectivesPass
       if (block.getOps<AllReduceOp>().empty())
         continue;
       shareOnce(block);
+      if (settings.logicalRanks)
+        moveSharedFactorsOut(getOperation(), graph);
       beginEarly(block);
       std::vector<PlacedSum> sums = sumsOf(block);
       if (settings.gradientSplits)

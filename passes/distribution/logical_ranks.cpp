@@ -1,24 +1,27 @@
 // Makes a process compute several ranks in turn, with the bits of a run in
 // which each has a process of its own.
 //
-// Runs when the step is complete, and before sums are joined to buckets. S
-// logical ranks on N processes are t = S/N turns of each. The sum over ranks is
+// Runs when the step is complete and its sums are buckets. S logical ranks on N
+// processes are t = S/N turns of each. The sum over ranks is
 // a tree of adjacent ranks first, so the ranks of a process are a subtree of
 // it: they are added like the digits of a binary counter. In the state of level
 // k waits the sum of 2^k of them for that of the next 2^k. What adds how many
 // levels up follows from the turn alone, so each is a variant of the step.
+//
+// A rank's own part must have the same bits in each variant, whatever is done
+// with it there. So each bucket has a border in front, a sum along an axis on
+// which a process is alone: codegen makes the same kernels of what lies before
+// it, stores what it takes, and fuses nothing across it.
 
 #include "passes/distribution.h"
 
-#include "passes/distribution/buckets.h"
-#include "passes/distribution/own_values.h"
 #include "passes/passes.h"
 #include "passes/train_graphs.h"
 #include "runtime/well_known.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace gradus {
@@ -28,9 +31,13 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// What is added up, and the name of the states that it waits in.
+/// The axis on which a process is alone.
+constexpr StringLiteral kTurnAxis = "turn";
+
+/// An operand of a sum that is added up, and the name of the states that it
+/// waits in.
 struct Partial {
-  AllReduceOp sum;
+  OpOperand *own;
   std::string name;
 
   std::string waitingAt(int64_t level) const {
@@ -45,87 +52,22 @@ std::string finalName(int64_t carries) {
   return carries ? "train_final_" + std::to_string(carries) : kTrain.str();
 }
 
-/// Sums over ranks of one operand each.
 SmallVector<AllReduceOp> sumsOf(GraphOp graph) {
-  return llvm::to_vector(graph.getBody().front().getOps<AllReduceOp>());
+  SmallVector<AllReduceOp> sums;
+  for (auto sum : graph.getBody().front().getOps<AllReduceOp>())
+    if (isOverRanks(sum))
+      sums.push_back(sum);
+  return sums;
 }
 
-/// Moves factors that all ranks share out of sums: the sum of products with one
-/// is the product with the sum. What a rank sends then follows from its own
-/// samples alone where the factor was a sum over ranks itself.
-class SharedFactors {
-public:
-  SharedFactors(ProgramOp program, GraphOp graph)
-      : own_(ownValues(program, graph)) {}
-
-  void moveOut(AllReduceOp sum) {
-    Factors found = factorsOf(sum.getOperand(0));
-    if (found.factors.empty())
-      return;
-    sum.setOperand(0, found.part);
-    OpBuilder builder(sum->getContext());
-    builder.setInsertionPointAfter(sum);
-    Value total = sum.getResult(0);
-    SmallPtrSet<Operation *, 4> products;
-    for (Value factor : llvm::reverse(found.factors)) {
-      total = arith::MulFOp::create(builder, sum.getLoc(), total, factor);
-      products.insert(total.getDefiningOp());
-    }
-    sum.getResult(0).replaceUsesWithIf(total, [&](OpOperand &use) {
-      return !products.contains(use.getOwner());
-    });
-  }
-
-private:
-  struct Factors {
-    Value part; // what is left
-    SmallVector<Value> factors;
-  };
-
-  /// The shared factors of a product, from its last one to that which comes
-  /// from a sum; none if none does.
-  Factors factorsOf(Value value) const {
-    Factors all{value, {}}, wanted = all;
-    while (auto product = all.part.getDefiningOp<arith::MulFOp>()) {
-      bool isLeftOwn = own_.contains(product.getLhs());
-      Value shared = isLeftOwn ? product.getRhs() : product.getLhs();
-      if (own_.contains(shared))
-        break;
-      all.part = isLeftOwn ? product.getLhs() : product.getRhs();
-      all.factors.push_back(shared);
-      if (comesFromSum(shared))
-        wanted = all;
-    }
-    return wanted;
-  }
-
-  /// Whether a value is known only after a sum.
-  static bool comesFromSum(Value value) {
-    SmallVector<Value> open = {value};
-    llvm::DenseSet<Value> seen = {value};
-    while (!open.empty()) {
-      Operation *maker = open.pop_back_val().getDefiningOp();
-      if (isa_and_nonnull<AllReduceOp>(maker))
-        return true;
-      if (maker)
-        for (Value operand : maker->getOperands())
-          if (seen.insert(operand).second)
-            open.push_back(operand);
-    }
-    return false;
-  }
-
-  llvm::DenseSet<Value> own_;
-};
-
-/// An operand of a sum that waits for another sum; null if none does.
+/// A sum that waits for another sum; null if none does.
 Operation *waitingSum(GraphOp graph) {
   llvm::DenseSet<Operation *> behind;
   for (Operation &op : graph.getBody().front()) {
     bool waits = llvm::any_of(op.getOperands(), [&](Value operand) {
       return behind.contains(operand.getDefiningOp());
     });
-    bool isSum = isa<AllReduceOp>(op);
+    bool isSum = isOverRanks(&op);
     if (isSum && waits)
       return &op;
     if (isSum || waits)
@@ -159,19 +101,19 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
     report(train, *settings.logicalRanks);
   }
 
-  /// Lists the sums of a step, none of which waits for another.
+  /// Draws borders in front of the sums, none of which may wait for another.
   LogicalResult prepare(GraphOp train) {
     if (failed(checkVariants(train)) || failed(checkOwnStates()))
       return failure();
-    Block &block = train.getBody().front();
-    shareOnce(block);
-    SharedFactors factors(getOperation(), train);
-    for (AllReduceOp sum : sumsOf(train))
-      factors.moveOut(sum);
-    if (!sortTopologically(&block))
-      return train.emitError("has sums over ranks that wait for each other");
     if (Operation *sum = waitingSum(train))
       return refuse(sum);
+    for (AllReduceOp sum : sumsOf(train)) {
+      OpBuilder builder(sum);
+      auto border =
+          AllReduceOp::create(builder, sum.getLoc(), sum.getOperands());
+      border.setAxis(kTurnAxis);
+      sum->setOperands(border.getResults());
+    }
     return success();
   }
 
@@ -179,10 +121,10 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
   static LogicalResult refuse(Operation *sum) {
     return sum->emitError()
            << "is summed over ranks and depends on another sum over ranks, "
-              "which logical ranks cannot wait for: a process computes them "
-              "one after the other; take distribution.batch_norm \"average\" "
-              "and distribution.loss_mean \"rank\", or leave "
-              "distribution.logical_ranks out";
+              "which logical ranks cannot wait for, as a process computes them "
+              "one after the other; several losses with labels to ignore, and "
+              "one that the model divides by a count, need "
+              "distribution.loss_mean \"rank\"";
   }
 
   LogicalResult checkVariants(GraphOp train) {
@@ -205,14 +147,19 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
 
   //===-- states ----------------------------------------------------------===//
 
-  /// The sums of a graph, which has the same ones as @train.
+  /// What a graph sums, in the same order in each variant.
   static SmallVector<Partial> partialsOf(GraphOp graph) {
     SmallVector<Partial> partials;
-    for (auto [index, sum] : llvm::enumerate(sumsOf(graph))) {
-      std::string name = sum.getParameter(0).str();
-      partials.push_back(
-          {sum, name.empty() ? "sum" + std::to_string(index) : name});
-    }
+    llvm::StringSet<> taken;
+    for (AllReduceOp sum : sumsOf(graph))
+      for (OpOperand &own : sum->getOpOperands()) {
+        std::string name = sum.getParameter(own.getOperandNumber()).str();
+        if (name.empty())
+          name = "sum" + std::to_string(partials.size());
+        while (!taken.insert(name).second)
+          name += "+";
+        partials.push_back({&own, name});
+      }
     return partials;
   }
 
@@ -226,7 +173,7 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
     for (const Partial &partial : partialsOf(train))
       for (int64_t level = 0; level < levels; ++level) {
         std::string name = partial.waitingAt(level);
-        if (failed(states.ensure(name, tensorType(partial.sum->getOperand(0)),
+        if (failed(states.ensure(name, tensorType(partial.own->get()),
                                  Role::scratch)))
           return failure();
         states.find(name).setDiffersAlongAttr(
@@ -255,8 +202,8 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
   /// Adds what waits in the lowest levels to a rank's own part.
   static Value withWaiting(OpBuilder &builder, const Partial &partial,
                            int64_t carries) {
-    Value total = partial.sum->getOperand(0);
-    Arithmetic math(builder, partial.sum->getLoc());
+    Value total = partial.own->get();
+    Arithmetic math(builder, total.getLoc());
     for (int64_t level = 0; level < carries; ++level)
       total = math.add(readState(builder, math.loc, partial.waitingAt(level),
                                  tensorType(total)),
@@ -274,7 +221,7 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
     for (OpOperand &output : block.getTerminator()->getOpOperands())
       output.set(splatLike(builder, output.get(), 0));
     for (const Partial &partial : partialsOf(graph))
-      writeState(builder, partial.sum->getLoc(), partial.waitingAt(carries),
+      writeState(builder, graph.getLoc(), partial.waitingAt(carries),
                  withWaiting(builder, partial, carries));
     advance(builder, graph.getLoc(), 1);
     removeUsers(graph);
@@ -298,8 +245,8 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
   /// A process's last turn, which has 2^carries in all.
   void makeFinal(GraphOp graph, int64_t carries) {
     for (const Partial &partial : partialsOf(graph)) {
-      OpBuilder builder(partial.sum);
-      partial.sum->setOperand(0, withWaiting(builder, partial, carries));
+      OpBuilder builder(partial.own->getOwner());
+      partial.own->set(withWaiting(builder, partial, carries));
     }
     OpBuilder builder(graph.getBody().front().getTerminator());
     advance(builder, graph.getLoc(), 1 - (int64_t(1) << carries));

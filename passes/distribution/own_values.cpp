@@ -2,6 +2,7 @@
 
 #include "passes/distribution/own_values.h"
 
+#include "passes/distribution.h"
 #include "runtime/well_known.h"
 
 using namespace mlir;
@@ -18,7 +19,7 @@ llvm::DenseSet<Value> gradus::ownValues(ProgramOp program, GraphOp graph) {
   for (Operation &op : graph.getBody().front()) {
     auto read = dyn_cast<ReadOp>(op);
     if ((read && isOwnState(program, read.getState())) ||
-        (!isa<AllReduceOp>(op) &&
+        (!isOverRanks(&op) &&
          llvm::any_of(op.getOperands(),
                       [&](Value operand) { return own.contains(operand); })))
       own.insert_range(op.getResults());

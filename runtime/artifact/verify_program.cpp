@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/verify.h"
 #include "runtime/flat.h"
+#include "runtime/logical_ranks.h"
 #include "runtime/names.h"
 #include "runtime/status.h"
 #include "runtime/well_known.h"
@@ -14,7 +15,6 @@ namespace gradus::runtime {
 namespace {
 
 constexpr size_t kMostAxes = 16;
-constexpr int64_t kMostLogicalRanks = 65536;
 
 Status verifyType(const artifact::TensorType *type) {
   if (!type)

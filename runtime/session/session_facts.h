@@ -25,7 +25,7 @@ inline bool isPlace(const StateInfo &state) {
   return state.role == artifact::Role::place;
 }
 
-/// Whether checkpoints have a state, and all ranks the same value of it.
+/// Whether checkpoints have a state.
 inline bool isSaved(const StateInfo &state) {
   return !isCopy(state) && !isPlace(state) &&
          state.role != artifact::Role::scratch;

@@ -101,6 +101,21 @@ TEST(LogicalRanks, GoOnOnAnotherNumberOfProcesses) {
   expectSame(two.replicated(1), trained(artifact, 8, 12));
 }
 
+// A product before a sum must be rounded before anything is added to it.
+TEST(LogicalRanks, UnscaleToTheSameBits) {
+  for (const char *program : {kDense, kNormalized, kAttending})
+    expectSameOnAll(artifactOf8(
+        program, kCrossEntropy +
+                     ", loss_scale = {type = \"static\", initial = 1000.0}"));
+}
+
+TEST(LogicalRanks, RoundToTheSameBits) {
+  for (const char *precision : {"bf16", "f16"})
+    for (const char *program : {kDense, kNormalized, kAttending})
+      expectSameOnAll(artifactOf8(program, kCrossEntropy + ", precision = \"" +
+                                               precision + "\""));
+}
+
 // As many processes without the key sum the same tree.
 TEST(LogicalRanks, AreThoseOfAsManyProcesses) {
   auto plain = artifactOf(

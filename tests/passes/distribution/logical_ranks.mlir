@@ -12,11 +12,15 @@ gradus.program @four attributes {recipe = {deterministic = true, distribution = 
   // CHECK: gradus.state @"logical_ranks/0/sum1" : tensor<i64>
   // CHECK: gradus.state @"logical_ranks/1/sum1" : tensor<i64>
   // CHECK: gradus.graph @train(
+  // CHECK: %[[OWN:.*]] = gradus.all_reduce %g along "turn"
+  // CHECK: gradus.all_reduce %[[OWN]] {of = ["w"]}
   // CHECK-NOT: logical_ranks
   // CHECK: gradus.graph @train_partial_0(%g: tensor<4xf32>, %n: tensor<i64>) -> (count: tensor<i64>)
-  // CHECK-NOT: all_reduce
+  // CHECK-NOT: of =
   // CHECK-NOT: @w
-  // CHECK: gradus.write @"logical_ranks/0/w", %g
+  // CHECK: %[[OWN:.*]] = gradus.all_reduce %g along "turn"
+  // CHECK-NOT: gradus.all_reduce %[[OWN]]
+  // CHECK: gradus.write @"logical_ranks/0/w", %[[OWN]]
   // CHECK: gradus.write @distribution.turn
   // CHECK: gradus.write @distribution.rank
   // CHECK: gradus.return %{{.*}} : tensor<i64>
@@ -52,26 +56,26 @@ gradus.program @four attributes {recipe = {deterministic = true, distribution = 
 
 // -----
 
-// A factor that is a sum of all ranks leaves the other sum, with a number on the way. What is
-// summed twice is summed once.
-// CHECK-LABEL: @factor
-gradus.program @factor attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
-  // CHECK-NOT: sum2
-  // CHECK: gradus.graph @train(%x: tensor<f32>, %n: tensor<f32>)
-  // CHECK: %[[HALF:.*]] = arith.constant dense<5.0
-  // CHECK: %[[ALL:.*]] = gradus.all_reduce %n
-  // CHECK: %[[TOTAL:.*]] = gradus.all_reduce %x
-  // CHECK: %[[FIRST:.*]] = arith.mulf %[[TOTAL]], %[[ALL]]
-  // CHECK: %[[BOTH:.*]] = arith.mulf %[[FIRST]], %[[HALF]]
-  // CHECK: gradus.return %[[BOTH]], %[[ALL]]
-  gradus.graph @train(%x: tensor<f32>, %n: tensor<f32>) -> (loss: tensor<f32>, count: tensor<f32>) {
-    %half = arith.constant dense<0.5> : tensor<f32>
-    %all = gradus.all_reduce %n : tensor<f32> -> tensor<f32>
-    %again = gradus.all_reduce %n : tensor<f32> -> tensor<f32>
-    %product = arith.mulf %all, %x : tensor<f32>
-    %scaled = arith.mulf %product, %half : tensor<f32>
-    %loss = gradus.all_reduce %scaled : tensor<f32> -> tensor<f32>
-    gradus.return %loss, %again : tensor<f32>, tensor<f32>
+// A bucket has one border. Each of its operands waits in states of its own, also where names are the same.
+// CHECK-LABEL: @bucket
+gradus.program @bucket attributes {recipe = {deterministic = true, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+  gradus.state @sum1 : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  // CHECK: gradus.state @"logical_ranks/0/sum1" : tensor<4xf32>
+  // CHECK: gradus.state @"logical_ranks/0/sum1+" : tensor<f32>
+  // CHECK: gradus.graph @train(
+  // CHECK: %[[OWN:.*]]:2 = gradus.all_reduce %g, %l along "turn"
+  // CHECK: gradus.all_reduce %[[OWN]]#0, %[[OWN]]#1 {of = ["sum1", ""]}
+  // CHECK: gradus.graph @train_partial_0
+  // CHECK: gradus.write @"logical_ranks/0/sum1", %[[OWN:.*]]#0
+  // CHECK: gradus.write @"logical_ranks/0/sum1+", %[[OWN]]#1
+  // CHECK: gradus.graph @train_final_1
+  // CHECK: %[[W:.*]] = arith.addf %{{.*}}, %[[OWN:.*]]#0
+  // CHECK: %[[L:.*]] = arith.addf %{{.*}}, %[[OWN]]#1
+  // CHECK: gradus.all_reduce %[[W]], %[[L]]
+  gradus.graph @train(%g: tensor<4xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    %sum, %loss = gradus.all_reduce %g, %l {of = ["sum1", ""]} : tensor<4xf32>, tensor<f32> -> tensor<4xf32>, tensor<f32>
+    gradus.write @sum1, %sum : tensor<4xf32>
+    gradus.return %loss : tensor<f32>
   }
 }
 

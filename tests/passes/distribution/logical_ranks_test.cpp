@@ -140,7 +140,7 @@ TEST(LogicalRanks, NormalizeBySamplesOfTheirOwn) {
 
 TEST(LogicalRanks, SkipAllOrNone) {
   expectBoth({.recipe = kClassLoss + ", loss_scale = {type = \"dynamic\", "
-                                     "initial = 1024.0, growth_interval = 2}",
+                                     "initial = 1000.0, growth_interval = 2}",
               .steps = 6,
               .change = [](int step, Inputs &inputs) {
                 if (step == 1 || step == 3)

@@ -65,7 +65,7 @@ class RankRun : public Settling {
 public:
   RankRun(Meeting &meeting, int rank) : meeting_(meeting), rank_(rank) {}
   void made(mlir::Value value, HostTensor &tensor) override {
-    if (value.getDefiningOp<AllReduceOp>())
+    if (mlir::Operation *op = value.getDefiningOp(); op && isOverRanks(op))
       meeting_.sum(rank_, tensor);
     bound(value, tensor);
   }

@@ -40,4 +40,7 @@ TEST(WholeBatch, IsAskedForInWordsOfTheRun) {
             "x.npy: has 5 samples, but one step takes 4 on each of 2 logical "
             "ranks; compile with fewer (distribution.logical_ranks), or with "
             "--dim batch=2 or less");
+  EXPECT_EQ(few.words(0, {8, /*areLogical=*/true}),
+            "x.npy: has 5 samples, but one step takes 4 on each of 8 logical "
+            "ranks; compile with fewer (distribution.logical_ranks)");
 }
