@@ -1,11 +1,10 @@
-// The limit of logical ranks, which the recipe and artifacts share.
+// The limit of logical ranks, which the recipe and artifacts share. Every folder
+// may include this file, which includes nothing.
 #pragma once
-
-#include <cstdint>
 
 namespace gradus {
 
 /// The most ranks that a run may have on any number of processes.
-inline constexpr int64_t kMostLogicalRanks = 65536;
+inline constexpr long kMostLogicalRanks = 65536;
 
 } // namespace gradus

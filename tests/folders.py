@@ -107,8 +107,8 @@ SHARED_WITH_COMPILER = {
     "runtime/names.h",
     "runtime/onednn_functions.h",
 }
-# What every folder may include: names that all agree on, in a header that includes nothing.
-SHARED_WITH_ALL = {"runtime/well_known.h"}
+# What every folder may include: names and limits that all agree on, in headers that include nothing.
+SHARED_WITH_ALL = {"runtime/logical_ranks.h", "runtime/well_known.h"}
 
 
 def area(path):
