@@ -47,7 +47,8 @@ def Role : I32EnumAttr<"Role", "what a state is for", [
     I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"buffer", 1>,
     I32EnumAttrCase<"slot", 2>, I32EnumAttrCase<"counter", 3>,
     I32EnumAttrCase<"hyperparameter", 4>, I32EnumAttrCase<"seed", 5>,
-    I32EnumAttrCase<"place", 7>, I32EnumAttrCase<"scratch", 8>]> { // numbered as in runtime/artifact.fbs
+    I32EnumAttrCase<"place", 7>, // numbered as in runtime/artifact.fbs
+    I32EnumAttrCase<"scratch", 8>]> {
   let cppNamespace = "::gradus";
   let genSpecializedAttr = 0;
 }

@@ -38,8 +38,9 @@ inline constexpr char kLossScale[] = "loss_scale";
 /// many there are; states of the role `place`.
 inline constexpr char kRank[] = "distribution.rank";
 inline constexpr char kRanks[] = "distribution.ranks";
-/// Which of its logical ranks a process computes, from t - 1 on if it has t: so
-/// the number tells how many it has, too. A state of the role `place`.
+/// The turn of a process that computes t logical ranks one after the other. It
+/// counts from t - 1 to 2 t - 2, and so tells t, too. A state of the role
+/// `place`.
 inline constexpr char kTurn[] = "distribution.turn";
 /// Ends the name of the state that a normalized layer is multiplied by.
 inline constexpr char kMultiplier[] = ".multiplier";

@@ -182,9 +182,9 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
   }
 
   DistributionSettings settings;
-  // Of the graph at hand:
+  // These two are of the graph that is being changed.
   Value ranks;
-  Value factor; // of gradients that are summed, null: 1
+  Value factor; // of summed gradients; null: they need none
 };
 
 } // namespace

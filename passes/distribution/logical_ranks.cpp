@@ -147,7 +147,8 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
 
   //===-- states ----------------------------------------------------------===//
 
-  /// What a graph sums, in the same order in each variant.
+  /// Lists the operands of a graph's sums, which each variant has in the same
+  /// order.
   static SmallVector<Partial> partialsOf(GraphOp graph) {
     SmallVector<Partial> partials;
     llvm::StringSet<> taken;

@@ -1,4 +1,4 @@
-// Which values of a training graph ranks may have different ones of.
+// This tells which values of a training graph may differ between ranks.
 #pragma once
 
 #include "ir/gradus.h"

@@ -15,11 +15,11 @@ struct LossRanks {
   bool inTurn = false;
 };
 
-/// What counts in the mean of a loss: the rank's own, a scalar, and how many
-/// labels it has, counted or not.
+/// The labels of a rank: the sum of what counts in the mean of a loss, which is
+/// a scalar, and the number of all of them.
 struct Counted {
   mlir::Value own;
-  int64_t labels;
+  int64_t labels; // those that do not count included
 };
 
 /// Divides the sum of this rank's terms by what counts. Globally that is the

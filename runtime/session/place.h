@@ -6,8 +6,6 @@
 #include "runtime/origin.h"
 #include "runtime/session/session.h"
 
-#include <vector>
-
 namespace gradus::runtime {
 
 /// S logical ranks on N processes are S/N turns of each: the process of rank r

@@ -1,4 +1,4 @@
-// What is left out of a loss, and what is not.
+// The tests tell which factors a loss is taken apart by, and which it keeps.
 
 #include "passes/deferred_factor.h"
 

@@ -1,4 +1,5 @@
-// What is a rank's own follows from inputs and own states up to a sum.
+// A value is a rank's own if it follows from inputs or own states without a
+// sum.
 
 #include "passes/distribution/own_values.h"
 

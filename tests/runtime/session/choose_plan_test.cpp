@@ -62,7 +62,7 @@ private:
   std::string target_;
 };
 
-/// What each of the ranks chooses, which lack one target each.
+/// Returns the target that each rank chooses; each lacks one of its own.
 std::vector<std::string> chosenByAll(const TestArtifact &made,
                                      const std::vector<std::string> &lacking) {
   auto artifact = open(made);
