@@ -309,6 +309,36 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
                         symbols);
 }
 
+/// Blocks of one size for each side, or a vector of the rows of an embedding.
+static LogicalResult verifySide(FactorsOp op, Value side, StringRef name) {
+  auto type =
+      side ? cast<RankedTensorType>(side.getType()) : RankedTensorType();
+  if (!side ||
+      (type.getRank() == 3 && type.getDimSize(1) == type.getDimSize(2)))
+    return success();
+  if (type.getRank() == 1 && side == op.getInputs() &&
+      op.getKind() == "embedding")
+    return success();
+  return op.emitOpError() << "has " << name << " of type " << type
+                          << ", expected square blocks [count, n, n]";
+}
+
+LogicalResult FactorsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto state =
+      symbols.lookupNearestSymbolFrom<StateOp>(*this, getParameterAttr());
+  if (!state)
+    return emitOpError("names ")
+           << getParameterAttr() << ", but the program has no such state";
+  int64_t rank = cast<RankedTensorType>(state.getType()).getRank();
+  for (int64_t axis : getAxes())
+    if (axis < 0 || axis >= rank)
+      return emitOpError("has axis ") << axis << ", but " << getParameterAttr()
+                                      << " has " << rank << " axes";
+  if (failed(verifySide(*this, getInputs(), "inputs")))
+    return failure();
+  return verifySide(*this, getOutputs(), "outputs");
+}
+
 LogicalResult GuardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!getAlways())
     return success();

@@ -206,6 +206,50 @@ def UpdateOp : GradusOp<"update", [
   let assemblyFormat = "$parameter `,` $gradient attr-dict `:` type($gradient)";
 }
 
+def FactorsOp : GradusOp<"factors", [
+    HasParent<"GraphOp">, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A weight and the factors of its curvature: the second hinge, beside `update`";
+  let description = [{
+    Says that this step has measured the curvature of the loss over a layer's
+    weight, as the Kronecker product of two second moments (Martens and Grosse,
+    https://arxiv.org/abs/1503.05671): of what goes into the layer, and of the
+    gradient of what comes out of it for each sample. Both are diagonal blocks
+    `[groups B, b, b]`, as `gram` makes them; for an `embedding` that of the
+    inputs is a vector, the part of the batch that reads each row. A side may be
+    left out. Methods that scale or add up gradients rewrite the operands with
+    them, `precondition` inverts them.
+
+    `axes` are those of the weight that count inputs, in the order of their
+    features; the others count outputs. `positions` is the number of times that
+    a sample uses the weight, the places of a convolution's result. With
+    `measured_only` what was inverted before remains in use.
+
+    Example:
+
+    ```mlir
+    gradus.program @curved {
+      gradus.state @weight : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<uniform, 0.5 : f64>}
+      gradus.graph @train_refresh(%x: tensor<32x4xf32>, %dy: tensor<32x8xf32>) {
+        %a = gradus.gram %x axis 1 block 4 : tensor<32x4xf32> -> tensor<1x4x4xf32>
+        %g = gradus.gram %dy axis 1 block 4 : tensor<32x8xf32> -> tensor<2x4x4xf32>
+        gradus.factors @weight inputs %a outputs %g {kind = "dense", axes = array<i64: 1>} : tensor<1x4x4xf32>, tensor<2x4x4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter,
+                       Optional<FloatTensor>:$inputs,
+                       Optional<FloatTensor>:$outputs,
+                       StrAttr:$kind,
+                       DenseI64ArrayAttr:$axes,
+                       DefaultValuedAttr<I64Attr, "1">:$groups,
+                       DefaultValuedAttr<I64Attr, "1">:$positions,
+                       UnitAttr:$measured_only);
+  let assemblyFormat = "$parameter (`inputs` $inputs^)? (`outputs` $outputs^)? attr-dict `:` type(operands)";
+}
+
 def ReturnOp : GradusOp<"return", [
     Pure, HasParent<"GraphOp">, Terminator]> {
   let summary = "Ends a graph with its outputs";
