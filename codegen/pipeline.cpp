@@ -34,9 +34,9 @@ const Stage stages[] = {
      }},
     {"nests",
      [](OpPassManager &program, const DeviceModel &) {
-       // Attention is a kernel from the beginning: fusion sees what it reads
-       // and writes, and joins the sums of its parts.
-       program.addPass(createLowerAttention());
+       // Attention and the like are kernels from the beginning: fusion sees
+       // what they read and write, and joins the sums of their parts.
+       program.addPass(createLowerToKernels());
        // Every other op becomes loop nests, so that fusion knows one form only.
        program.addPass(createLowerToNests());
      }},

@@ -10,21 +10,15 @@
 // per tile for all queries, because a matmul with both operands contiguous
 // along the contracted dimension takes 1.5 times as long.
 
-#include "codegen/kernels/attention_nests.h"
 #include "codegen/kernels/attention_tiles.h"
-#include "codegen/kernels/form_kernels_outline.h"
-#include "codegen/plan/passes.h"
+#include "codegen/kernels/kernel_writer.h"
+#include "codegen/kernels/lower_to_kernels.h"
 #include "ir/dropout.h"
 #include "ir/ops/random_bits.h"
-
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <limits>
 
 namespace gradus {
-#define GEN_PASS_DEF_LOWERATTENTION
-#include "codegen/plan/passes.h.inc"
-
 using namespace mlir;
 using plan::KernelOp;
 using plan::LaunchOp;
@@ -555,42 +549,16 @@ SmallVector<Value> launch(OpBuilder &builder, Op op, KernelTable &kernels,
   return results;
 }
 
-/// The values that stand for the results of an attention op; none for other ops
-/// and for a head that is too large for a kernel.
-SmallVector<Value> lower(OpBuilder &builder, Operation *op,
-                         KernelTable &kernels) {
-  return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case([&](AttentionOp forward) {
-        return launch(builder, forward, kernels, "attention", 2);
-      })
-      .Case([&](AttentionBackwardOp backward) {
-        return launch(builder, backward, kernels, "attention_backward", 5);
-      })
-      .Default(SmallVector<Value>());
+} // namespace
+
+SmallVector<Value> lowerToKernel(OpBuilder &builder, AttentionOp op,
+                                 KernelTable &kernels) {
+  return launch(builder, op, kernels, "attention", 2);
 }
 
-struct LowerAttention : impl::LowerAttentionBase<LowerAttention> {
-  using Base::Base;
+SmallVector<Value> lowerToKernel(OpBuilder &builder, AttentionBackwardOp op,
+                                 KernelTable &kernels) {
+  return launch(builder, op, kernels, "attention_backward", 5);
+}
 
-  void runOnOperation() override {
-    KernelTable kernels(getOperation());
-    for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      for (Operation &op : llvm::make_early_inc_range(graph.getBody().front()))
-        replace(&op, kernels);
-  }
-
-  /// An op that nobody uses gets no kernel: lower-to-nests erases it.
-  void replace(Operation *op, KernelTable &kernels) {
-    if (op->use_empty())
-      return;
-    OpBuilder builder(op);
-    SmallVector<Value> values = lower(builder, op, kernels);
-    if (values.empty())
-      return;
-    op->replaceAllUsesWith(values);
-    op->erase();
-  }
-};
-
-} // namespace
 } // namespace gradus

@@ -1,13 +1,16 @@
-// The passes that make kernels of attention and loop nests of all other ops.
+// The passes that make kernels of some ops and loop nests of all others.
 
 #ifndef GRADUS_CODEGEN_STAGE_NESTS_TD
 #define GRADUS_CODEGEN_STAGE_NESTS_TD
 
 include "mlir/Pass/PassBase.td"
 
-def LowerAttention : Pass<"lower-attention", "::gradus::ProgramOp"> {
-  let summary = "Launches kernels for attention";
+def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
+  let summary = "Launches kernels for ops that need loops of their own";
   let description = [{
+    Some ops are kernels from the beginning: nests in loops over tiles, with
+    scratch for what lies between them. All other ops stay.
+
     `gradus.attention` and `gradus.attention_backward` that no library computes
     become a launch each of a kernel over heads, whose scores are those of one
     tile at a time and never lie in memory. A head may be several items of the

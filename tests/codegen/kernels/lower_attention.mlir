@@ -1,8 +1,8 @@
 // RUN: gradus compile %s -o %t.gradus --json > %t.json
 // RUN: python3 -c "import json; print(json.load(open('%t.json'))['arena_bytes'])" | FileCheck %s --check-prefix=ARENA
 // RUN: gradus compile %s --stop-after nests | FileCheck %s
-// RUN: gradus-opt %s --lower-attention | FileCheck %s --check-prefix=PASS
-// RUN: gradus-opt %s --lower-attention --lower-attention | FileCheck %s --check-prefix=PASS
+// RUN: gradus-opt %s --lower-to-kernels | FileCheck %s --check-prefix=PASS
+// RUN: gradus-opt %s --lower-to-kernels --lower-to-kernels | FileCheck %s --check-prefix=PASS
 
 // One head's scores over 2048 tokens are 16 MiB. Nothing holds as many, in the
 // forward pass or the backward, with a mask and dropout: what there is beside

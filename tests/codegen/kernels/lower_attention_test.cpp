@@ -113,7 +113,7 @@ const Case cases[] = {
 
 TEST_P(LowerAttention, ComputesWhatTheOpComputes) {
   CompiledRun run(programOf(GetParam()));
-  run.run("lower-attention,lower-to-nests");
+  run.run("lower-to-kernels,lower-to-nests");
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, LowerAttention, ::testing::ValuesIn(cases),
@@ -132,7 +132,7 @@ TEST(LowerAttentionOf, OneValueInTwoPlaces) {
           q + ", " + q + ", " + q + ", " + q + ") -> (" + q +
           ", tensor<2x3x8xf32>, tensor<2x3x8xf32>)\ngradus.return %y, %z : " +
           q + ", " + q));
-  run.run("lower-attention,lower-to-nests");
+  run.run("lower-to-kernels,lower-to-nests");
 }
 
 //===-- hidden rows -------------------------------------------------------===//
@@ -197,7 +197,7 @@ TEST_P(HiddenRows, HaveTheSoftmaxOfWhatIsLeftOfTheirScores) {
   run.expected =
       *evaluateGraph(run.programOf().getGraph("g"), run.inputs, states);
   hideRows(mask, -1e9);
-  run.run("lower-attention,lower-to-nests", 1e-4);
+  run.run("lower-to-kernels,lower-to-nests", 1e-4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, HiddenRows, ::testing::ValuesIn(hidden),
@@ -291,7 +291,7 @@ TEST_P(OutsideTruth, OfLongAttentionIsPyTorchs) {
   for (auto [at, truth] :
        {std::pair{0, r.y}, {2, r.dQuery}, {3, r.dKey}, {4, r.dValue}})
     expectTruth(run.expected[at], truth);
-  run.run("lower-attention,lower-to-nests", 2e-5);
+  run.run("lower-to-kernels,lower-to-nests", 2e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, OutsideTruth, ::testing::ValuesIn(recorded),
@@ -306,7 +306,7 @@ static double shareOfWork(int64_t length) {
   mlir::PassManager manager(run.context.get());
   registerCodegenPasses();
   EXPECT_TRUE(mlir::succeeded(
-      mlir::parsePassPipeline("gradus.program(lower-attention)", manager)));
+      mlir::parsePassPipeline("gradus.program(lower-to-kernels)", manager)));
   EXPECT_TRUE(mlir::succeeded(manager.run(*run.module)));
   int64_t flops = 0;
   run.programOf().walk(

@@ -1,5 +1,5 @@
-// Builds the kernels of attention: nests, the loops around them for each head,
-// and the scalar code inside.
+// Writes kernels of nests, loops and scratch for ops that are kernels from the
+// beginning: the nests, the loops around them, and the scalar code inside.
 #pragma once
 
 #include "codegen/plan/nest.h"
@@ -20,14 +20,15 @@ using Code = llvm::function_ref<mlir::Value(const Scalars &, mlir::ValueRange)>;
 using Codes = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     const Scalars &, mlir::ValueRange)>;
 
-/// A buffer and the index at which a nest reads or writes it.
+/// A buffer and the index at which a nest reads or writes it. A read gives 0
+/// unless all of `inside`, expressions as those of `place`, are 0 or more.
 struct At {
   mlir::Value buffer;
   llvm::SmallVector<mlir::AffineExpr> place;
+  llvm::SmallVector<mlir::AffineExpr> inside = {};
 };
 
-/// A range of queries or keys; `start` depends on the item and the loops
-/// around.
+/// A range of indices; `start` depends on the item and the loops around.
 struct Span {
   mlir::AffineExpr start;
   int64_t size;
@@ -126,13 +127,22 @@ protected:
     return kernel_;
   }
 
-private:
+  /// Calls `body` for the positions of a loop from the larger of 0 and `first`
+  /// up to, but excluding, the smaller of `count` and `end`; `first` and `end`
+  /// may be null.
   void loop(int64_t count, mlir::AffineExpr first, mlir::AffineExpr end,
             llvm::function_ref<void(mlir::AffineExpr)> body);
+
+private:
   NestRead read(const At &at, unsigned dims) {
+    mlir::IntegerSet guard;
+    if (!at.inside.empty())
+      guard = mlir::IntegerSet::get(
+          dims, 0, at.inside,
+          llvm::SmallVector<bool>(at.inside.size(), /*equality=*/false));
     return {at.buffer,
             mlir::AffineMap::get(dims, 0, at.place, builder_.getContext()),
-            {}};
+            guard};
   }
 
   mlir::OpBuilder builder_;

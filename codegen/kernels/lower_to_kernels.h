@@ -1,0 +1,18 @@
+// The parts of lower_to_kernels: each op that is a kernel of its own has a
+// source.
+#pragma once
+
+#include "codegen/kernels/form_kernels_outline.h"
+
+namespace gradus {
+
+/// Builds a launch of the kernel that computes the op, and what there is beside
+/// it; returns the values that stand for the op's results, or none if it is too
+/// large for a kernel.
+llvm::SmallVector<mlir::Value>
+lowerToKernel(mlir::OpBuilder &builder, AttentionOp op, KernelTable &kernels);
+llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
+                                             AttentionBackwardOp op,
+                                             KernelTable &kernels);
+
+} // namespace gradus
