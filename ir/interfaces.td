@@ -66,6 +66,20 @@ def Evaluable : OpInterface<"Evaluable"> {
   ];
 }
 
+def SummingInterface : OpInterface<"Summing"> {
+  let description = [{
+    An op whose results are sums of many terms. Bounds of rounding and the
+    statistics of a program ask it for numbers that shapes do not tell.
+  }];
+  let cppNamespace = "::gradus";
+  let methods = [
+    InterfaceMethod<"Returns how many terms the longest sum of a result has.",
+      "int64_t", "getSummedTerms">,
+    InterfaceMethod<"Returns the floating-point operations of all results.",
+      "int64_t", "getFlops">,
+  ];
+}
+
 def CollectiveInterface : OpInterface<"Collective"> {
   let description = [{
     An op that all ranks of a run compute together, in the order of the program.

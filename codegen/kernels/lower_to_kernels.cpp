@@ -21,8 +21,9 @@ namespace {
 SmallVector<Value> lower(OpBuilder &builder, Operation *op,
                          KernelTable &kernels) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case<AttentionOp, AttentionBackwardOp>(
-          [&](auto known) { return lowerToKernel(builder, known, kernels); })
+      .Case<AttentionOp, AttentionBackwardOp, GramOp>([&](auto known) {
+        return lowerToKernel(builder, known, kernels);
+      })
       .Default(SmallVector<Value>());
 }
 

@@ -14,5 +14,7 @@ lowerToKernel(mlir::OpBuilder &builder, AttentionOp op, KernelTable &kernels);
 llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
                                              AttentionBackwardOp op,
                                              KernelTable &kernels);
+llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
+                                             GramOp op, KernelTable &kernels);
 
 } // namespace gradus

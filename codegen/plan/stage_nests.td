@@ -18,6 +18,9 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     kernels are kept once, as the stream of dropout is an operand. Heads that are
     too large for a kernel stay, and `lower-to-nests` refuses them.
 
+    `gradus.gram` becomes a launch of a kernel over blocks and parts of the rows,
+    which packs a tile of rows at a time, and a nest that sums the parts.
+
     Before:
 
     ```mlir

@@ -52,6 +52,8 @@ template <typename Op> static int64_t attentionFlops(Op op, int64_t products) {
 }
 
 int64_t flopsOf(Operation &op) {
+  if (auto summing = dyn_cast<Summing>(op))
+    return summing.getFlops();
   if (auto attention = dyn_cast<AttentionOp>(op))
     return attentionFlops(attention, 2);
   if (auto attention = dyn_cast<AttentionBackwardOp>(op))

@@ -54,6 +54,8 @@ static int64_t maximumTerms(Operation &op) {
 int64_t gradus::summedTerms(Operation &op) {
   if (isa<Elementwise>(op) || op.hasTrait<OpTrait::Elementwise>())
     return 1;
+  if (auto summing = dyn_cast<Summing>(op))
+    return summing.getSummedTerms();
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
     ArrayRef<int64_t> a = shapeOf(matmul.getA());
     return a[a.size() - (matmul.getTransposeA() ? 2 : 1)];

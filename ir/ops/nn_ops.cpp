@@ -3,48 +3,12 @@
 
 #include "ir/build.h"
 #include "ir/ops/verify_type.h"
-#include "ir/window.h"
+#include "ir/ops/verify_window.h"
 
 using namespace mlir;
 using namespace gradus;
 
 //===-- windows -----------------------------------------------------------===//
-
-static LogicalResult verifyCount(Operation *op, StringRef what,
-                                 ArrayRef<int64_t> values, int64_t expected,
-                                 int64_t smallest) {
-  if (int64_t(values.size()) != expected)
-    return op->emitOpError("has ") << values.size() << ' ' << what << " for "
-                                   << expected << " spatial dimensions";
-  for (int64_t value : values)
-    if (value < smallest)
-      return op->emitOpError("has ") << value << " among its " << what
-                                     << ", expected at least " << smallest;
-  return success();
-}
-
-/// Verifies that each attribute has one entry for each spatial dimension, none
-/// of them absurd, and that at least one window fits.
-static LogicalResult verifyWindow(Operation *op, const Window &window,
-                                  ArrayRef<int64_t> spatialSizes) {
-  int64_t rank = spatialSizes.size();
-  if (rank < 1 || rank > 3)
-    return op->emitOpError("has ")
-           << rank << " spatial dimensions, expected 1 to 3";
-  if (failed(verifyCount(op, "window sizes", window.size, rank, 1)) ||
-      failed(verifyCount(op, "strides", window.strides, rank, 1)) ||
-      failed(verifyCount(op, "pads at the begin", window.padsBegin, rank, 0)) ||
-      failed(verifyCount(op, "pads at the end", window.padsEnd, rank, 0)) ||
-      failed(verifyCount(op, "dilations", window.dilations, rank, 1)))
-    return failure();
-  for (int64_t d = 0; d < rank; ++d)
-    if (window.outputSize(d, spatialSizes[d]) < 1)
-      return op->emitOpError("has a window that reaches over ")
-             << window.reach(d) << " elements of spatial dimension " << d
-             << ", whose padded size is "
-             << spatialSizes[d] + window.padsBegin[d] + window.padsEnd[d];
-  return success();
-}
 
 /// The shape of a result: batch, channels, then the number of windows in each
 /// dimension.

@@ -39,6 +39,7 @@ const llvm::StringSet<> computing = {
     "gradus.batch_norm_backward",
     "gradus.attention",
     "gradus.attention_backward",
+    "gradus.gram",
     "gradus.random_bits",
     "gradus.all_reduce",
 };

@@ -135,6 +135,8 @@ public:
   int64_t items = 5000; // of flat kernels
   double tolerance = 1e-5;
   double scale = 1; // of the inputs, a power of two
+  /// Changes the random arguments of a kernel; may be empty.
+  std::function<void(std::vector<Tensor> &)> prepare;
 
   /// All kernels of a module's text.
   void run(llvm::StringRef text) {
@@ -161,6 +163,8 @@ private:
     bool isFlat = kernel.getSplit() == plan::Split::flat;
     int64_t count = isFlat ? items : kernel.getItems();
     std::vector<Tensor> arguments = argumentsOf(kernel, items, scale);
+    if (prepare)
+      prepare(arguments);
     std::vector<Buffer> expected(arguments.begin(), arguments.end());
     std::vector<void *> table;
     for (Buffer &buffer : expected)

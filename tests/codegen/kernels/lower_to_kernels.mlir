@@ -10,6 +10,16 @@
 // CHECK:         gradus.attention %x
 // CHECK:         gradus.return
 
+// A block of 27 columns in several parts of the rows, which a nest adds up. Of
+// the patches a tile is in memory at a time.
+// CHECK-LABEL: gradus.graph @measure
+// CHECK:         %[[G:.*]] = plan.launch @kernel1_gram(%x) items {{\[}}[[PARTS:[0-9]+]]] grain 1 inplace [-1] {flops = 18662400 : i64, label = "gram"} : (tensor<8x3x40x40xf32>) -> tensor<[[PARTS]]x27x27xf32>
+// CHECK:         plan.nest parallel [27, 27] reduced {{\[}}[[PARTS]]] ins(%[[G]], %[[G]]
+// CHECK-NOT:     gradus.gram
+
+// CHECK:       plan.kernel @kernel1_gram
+// CHECK:         plan.scratch : memref<27x{{[0-9]+}}xf32>
+// CHECK-NOT:     plan.scratch
 gradus.program @p {
   gradus.graph @attend(%x: tensor<1x2x3x4xf32>) -> (y: tensor<1x2x3x4xf32>) {
     %a, %l:2 = gradus.attention %x, %x, %x {scale = 0.5 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>)
@@ -17,5 +27,9 @@ gradus.program @p {
     %y = arith.addf %a, %b : tensor<1x2x3x4xf32>
     %c, %n:2 = gradus.attention %x, %x, %x causal {scale = 0.5 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>)
     gradus.return %y : tensor<1x2x3x4xf32>
+  }
+  gradus.graph @measure(%x: tensor<8x3x40x40xf32>) -> (a: tensor<1x27x27xf32>) {
+    %a = gradus.gram %x window [3, 3] strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] block 27 : tensor<8x3x40x40xf32> -> tensor<1x27x27xf32>
+    gradus.return %a : tensor<1x27x27xf32>
   }
 }
