@@ -181,7 +181,8 @@ LogicalResult GraphRun::begin(GraphOp graph, ArrayRef<HostTensor> inputs) {
 LogicalResult GraphRun::run(Operation &op) {
   if (auto readOp = dyn_cast<ReadOp>(op))
     return read(readOp);
-  if (isa<GuardOp>(op)) // A step of the evaluator makes all writes.
+  // A step of the evaluator makes all writes; factors say nothing of values.
+  if (isa<GuardOp, FactorsOp>(op))
     return success();
   if (auto updateOp = dyn_cast<UpdateOp>(op))
     return update(updateOp);

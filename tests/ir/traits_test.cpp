@@ -19,6 +19,7 @@ const llvm::StringSet<> computing = {
     "gradus.graph",
     "gradus.write",
     "gradus.update",
+    "gradus.factors",
     "gradus.return",
     "gradus.guard",
     "gradus.schedule",

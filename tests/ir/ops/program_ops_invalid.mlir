@@ -156,3 +156,46 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<1x3x3xf32>) {
+    // expected-error @below {{names @w, but the program has no such state}}
+    gradus.factors @w inputs %x {kind = "dense", axes = array<i64: 0>} : tensor<1x3x3xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @g(%x: tensor<1x3x3xf32>) {
+    // expected-error @below {{has axis 2, but @w has 2 axes}}
+    gradus.factors @w inputs %x {kind = "dense", axes = array<i64: 2>} : tensor<1x3x3xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @g(%x: tensor<1x3x3xf32>, %y: tensor<1x2x3xf32>) {
+    // expected-error @below {{has outputs of type 'tensor<1x2x3xf32>', expected square blocks [count, n, n]}}
+    gradus.factors @w inputs %x outputs %y {kind = "dense", axes = array<i64: 1>} : tensor<1x3x3xf32>, tensor<1x2x3xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @g(%x: tensor<3xf32>) {
+    // expected-error @below {{has inputs of type 'tensor<3xf32>', expected square blocks [count, n, n]}}
+    gradus.factors @w inputs %x {kind = "dense", axes = array<i64: 1>} : tensor<3xf32>
+    gradus.return
+  }
+}
