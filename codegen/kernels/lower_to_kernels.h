@@ -16,5 +16,7 @@ llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
                                              KernelTable &kernels);
 llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
                                              GramOp op, KernelTable &kernels);
+llvm::SmallVector<mlir::Value>
+lowerToKernel(mlir::OpBuilder &builder, InverseOp op, KernelTable &kernels);
 
 } // namespace gradus

@@ -20,6 +20,7 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
 
     `gradus.gram` becomes a launch of a kernel over blocks and parts of the rows,
     which packs a tile of rows at a time, and a nest that sums the parts.
+    `gradus.inverse` becomes a launch of a kernel over matrices.
 
     Before:
 

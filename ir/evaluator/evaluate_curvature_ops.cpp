@@ -1,13 +1,17 @@
-// The reference evaluation of second moments.
+// The reference evaluation of second moments and of inverses.
 
 #include "ir/evaluator/evaluator.h"
 #include "ir/evaluator/row_major.h"
 #include "ir/gram_sizes.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace gradus;
 
 using Results = FailureOr<SmallVector<HostTensor>>;
+
+//===-- gram --------------------------------------------------------------===//
 
 /// The element of the input that is column `channel`, `tap` of a row, or -1 in
 /// the padding.
@@ -59,5 +63,50 @@ Results GramOp::evaluate(ArrayRef<HostTensor> operands) {
   });
   for (double &sum : result.floats)
     sum /= sizes.count();
+  return SmallVector<HostTensor>{std::move(result)};
+}
+
+//===-- inverse -----------------------------------------------------------===//
+
+/// Writes the inverse of the factor L of M = L L^T, both [n, n], to `inverse`;
+/// returns whether M is positive definite. Reads M on and above the diagonal.
+static bool invertFactor(const double *matrix, int64_t n,
+                         std::vector<double> &inverse) {
+  std::vector<double> factor(n * n, 0);
+  inverse.assign(n * n, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j <= i; ++j) {
+      double rest = matrix[j * n + i];
+      for (int64_t p = 0; p < j; ++p)
+        rest -= factor[i * n + p] * factor[j * n + p];
+      if (i == j && !(rest > 0 && rest < INFINITY))
+        return false;
+      factor[i * n + j] = i == j ? std::sqrt(rest) : rest / factor[j * n + j];
+    }
+    for (int64_t j = 0; j <= i; ++j) {
+      double rest = i == j;
+      for (int64_t p = j; p < i; ++p)
+        rest -= factor[i * n + p] * inverse[p * n + j];
+      inverse[i * n + j] = rest / factor[i * n + i];
+    }
+  }
+  return true;
+}
+
+Results InverseOp::evaluate(ArrayRef<HostTensor> operands) {
+  HostTensor result = operands[0];
+  int64_t n = getType().getShape().back();
+  std::vector<double> factor;
+  for (int64_t first = 0; first < result.size(); first += n * n) {
+    double *to = &result.floats[first];
+    bool isInvertible = invertFactor(&operands[0].floats[first], n, factor);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = isInvertible ? 0 : NAN;
+        for (int64_t p = std::max(i, j); p < n && isInvertible; ++p)
+          sum += factor[p * n + i] * factor[p * n + j];
+        to[i * n + j] = sum;
+      }
+  }
   return SmallVector<HostTensor>{std::move(result)};
 }

@@ -1,11 +1,15 @@
-// Second moments: their verifier, and what they cost.
+// Second moments and inverses: their verifiers, what they cost, and the
+// gradient of an inverse.
 
+#include "ir/arithmetic.h"
 #include "ir/gram_sizes.h"
 #include "ir/ops/verify_type.h"
 #include "ir/ops/verify_window.h"
 
 using namespace mlir;
 using namespace gradus;
+
+//===-- gram --------------------------------------------------------------===//
 
 static LogicalResult verifyPatches(GramOp op) {
   RankedTensorType type = tensorType(op.getInput());
@@ -49,4 +53,48 @@ int64_t GramOp::getFlops() {
           products = sizes.columns / sizes.block * sizes.block * sizes.block +
                      last * last;
   return 2 * sizes.count() * sizes.groups * products;
+}
+
+//===-- inverse -----------------------------------------------------------===//
+
+LogicalResult InverseOp::verify() {
+  constexpr int64_t largest = 512;
+  RankedTensorType type = getType();
+  if (type.getRank() < 2 ||
+      type.getShape().back() != type.getShape().drop_back().back())
+    return emitOpError("expected square matrices in the last two dimensions, "
+                       "found ")
+           << type;
+  if (type.getShape().back() > largest)
+    return emitOpError("has matrices of ")
+           << type.getShape().back() << " rows, expected at most " << largest;
+  return success();
+}
+
+int64_t InverseOp::getSummedTerms() { return getType().getShape().back(); }
+
+/// A third of n^3 each for the factor, for its inverse and for the product of
+/// that with its transpose.
+int64_t InverseOp::getFlops() {
+  return getType().getNumElements() * getType().getShape().back();
+}
+
+/// A change of an element above the diagonal is one of the element below it,
+/// which is not read, too.
+SmallVector<Value> InverseOp::pullback(OpBuilder &builder, ValueRange g) {
+  Arithmetic a{builder, getLoc()};
+  RankedTensorType type = getType();
+  int64_t rank = type.getRank();
+  SmallVector<int64_t> exchanged = allAxes(rank);
+  std::swap(exchanged[rank - 2], exchanged[rank - 1]);
+  Value both = a.add(g[0], transpose(builder, a.loc, g[0], exchanged)),
+        right = matmul(builder, a.loc, both, getResult()),
+        slope = a.negate(matmul(builder, a.loc, getResult(), right));
+  auto numbers = type.clone(builder.getI32Type());
+  Value row = iota(builder, a.loc, numbers, rank - 2),
+        column = iota(builder, a.loc, numbers, rank - 1);
+  using Is = arith::CmpIPredicate;
+  Value onDiagonal = a.select(a.compare(Is::eq, row, column),
+                              a.scale(0.5, slope), a.number(0, slope));
+  return {a.select(a.compare(Is::slt, row, column), slope, onDiagonal)};
 }

@@ -1,5 +1,5 @@
-// What second-order methods measure: second moments of activations and
-// gradients, block by block.
+// What second-order methods measure and invert: second moments of activations
+// and gradients, block by block, and inverses of such blocks.
 
 #ifndef GRADUS_CURVATURE_OPS_TD
 #define GRADUS_CURVATURE_OPS_TD
@@ -51,6 +51,37 @@ def GramOp : GradusOp<"gram", [Pure, DeclareOpInterfaceMethods<Evaluable>,
                        DefaultValuedAttr<I64Attr, "1">:$groups, I64Attr:$block);
   let results = (outs FloatTensor:$result);
   let assemblyFormat = "$input (`axis` $axis^)? (`window` $window^ `strides` $strides `pads` $pads_begin `to` $pads_end `dilations` $dilations)? (`groups` $groups^)? `block` $block attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def WideFloatTensor : StaticTensorOf<RankedTensorOf<[F32, F64]>>;
+
+def InverseOp : TensorOp<"inverse", [SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<SummingInterface>]> {
+  let summary = "Inverses of symmetric positive definite matrices";
+  let description = [{
+    `result[b] = input[b]^-1` for each matrix `[n, n]` in the last two
+    dimensions, by the factors of Cholesky; n is at most 512. Only the elements
+    on and above the diagonal are read, and the result is symmetric to the bit.
+    A matrix that is not positive definite, as far as rounding can tell, gives
+    NaN in all of its elements; others do not notice.
+
+    The gradient is that of the elements which are read: with R the result and
+    g its gradient, `-R (g + g^T) R` above the diagonal, half of it on the
+    diagonal, and 0 below.
+
+    Example:
+
+    ```mlir
+    gradus.graph @invert(%x: tensor<5x16x16xf32>) -> (y: tensor<5x16x16xf32>) {
+      %y = gradus.inverse %x : tensor<5x16x16xf32>
+      gradus.return %y : tensor<5x16x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins WideFloatTensor:$input);
+  let results = (outs WideFloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -26,6 +26,7 @@ inline const Range negative = {-3, -0.3};
 inline const Range small = {-0.9, 0.9};
 inline const Range aboveOne = {1.2, 4};
 inline const Range tenClasses = {-2, 2, 10};
+inline const Range definite = {-0.5, 0.5, 2, 3};
 
 // clang-format off
 inline const Row rows[] = {
@@ -83,6 +84,9 @@ inline const Row rows[] = {
     {"%q: tensor<2x2x3x3xf64>, %k: tensor<2x2x4x3xf64>, %v: tensor<2x2x4x2xf64>, %m: tensor<2x1x1x4xi1>", "%y, %l:2 = gradus.attention %q, %k, %v mask %m {scale = 0.5 : f64} : (tensor<2x2x3x3xf64>, tensor<2x2x4x3xf64>, tensor<2x2x4x2xf64>, tensor<2x1x1x4xi1>) -> (tensor<2x2x3x2xf64>, tensor<2x2x3xf64>, tensor<2x2x3xf64>)"},
     {"%q: tensor<2x2x3x4xf64>, %k: tensor<2x2x5x4xf64>, %v: tensor<2x2x5x3xf64>, %s: tensor<i64>", "%y, %l:2 = gradus.attention %q, %k, %v step %s {scale = 0.5 : f64, dropout = 0.4 : f64, stream = 1 : i64, seed = 3 : i64} : (tensor<2x2x3x4xf64>, tensor<2x2x5x4xf64>, tensor<2x2x5x3xf64>, tensor<i64>) -> (tensor<2x2x3x3xf64>, tensor<2x2x3xf64>, tensor<2x2x3xf64>)", tenClasses},
     {"%q: tensor<1x2x4x3xf64>, %k: tensor<1x2x4x3xf64>, %v: tensor<1x2x4x2xf64>, %m: tensor<1x2x1x4xf64>, %s: tensor<i64>", "%y, %l:2 = gradus.attention %q, %k, %v mask %m step %s causal {scale = 0.5 : f64, dropout = 0.3 : f64} : (tensor<1x2x4x3xf64>, tensor<1x2x4x3xf64>, tensor<1x2x4x2xf64>, tensor<1x2x1x4xf64>, tensor<i64>) -> (tensor<1x2x4x2xf64>, tensor<1x2x4xf64>, tensor<1x2x4xf64>)", tenClasses},
+    {"%x: tensor<5x5xf64>", "%y = gradus.inverse %x : tensor<5x5xf64>", definite},
+    {"%x: tensor<2x3x3x3xf64>", "%y = gradus.inverse %x : tensor<2x3x3x3xf64>", definite},
+    {"%x: tensor<1x1xf64>", "%y = gradus.inverse %x : tensor<1x1xf64>", definite},
     {"%x: tensor<3x6xf64>, %s: tensor<6xf64>, %b: tensor<6xf64>", "%y = gradus.layer_norm %x, %s plus %b {epsilon = 1.0e-2 : f64} : tensor<3x6xf64>, tensor<6xf64>, tensor<6xf64>"},
     {"%x: tensor<2x3x4xf64>, %s: tensor<3x4xf64>", "%y = gradus.layer_norm %x, %s {epsilon = 1.0e-5 : f64} : tensor<2x3x4xf64>, tensor<3x4xf64>"},
     {"%x: tensor<2x3x17xf64>, %s: tensor<17xf64>", "%y = gradus.layer_norm rms %x, %s {epsilon = 1.0e-5 : f64} : tensor<2x3x17xf64>, tensor<17xf64>"},

@@ -65,10 +65,12 @@ inline HostTensor integers(std::vector<int64_t> shape,
 }
 
 /// Which random numbers suit an op: floats of [low, high], and integers of
-/// [0, integers) as labels are.
+/// [0, integers) as labels are. `diagonal` is added to the diagonals of square
+/// matrices, to make them positive definite.
 struct Range {
   double low = -2, high = 2;
   int64_t integers = 2;
+  double diagonal = 0;
 };
 
 inline HostTensor random(mlir::Type type, std::mt19937 &bits,
@@ -81,6 +83,12 @@ inline HostTensor random(mlir::Type type, std::mt19937 &bits,
     value = real(bits);
   for (int64_t &value : result.integers)
     value = whole(bits);
+  llvm::ArrayRef<int64_t> shape = result.shape;
+  if (range.diagonal != 0 && shape.size() > 1 &&
+      shape.back() == shape.drop_back().back())
+    for (int64_t i = 0; i < int64_t(result.floats.size()); ++i)
+      if (i % shape.back() == i / shape.back() % shape.back())
+        result.floats[i] += range.diagonal;
   return result;
 }
 

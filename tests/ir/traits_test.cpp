@@ -41,6 +41,7 @@ const llvm::StringSet<> computing = {
     "gradus.attention",
     "gradus.attention_backward",
     "gradus.gram",
+    "gradus.inverse",
     "gradus.random_bits",
     "gradus.all_reduce",
 };

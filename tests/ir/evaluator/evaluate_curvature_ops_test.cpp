@@ -3,6 +3,8 @@
 
 #include "tests/ir/graphs.h"
 
+#include <cmath>
+
 using namespace gradus;
 using namespace gradus::testing;
 
@@ -18,7 +20,13 @@ HostTensor randomOf(const std::string &type) {
   return random(mlir::parseType(type, &context()), bits);
 }
 
+HostTensor inverseOf(const std::string &type, const HostTensor &x) {
+  return evaluate("%x: " + type, "%y = gradus.inverse %x : " + type, {x})[0];
+}
+
 } // namespace
+
+//===-- gram --------------------------------------------------------------===//
 
 TEST(Evaluate, GramIsTheMeanOfProductsOfColumns) {
   HostTensor y =
@@ -93,4 +101,47 @@ TEST(Evaluate, GramOfGroupsIsThatOfEachGroup) {
     for (int64_t i = 0; i < 36; ++i)
       EXPECT_EQ(both.floats[group * 36 + i], alone.floats[i]);
   }
+}
+
+//===-- inverse -----------------------------------------------------------===//
+
+TEST(Evaluate, InverseOfTwoByTwoIsKnown) {
+  HostTensor y = inverseOf("tensor<2x2xf64>", floats({2, 2}, {4, 2, 2, 3}));
+  expectNear(y, floats({2, 2}, {0.375, -0.25, -0.25, 0.5}), 1e-15);
+}
+
+TEST(Evaluate, InverseTimesTheMatrixIsTheIdentity) {
+  const int64_t n = 24;
+  HostTensor square = randomOf("tensor<24x24xf64>"), x = zeros({n, n});
+  for (int64_t i = 0; i < n * n; ++i)
+    for (int64_t p = 0; p < n; ++p)
+      x.floats[i] +=
+          square.floats[i / n * n + p] * square.floats[i % n * n + p] / n +
+          (i / n == i % n ? 0.1 / n : 0);
+  HostTensor y = inverseOf("tensor<24x24xf64>", x);
+  for (int64_t i = 0; i < n * n; ++i) {
+    double sum = 0;
+    for (int64_t p = 0; p < n; ++p)
+      sum += x.floats[i / n * n + p] * y.floats[p * n + i % n];
+    EXPECT_NEAR(sum, i / n == i % n, 1e-10);
+    EXPECT_EQ(y.floats[i], y.floats[i % n * n + i / n]);
+  }
+}
+
+TEST(Evaluate, InverseReadsNothingBelowTheDiagonal) {
+  HostTensor y = inverseOf("tensor<2x2xf64>", floats({2, 2}, {4, 2, NAN, 3}));
+  EXPECT_EQ(y.floats,
+            inverseOf("tensor<2x2xf64>", floats({2, 2}, {4, 2, 2, 3})).floats);
+}
+
+TEST(Evaluate, InverseIsNanForAMatrixThatIsNotPositiveDefinite) {
+  // Indefinite, of rank one, with NaN and infinite; the last has an inverse.
+  HostTensor y =
+      inverseOf("tensor<5x2x2xf64>",
+                floats({5, 2, 2}, {1, 2, 2, 1, 1, 1,        1, 1, NAN, 0,
+                                   0, 1, 1, 0, 0, INFINITY, 4, 0, 0,   16}));
+  for (int64_t i = 0; i < 16; ++i)
+    EXPECT_TRUE(std::isnan(y.floats[i])) << i;
+  EXPECT_EQ(y.floats[16], 0.25);
+  EXPECT_EQ(y.floats[19], 0.0625);
 }

@@ -19,4 +19,13 @@ gradus.program @forms {
     %a = gradus.gram %x axis 1 block 3 : tensor<4x3xbf16> -> tensor<1x3x3xf32>
     gradus.return
   }
+
+  // CHECK-LABEL: @inverses(
+  // CHECK-NEXT: gradus.inverse %x : tensor<2x3x4x4xf32>
+  // CHECK-NEXT: gradus.inverse %y : tensor<512x512xf64>
+  gradus.graph @inverses(%x: tensor<2x3x4x4xf32>, %y: tensor<512x512xf64>) {
+    %a = gradus.inverse %x : tensor<2x3x4x4xf32>
+    %b = gradus.inverse %y : tensor<512x512xf64>
+    gradus.return
+  }
 }

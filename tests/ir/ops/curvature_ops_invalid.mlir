@@ -97,3 +97,43 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{expected square matrices in the last two dimensions, found 'tensor<4xf32>'}}
+    %y = gradus.inverse %x : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x4x3xf32>) {
+    // expected-error @below {{expected square matrices in the last two dimensions, found 'tensor<2x4x3xf32>'}}
+    %y = gradus.inverse %x : tensor<2x4x3xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<513x513xf32>) {
+    // expected-error @below {{has matrices of 513 rows, expected at most 512}}
+    %y = gradus.inverse %x : tensor<513x513xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4x4xbf16>) {
+    // expected-error @below {{operand #0 must be static ranked tensor of 32-bit float or 64-bit float values}}
+    %y = gradus.inverse %x : tensor<4x4xbf16>
+    gradus.return
+  }
+}

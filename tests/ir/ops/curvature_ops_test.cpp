@@ -1,4 +1,4 @@
-// What second moments say of their sums and their work.
+// What second moments and inverses say of their sums and their work.
 
 #include "tests/ir/graphs.h"
 
@@ -59,4 +59,10 @@ TEST(Gram, CutsGroupsApartBeforeBlocks) {
   EXPECT_EQ(sizes.columns, 3);
   EXPECT_EQ(sizes.blocks, 2);
   EXPECT_EQ(groups.summing().getFlops(), 2 * 7 * 2 * (4 + 1));
+}
+
+TEST(Inverse, TakesTheCubeOfItsRows) {
+  Parsed inverse("%x: tensor<3x8x8xf32>", "inverse %x : tensor<3x8x8xf32>");
+  EXPECT_EQ(inverse.summing().getSummedTerms(), 8);
+  EXPECT_EQ(inverse.summing().getFlops(), 3 * 8 * 8 * 8);
 }
