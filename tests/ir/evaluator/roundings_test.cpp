@@ -87,6 +87,14 @@ TEST(Roundings, AddUpWithTheTermsOfSums) {
                     "tensor<2x4x9x9xf32>, tensor<2x6x9x9xf32> -> "
                     "tensor<6x4x3x3xf32>"),
             2 * 9 * 9);
+  EXPECT_EQ(termsOf("%x: tensor<2x4x9x9xf32>",
+                    "gradus.gram %x window [3, 3] strides [1, 1] pads [1, 1] "
+                    "to [1, 1] dilations [1, 1] block 36 : "
+                    "tensor<2x4x9x9xf32> -> tensor<1x36x36xf32>"),
+            2 * 9 * 9);
+  EXPECT_EQ(
+      termsOf("%x: tensor<3x8x8xf32>", "gradus.inverse %x : tensor<3x8x8xf32>"),
+      8);
   EXPECT_EQ(termsOf("%x: tensor<50x70xf32>",
                     "gradus.reduce sum %x axes [0, 1] : tensor<50x70xf32> -> "
                     "tensor<f32>"),
