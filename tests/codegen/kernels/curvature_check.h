@@ -29,9 +29,16 @@ inline HostTensor evaluatedOf(const OneOp &op, const HostTensor &x) {
   return (*results)[0];
 }
 
+/// What machine code for `target` computes.
 inline HostTensor compiledOf(const OneOp &op, const HostTensor &x,
-                             runtime::SessionOptions options = {}) {
-  return Compiled(op.text(), options).run("g", {{"x", x}})["y"];
+                             runtime::SessionOptions options = {},
+                             const std::string &target = "cpu") {
+  ModuleText module(op.text());
+  CompileOptions compiling;
+  compiling.targets = {target};
+  auto bytes = compileProgram(*module.module, compiling);
+  EXPECT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+  return Compiled(std::move(*bytes), options).run("g", {{"x", x}})["y"];
 }
 
 /// The op's kernels on the emulated GPU do what they do on the processor.

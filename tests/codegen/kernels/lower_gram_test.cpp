@@ -110,6 +110,17 @@ TEST_P(RandomGram, IsWhatTheEvaluatorComputes) {
     ASSERT_NEAR(found.floats[i], expected.floats[i], 2e-6) << i;
 }
 
+/// Levels have vectors, and so tiles, of other widths.
+TEST_P(RandomGram, IsTheSameOnEachLevel) {
+  Spec spec = randomSpec(GetParam());
+  OneOp op = programOf(spec);
+  std::string level = GetParam() % 2 ? "cpu:x86-64-v2" : "cpu:x86-64-v3";
+  HostTensor x = inputOf(spec), found = compiledOf(op, x, {}, level),
+             expected = evaluatedOf(op, x);
+  for (int64_t i = 0; i < found.size(); ++i)
+    ASSERT_NEAR(found.floats[i], expected.floats[i], 2e-6) << level << i;
+}
+
 TEST_P(RandomGram, IsTheSameOnTheEmulatedGpu) {
   checkEmulated(programOf(randomSpec(GetParam())), 1e-5);
 }

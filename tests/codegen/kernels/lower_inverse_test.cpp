@@ -135,9 +135,23 @@ TEST(Inverse, TakesUpTo512Rows) {
   EXPECT_TRUE(isSymmetric(found));
 }
 
+/// Levels have vectors, and so tiles, of other widths.
+TEST(Inverse, IsSymmetricAndExactOnEachLevel) {
+  for (std::string level : {"x86-64-v2", "x86-64-v3"})
+    for (int64_t n : {7, 16, 33, 100, 128}) {
+      OneOp op = programOf(2, n);
+      HostTensor x = definite(2, n, 30),
+                 found = compiledOf(op, x, {}, "cpu:" + level);
+      EXPECT_LE(errorOf(found, evaluatedOf(op, x), 1), 0x1p-20 + 0x1p-22 * 30)
+          << level << ": " << n;
+      EXPECT_TRUE(isSymmetric(found)) << level << ": " << n;
+    }
+}
+
 //===-- what is not positive definite -------------------------------------===//
 
-/// Matrix m of five is spoilt at element m, at both ends of panels.
+/// Of five matrices the first three have a number on the diagonal that spoils
+/// them, the fourth is 0, and the last is sound.
 TEST(Inverse, IsNanForAMatrixThatIsNotPositiveDefinite) {
   for (int64_t n : {16, 40, 64}) {
     HostTensor x = definite(5, n, 10), sound = x;
