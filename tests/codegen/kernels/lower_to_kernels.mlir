@@ -10,10 +10,10 @@
 // CHECK:         gradus.attention %x
 // CHECK:         gradus.return
 
-// A block of 27 columns in several parts of the rows, which a nest adds up. Of
-// the patches a tile is in memory at a time.
+// A block of 27 columns, in squares of 16, and several parts of the rows, which
+// a nest adds up. Of the patches a tile is in memory at a time.
 // CHECK-LABEL: gradus.graph @measure
-// CHECK:         %[[G:.*]] = plan.launch @kernel1_gram(%x) items {{\[}}[[PARTS:[0-9]+]]] grain 1 inplace [-1] {flops = 18662400 : i64, label = "gram"} : (tensor<8x3x40x40xf32>) -> tensor<[[PARTS]]x27x27xf32>
+// CHECK:         %[[G:.*]] = plan.launch @kernel1_gram(%x) items {{\[}}[[PARTS:[0-9]+]]] grain 1 inplace [-1] {flops = 18662400 : i64, label = "gram"} : (tensor<8x3x40x40xf32>) -> tensor<[[PARTS]]x32x32xf32>
 // CHECK:         plan.nest parallel [27, 27] reduced {{\[}}[[PARTS]]] ins(%[[G]], %[[G]]
 // CHECK-NOT:     gradus.gram
 
@@ -26,7 +26,7 @@
 // CHECK-NOT:     gradus.inverse
 
 // CHECK:       plan.kernel @kernel1_gram
-// CHECK:         plan.scratch : memref<27x{{[0-9]+}}xf32>
+// CHECK:         plan.scratch : memref<32x{{[0-9]+}}xf32>
 // CHECK-NOT:     plan.scratch
 // CHECK:       plan.kernel @kernel2_inverse
 gradus.program @p {
