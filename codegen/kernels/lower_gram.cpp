@@ -26,7 +26,8 @@ public:
                      result.getDimSize(0)),
         op_(op), sizes_(sizes), tiles_(tiles),
         element_(result.getElementType()) {
-    // Rows lie side by side in the tile if they do in the input, else columns.
+    // Neighbours in the tile are what neighbours in the input are: the rows of
+    // a column, or the columns of a row.
     rowsAreContiguous_ = sizes.axis + 1 < tensorType(op.getInput()).getRank();
     tile_ = scratch(rowsAreContiguous_ ? ArrayRef{tiles.columns, tiles.rows}
                                        : ArrayRef{tiles.rows, tiles.columns},
@@ -116,17 +117,16 @@ SmallVector<AffineExpr> GramKernel::rowAt(AffineExpr step,
 /// The element of the input in a row and a column of the item's block; 0 beyond
 /// the last row or column, and in the padding of an image.
 At GramKernel::elementAt(ArrayRef<AffineExpr> row, AffineExpr column) {
-  AffineExpr number = firstColumn() + column, last = constant(sizes_.columns);
+  AffineExpr number = firstColumn() + column;
   int64_t taps = llvm::product_of(sizes_.taps);
   AffineExpr channel =
       block().floorDiv(sizes_.blocks) * sizes_.channels + number.floorDiv(taps);
-  At at{op_.getInput(), SmallVector<AffineExpr>(row)};
-  at.buffer = operand(0);
+  At at{operand(0), SmallVector<AffineExpr>(row)};
   at.place.insert(at.place.begin() + sizes_.axis, channel);
   if (tiles_.columns > sizes_.block)
     at.inside.push_back(sizes_.block - 1 - column);
   if (sizes_.columns % sizes_.block)
-    at.inside.push_back(last - 1 - number);
+    at.inside.push_back(sizes_.columns - 1 - number);
   if (int64_t extent = sizes_.rows[tiles_.dim]; extent % tiles_.extent)
     at.inside.push_back(extent - 1 - row[tiles_.dim]);
   if (sizes_.taps.empty())
