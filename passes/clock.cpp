@@ -52,7 +52,7 @@ StringRef gradus::countingState(ProgramOp program) {
   return skipsSteps(program) ? well_known::kAcceptedSteps : well_known::kStep;
 }
 
-static RankedTensorType counterType(OpBuilder &builder) {
+static RankedTensorType counterType(Builder &builder) {
   return RankedTensorType::get({}, builder.getI64Type());
 }
 
@@ -60,13 +60,19 @@ static Value readCounter(OpBuilder &builder, Location loc, StringRef name) {
   return readState(builder, loc, name, counterType(builder));
 }
 
-FailureOr<Clock> gradus::readClock(OpBuilder &builder, Location loc,
-                                   ProgramOp program) {
-  StringRef counting = countingState(program);
-  for (StringRef name : {StringRef(well_known::kStep), counting})
+LogicalResult gradus::ensureClock(ProgramOp program) {
+  Builder builder(program.getContext());
+  for (StringRef name : {StringRef(well_known::kStep), countingState(program)})
     if (failed(ensureState(program, name, counterType(builder), Role::counter)))
       return failure();
-  Value count = readCounter(builder, loc, counting);
+  return success();
+}
+
+FailureOr<Clock> gradus::readClock(OpBuilder &builder, Location loc,
+                                   ProgramOp program) {
+  if (failed(ensureClock(program)))
+    return failure();
+  Value count = readCounter(builder, loc, countingState(program));
   if (int64_t steps = stepsPerUpdate(program); steps > 1)
     count = arith::DivSIOp::create(builder, loc, count,
                                    splatLike(builder, count, steps));

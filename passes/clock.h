@@ -3,7 +3,6 @@
 // `@step` counts the steps that ran. If steps may be skipped, because a
 // gradient overflowed, `@accepted_steps` counts the others; with accumulation,
 // several of them make one update.
-// accumulation, several of them make one update.
 #pragma once
 
 #include "ir/arithmetic.h"
@@ -27,6 +26,10 @@ struct Clock {
   mlir::Value step;   // updates before this one
   mlir::Value number; // 1 at the first update
 };
+
+/// Adds the states of the counters if they are missing. Fails if the model has
+/// states of these names.
+mlir::LogicalResult ensureClock(ProgramOp program);
 
 /// Reads the counters at the insertion point, and adds their states if they are
 /// missing. Fails if the model has states of these names.

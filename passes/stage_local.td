@@ -12,7 +12,7 @@ def GradientFreeze : GradusPass<"gradient-freeze"> {
     share the optimizer's states; those of frozen parameters do not change.
 
     Each step writes the number of the next variant to the state
-    `gradient_freeze/cut`, from a table: with `type` 0
+    `step/variant`, from a table: with `type` 0
     `p (groups - 1) / (1 - p)` steps that train everything and then each variant
     in turn; with `type` 1 a frozen step whenever they are fewer than 1 - p of
     all, drawn by `seed`, where cuts near the beginning are more frequent.
@@ -23,8 +23,7 @@ def GradientFreeze : GradusPass<"gradient-freeze"> {
     computed by comparing the step's number. An update has the number of earlier
     steps for which its parameter was frozen (`gradus.rested`), which its
     optimizer does not count. With `accumulation` all of these numbers count
-    updates, and for the last batch of one the number of variants is added to
-    the state.
+    updates.
 
     Method: GradientFreeze of MindSpore's Boost; docs/methods/gradient_freeze.md.
 
@@ -49,7 +48,7 @@ def GradientFreeze : GradusPass<"gradient-freeze"> {
       gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
-      gradus.state @"gradient_freeze/cut" : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @"step/variant" : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
       gradus.graph @train(%g: tensor<4x4xf32>, %h: tensor<4x4xf32>) -> () {
         gradus.update @v, %g : tensor<4x4xf32>
         gradus.update @w, %h : tensor<4x4xf32>
@@ -60,10 +59,10 @@ def GradientFreeze : GradusPass<"gradient-freeze"> {
         %1 = arith.remsi %0, %length : tensor<i64>
         %table = arith.constant dense<[0, 1]> : tensor<2xi64>
         %next = gradus.gather %table at %1 axis 0 : tensor<2xi64>, tensor<i64> -> tensor<i64>
-        gradus.write @"gradient_freeze/cut", %next : tensor<i64>
+        gradus.write @"step/variant", %next : tensor<i64>
         gradus.return
       }
-      gradus.graph @train_cut1(%g: tensor<4x4xf32>, %h: tensor<4x4xf32>) -> () {
+      gradus.graph @train_cut1(%g: tensor<4x4xf32>, %h: tensor<4x4xf32>) -> () attributes {gradus.trains = "updates"} {
         gradus.update @w, %h : tensor<4x4xf32>
         %step = gradus.read @step : tensor<i64>
         %one = arith.constant dense<1> : tensor<i64>
@@ -72,10 +71,10 @@ def GradientFreeze : GradusPass<"gradient-freeze"> {
         %1 = arith.remsi %0, %length : tensor<i64>
         %table = arith.constant dense<[0, 1]> : tensor<2xi64>
         %next = gradus.gather %table at %1 axis 0 : tensor<2xi64>, tensor<i64> -> tensor<i64>
-        gradus.write @"gradient_freeze/cut", %next : tensor<i64>
+        gradus.write @"step/variant", %next : tensor<i64>
         gradus.return
       }
-      gradus.schedule @train by @"gradient_freeze/cut" {
+      gradus.schedule @train by @"step/variant" {
         gradus.variant @train every 2
         gradus.variant @train_cut1 every 2 at 1
       }
@@ -150,7 +149,9 @@ def GradientAccumulation : GradusPass<"gradient-accumulation"> {
     and bias corrections count updates.
 
     Each variant of gradient freezing gets one too, such as
-    `@train_accumulate_cut1`, in the existing schedule.
+    `@train_accumulate_cut1`, in the existing schedule: for the last batch of an
+    update the number of variants that update is added to the state
+    `step/variant`, which says what runs.
 
     Before:
 
@@ -187,7 +188,7 @@ def GradientAccumulation : GradusPass<"gradient-accumulation"> {
         gradus.update @w, %sum : tensor<4xf32>
         gradus.return
       }
-      gradus.graph @train_accumulate(%g: tensor<4xf32>) -> () {
+      gradus.graph @train_accumulate(%g: tensor<4xf32>) -> () attributes {gradus.trains = "accumulates"} {
         %sum = gradus.read @"accumulation/gradient/w" : tensor<4xf32>
         gradus.write @"accumulation/gradient/w", %sum : tensor<4xf32>
         %step = gradus.read @step : tensor<i64>

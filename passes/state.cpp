@@ -51,6 +51,11 @@ LogicalResult gradus::ensureState(ProgramOp program, StringRef name,
   return States(program).ensure(name, type, role, initial);
 }
 
+void gradus::setInitial(StateOp state, double initial) {
+  Builder builder(state.getContext());
+  state.setInitAttr(initialValue(builder, initial));
+}
+
 constexpr StringLiteral kTakenOut = "taken_out";
 
 void gradus::dropIfUnused(ProgramOp program, StringRef name) {

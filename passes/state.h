@@ -36,6 +36,9 @@ mlir::LogicalResult ensureState(ProgramOp program, llvm::StringRef name,
                                 mlir::RankedTensorType type, Role role,
                                 double initial = 0);
 
+/// Makes all elements of a state that a pass has added start at `initial`.
+void setInitial(StateOp state, double initial);
+
 /// Removes a state from the program if no graph reads or writes it. The program
 /// remembers the names of removed parameters.
 void dropIfUnused(ProgramOp program, llvm::StringRef name);

@@ -1,5 +1,5 @@
 // The training graphs, of which each step runs one: @train, and the variants
-// that gradient freezing derives from it.
+// that methods derive from it (passes/step_variants.h).
 #pragma once
 
 #include "ir/gradus.h"
@@ -8,10 +8,12 @@
 namespace gradus {
 
 constexpr llvm::StringLiteral kTrain(well_known::kTrain);
-constexpr llvm::StringLiteral kCutPrefix = "train_cut";
-/// The graphs that only add gradients up: @train_accumulate and
-/// @train_accumulate_cut1.
-constexpr llvm::StringLiteral kAccumulating = "train_accumulate";
+/// An attribute of variants of @train: what they do with gradients.
+constexpr llvm::StringLiteral kTrains = "gradus.trains";
+/// Its values: the graph updates parameters, as @train does; or it only adds
+/// gradients up.
+constexpr llvm::StringLiteral kUpdates = "updates";
+constexpr llvm::StringLiteral kAccumulates = "accumulates";
 /// An attribute of updates: the earlier steps in which the parameter was
 /// frozen.
 constexpr llvm::StringLiteral kRested = "gradus.rested";
@@ -21,15 +23,23 @@ inline llvm::StringRef suffixOf(llvm::StringRef train) {
   return train.drop_front(kTrain.size());
 }
 
-/// @train and @train_cut1, ...; empty if the program is not trained. A pass on
-/// gradients must treat each like @train.
-inline llvm::SmallVector<GraphOp> trainGraphs(ProgramOp program) {
+/// The graphs that do `what` with gradients, @train among those that update.
+inline llvm::SmallVector<GraphOp> graphsThat(llvm::StringRef what,
+                                             ProgramOp program) {
   llvm::SmallVector<GraphOp> graphs;
-  for (auto graph : program.getBody().getOps<GraphOp>())
-    if (graph.getSymName() == kTrain ||
-        graph.getSymName().starts_with(kCutPrefix))
+  for (auto graph : program.getBody().getOps<GraphOp>()) {
+    auto trains = graph->getAttrOfType<mlir::StringAttr>(kTrains);
+    bool isTrain = graph.getSymName() == kTrain;
+    if (trains ? trains == what : isTrain && what == kUpdates)
       graphs.push_back(graph);
+  }
   return graphs;
+}
+
+/// @train and its variants that update; empty if the program is not trained. A
+/// pass on gradients must treat each like @train.
+inline llvm::SmallVector<GraphOp> trainGraphs(ProgramOp program) {
+  return graphsThat(kUpdates, program);
 }
 
 } // namespace gradus

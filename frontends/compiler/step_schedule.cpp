@@ -183,8 +183,12 @@ private:
   }
 
   static std::optional<HostTensor> initial(StateOp state) {
-    if (!state.getValueAttr())
-      return zeros(cast<RankedTensorType>(state.getType()));
+    if (InitAttr init = state.getInitAttr()) {
+      HostTensor tensor = zeros(cast<RankedTensorType>(state.getType()));
+      if (init.getValue())
+        tensor.integers.assign(1, int64_t(init.getValue().getValueAsDouble()));
+      return tensor;
+    }
     FailureOr<HostTensor> tensor = toHost(state.getValueAttr());
     return failed(tensor) ? std::nullopt : std::optional(*tensor);
   }

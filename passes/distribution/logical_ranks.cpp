@@ -16,7 +16,7 @@
 #include "passes/distribution.h"
 
 #include "passes/passes.h"
-#include "passes/train_graphs.h"
+#include "passes/step_variants.h"
 #include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
@@ -97,7 +97,7 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
     if (failed(prepare(train)) || failed(addStates(train)))
       return signalPassFailure();
     addVariants(train);
-    addSchedule(train);
+    addTurns();
     report(train, *settings.logicalRanks);
   }
 
@@ -269,30 +269,16 @@ struct LogicalRanksPass : impl::LogicalRanksBase<LogicalRanksPass> {
   /// A process with t turns counts from t - 1 to 2t - 2, so a count tells t and
   /// the turn. The last one is of no smaller t; of the others, one that carries
   /// k levels up has k ones at the end of count + 1.
-  void addSchedule(GraphOp train) {
-    OpBuilder builder(train);
-    builder.setInsertionPointToEnd(train->getBlock());
-    auto schedule = ScheduleOp::create(builder, train.getLoc(), symbol(kTrain),
-                                       symbol(well_known::kTurn));
-    builder.createBlock(&schedule.getBody());
+  void addTurns() {
+    ScheduleOp schedule = addSchedule(getOperation(), well_known::kTurn);
     for (int64_t carries = 0; carries < levels; ++carries) {
       int64_t every = int64_t(2) << carries;
-      addCase(builder, partialName(carries), every,
+      addCase(schedule, partialName(carries), every,
               (every + every / 2 - 2) % every);
     }
     int64_t all = int64_t(2) << levels;
     for (int64_t carries = 0; carries <= levels; ++carries)
-      addCase(builder, finalName(carries), all, (int64_t(2) << carries) - 2);
-  }
-
-  void addCase(OpBuilder &builder, StringRef graph, int64_t every, int64_t at) {
-    VariantOp::create(builder, getOperation().getLoc(), symbol(graph),
-                      builder.getI64IntegerAttr(every),
-                      builder.getI64IntegerAttr(at));
-  }
-
-  FlatSymbolRefAttr symbol(StringRef name) {
-    return FlatSymbolRefAttr::get(&getContext(), name);
+      addCase(schedule, finalName(carries), all, (int64_t(2) << carries) - 2);
   }
 
   void report(GraphOp train, int64_t ranks) {

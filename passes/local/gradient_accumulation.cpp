@@ -8,7 +8,7 @@
 #include "passes/clock.h"
 #include "passes/passes.h"
 #include "passes/state.h"
-#include "passes/train_graphs.h"
+#include "passes/step_variants.h"
 #include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 
 /// The name of the variant: @train_accumulate_cut1 for @train_cut1.
 std::string accumulating(StringRef train) {
-  return (kAccumulating + suffixOf(train)).str();
+  return (kTrain + "_accumulate" + suffixOf(train)).str();
 }
 
 std::string sumOf(ParameterUpdate update) {
@@ -36,14 +36,16 @@ struct GradientAccumulationPass
   void runOnOperation() override {
     GraphOp train = getOperation().getGraph(well_known::kTrain);
     int64_t batches = stepsPerUpdate(getOperation());
-    if (!train || batches < 2 || getOperation().getGraph(kAccumulating))
+    if (!train || batches < 2 ||
+        !graphsThat(kAccumulates, getOperation()).empty())
       return;
     if (train.getBody().front().getOps<ParameterUpdate>().empty())
       return;
     for (GraphOp graph : trainGraphs(getOperation()))
       if (failed(accumulate(graph, batches)))
         return signalPassFailure();
-    addSchedule(train, batches);
+    if (failed(addAccumulation(getOperation(), accumulating)))
+      return signalPassFailure();
     remark::passed(
         train.getLoc(),
         remark::RemarkOpts::name("Accumulated").category(getArgument()))
@@ -90,10 +92,9 @@ struct GradientAccumulationPass
 
   /// Adds a copy of the step that writes the sums and updates nothing.
   void addVariant(GraphOp train) {
-    OpBuilder builder(train);
-    builder.setInsertionPointAfter(train);
-    auto variant = cast<GraphOp>(builder.clone(*train));
-    variant.setSymName(accumulating(train.getSymName()));
+    GraphOp variant =
+        cloneVariant(train, accumulating(train.getSymName()), kAccumulates);
+    OpBuilder builder(variant);
     Block &block = variant.getBody().front();
     for (auto update :
          llvm::make_early_inc_range(block.getOps<ParameterUpdate>())) {
@@ -104,46 +105,6 @@ struct GradientAccumulationPass
     }
     builder.setInsertionPoint(block.getTerminator());
     advanceClock(builder, variant.getLoc(), getOperation());
-  }
-
-  void addSchedule(GraphOp train, int64_t batches) {
-    for (auto cuts : getOperation().getBody().getOps<ScheduleOp>())
-      if (cuts.getGraph() == train.getSymName())
-        return extend(cuts);
-    OpBuilder builder(train);
-    builder.setInsertionPointToEnd(train->getBlock());
-    StringRef counter = countingState(getOperation());
-    auto schedule = ScheduleOp::create(
-        builder, train.getLoc(), symbol(train.getSymName()), symbol(counter));
-    builder.createBlock(&schedule.getBody());
-    addCase(builder, train.getLoc(), kAccumulating, 1, 0);
-    addCase(builder, train.getLoc(), train.getSymName(), batches, batches - 1);
-  }
-
-  /// Extends the schedule of gradient freezing, whose state counts first the
-  /// accumulating variants, then the full ones for the last batch of an update.
-  void extend(ScheduleOp schedule) {
-    OpBuilder builder = OpBuilder::atBlockBegin(&schedule.getBody().front());
-    auto range = schedule.getBody().getOps<VariantOp>();
-    SmallVector<VariantOp> cuts(range.begin(), range.end());
-    int64_t count = cuts.size();
-    for (VariantOp cut : cuts) {
-      addCase(builder, cut.getLoc(), accumulating(cut.getGraph()), 2 * count,
-              cut.getAt());
-      cut.setEvery(2 * count);
-      cut.setAt(count + cut.getAt());
-    }
-  }
-
-  FlatSymbolRefAttr symbol(StringRef name) {
-    return FlatSymbolRefAttr::get(&getContext(), name);
-  }
-
-  void addCase(OpBuilder &builder, Location loc, StringRef graph, int64_t every,
-               int64_t at) {
-    VariantOp::create(builder, loc, symbol(graph),
-                      builder.getI64IntegerAttr(every),
-                      builder.getI64IntegerAttr(at));
   }
 };
 

@@ -4,21 +4,17 @@
 // The first pass on gradients: a step that trains fewer parameters is a variant
 // of @train without some updates, from which dead code elimination removes
 // parts of the backward pass. All later passes treat each variant like @train.
-// A state that each step writes selects the next variant, from a table or by
-// the step's number.
-// comparing its number.
+// The next variant follows from a table or from the number of the update.
 
 #include "passes/local/gradient_freeze.h"
 
 #include "ir/build.h"
 #include "ir/philox.h"
 #include "ir/scalar_ops.h"
-#include "passes/clock.h"
 #include "passes/local/freeze_by_hand.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/passes.h"
-#include "passes/state.h"
-#include "passes/train_graphs.h"
+#include "passes/step_variants.h"
 #include "recipe/run_settings.h"
 #include "runtime/well_known.h"
 
@@ -34,7 +30,8 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-constexpr StringLiteral kState = "gradient_freeze/cut";
+/// A cut has this before its number in its graph's name.
+constexpr StringLiteral kCutPrefix = "train_cut";
 
 struct GradientFreezePass : impl::GradientFreezeBase<GradientFreezePass> {
   using Base::Base;
@@ -42,7 +39,7 @@ struct GradientFreezePass : impl::GradientFreezeBase<GradientFreezePass> {
   void runOnOperation() override {
     auto settings = gradientFreeze().of(getOperation());
     GraphOp train = getOperation().getGraph(well_known::kTrain);
-    if (!train || !settings || getOperation().getState(kState))
+    if (!train || !settings || isDone())
       return;
     auto range = train.getBody().front().getOps<ParameterUpdate>();
     updates_.assign(range.begin(), range.end());
@@ -51,6 +48,12 @@ struct GradientFreezePass : impl::GradientFreezeBase<GradientFreezePass> {
   }
 
 private:
+  bool isDone() {
+    return llvm::any_of(trainGraphs(getOperation()), [](GraphOp graph) {
+      return graph.getSymName().starts_with(kCutPrefix);
+    });
+  }
+
   LogicalResult freeze(GraphOp train, const FreezeSettings &settings) {
     if (settings.isByHand())
       return freezeByHand(train, settings);
@@ -69,15 +72,15 @@ private:
     FailureOr<std::vector<int64_t>> sequence = sequenceOf(settings, schedule);
     if (failed(sequence))
       return failure();
-    auto next = [&](OpBuilder &builder, Value update) {
-      return lookUp(builder, train.getLoc(), update, *sequence);
-    };
-    if (failed(chooseNext(train, cuts.size(), sequence->front(), next)))
-      return failure();
+    if (cuts.size() < 2)
+      return success(); // Each step trains everything.
     for (size_t group = 1; group < cuts.size(); ++group)
       addVariant(train, group, parameters, cuts[group]);
-    addSchedule(train, cuts.size());
-    return success();
+    auto choose = [&](OpBuilder &builder, Value update) {
+      return lookUp(builder, train.getLoc(), update, *sequence);
+    };
+    return addChoices(getOperation(), namesOf(cuts.size()), sequence->front(),
+                      choose);
   }
 
   //===-- groups ----------------------------------------------------------===//
@@ -136,11 +139,7 @@ private:
   }
 
   static GraphOp clone(GraphOp train, int64_t group) {
-    OpBuilder builder(train);
-    builder.setInsertionPointAfter(train);
-    auto variant = cast<GraphOp>(builder.clone(*train));
-    variant.setSymName(nameOf(group));
-    return variant;
+    return cloneVariant(train, nameOf(group), kUpdates);
   }
 
   /// Records in each update the steps for which its parameter was frozen before
@@ -188,7 +187,15 @@ private:
   }
 
   static std::string nameOf(int64_t group) {
-    return group == 0 ? well_known::kTrain : (kCutPrefix + Twine(group)).str();
+    return group == 0 ? kTrain.str() : (kCutPrefix + Twine(group)).str();
+  }
+
+  /// The variants of `groups` groups, of which the first one is @train.
+  static SmallVector<std::string> namesOf(int64_t groups) {
+    SmallVector<std::string> names;
+    for (int64_t group = 1; group < groups; ++group)
+      names.push_back(nameOf(group));
+    return names;
   }
 
   //===-- the schedule ----------------------------------------------------===//
@@ -210,49 +217,6 @@ private:
     Philox random(runSettings(getOperation()).seed, "gradient_freeze");
     uint64_t drawn = 0;
     return freezeSequence(schedule, [&] { return random.uniform(drawn++); });
-  }
-
-  using Choice = function_ref<Value(OpBuilder &, Value)>;
-
-  /// Writes in each step the number of the next variant, out of `count`, which
-  /// `choose` computes from the number of the next update; a skipped step runs
-  /// again. At the last batch of an update `count` is added.
-  LogicalResult chooseNext(GraphOp train, int64_t count, int64_t first,
-                           Choice choose) {
-    OpBuilder builder(train.getBody().front().getTerminator());
-    Location loc = train.getLoc();
-    auto scalar = RankedTensorType::get({}, builder.getI64Type());
-    if (failed(readClock(builder, loc, getOperation())) ||
-        failed(
-            ensureState(getOperation(), kState, scalar, Role::counter, first)))
-      return failure();
-    Value done = readState(builder, loc, countingState(getOperation()), scalar);
-    Value next =
-        arith::AddIOp::create(builder, loc, done, splatLike(builder, done, 1));
-    int64_t batches = stepsPerUpdate(getOperation());
-    Value update = next, batch;
-    if (batches > 1) {
-      Value size = splatLike(builder, next, batches);
-      update = arith::DivSIOp::create(builder, loc, next, size);
-      batch = arith::RemSIOp::create(builder, loc, next, size);
-    }
-    Value chosen = choose(builder, update);
-    if (batch)
-      chosen = arith::AddIOp::create(builder, loc, chosen,
-                                     ifLast(builder, batch, batches, count));
-    writeState(builder, loc, kState, chosen);
-    return success();
-  }
-
-  /// `count` at the last of `batches` batches, else 0.
-  static Value ifLast(OpBuilder &builder, Value batch, int64_t batches,
-                      int64_t count) {
-    Value isLast =
-        arith::CmpIOp::create(builder, batch.getLoc(), arith::CmpIPredicate::eq,
-                              batch, splatLike(builder, batch, batches - 1));
-    return arith::SelectOp::create(builder, batch.getLoc(), isLast,
-                                   splatLike(builder, batch, count),
-                                   splatLike(builder, batch, 0));
   }
 
   /// The entry of a table, which starts again after its end. A long table is
@@ -279,21 +243,6 @@ private:
     return entry;
   }
 
-  void addSchedule(GraphOp train, int64_t groups) {
-    OpBuilder builder(train);
-    builder.setInsertionPointToEnd(train->getBlock());
-    auto symbol = [&](StringRef name) {
-      return FlatSymbolRefAttr::get(&getContext(), name);
-    };
-    auto schedule = ScheduleOp::create(
-        builder, train.getLoc(), symbol(well_known::kTrain), symbol(kState));
-    builder.createBlock(&schedule.getBody());
-    for (int64_t group = 0; group < groups; ++group)
-      VariantOp::create(builder, train.getLoc(), symbol(nameOf(group)),
-                        builder.getI64IntegerAttr(groups),
-                        builder.getI64IntegerAttr(group));
-  }
-
   //===-- by hand ---------------------------------------------------------===//
 
   /// The parameters that could be updated, including frozen ones.
@@ -313,12 +262,6 @@ private:
     auto phases = freezePhases(getOperation(), settings, parameters);
     if (failed(phases))
       return failure();
-    auto next = [&](OpBuilder &builder, Value step) {
-      return phaseOf(builder, train.getLoc(), step, *phases);
-    };
-    if (phases->size() > 1 &&
-        failed(chooseNext(train, phases->size(), 0, next)))
-      return failure();
     for (size_t phase = 1; phase < phases->size(); ++phase) {
       GraphOp variant = clone(train, phase);
       freezeIn(variant, (*phases)[phase].frozen);
@@ -329,9 +272,12 @@ private:
       report(getOperation().getGraph(nameOf(group)),
              parameters.size() - phase.frozen.size(), parameters.size(),
              ", from step " + Twine(phase.firstStep) + " on");
-    if (phases->size() > 1)
-      addSchedule(train, phases->size());
-    return success();
+    if (phases->size() == 1)
+      return success();
+    auto choose = [&](OpBuilder &builder, Value update) {
+      return phaseOf(builder, train.getLoc(), update, *phases);
+    };
+    return addChoices(getOperation(), namesOf(phases->size()), 0, choose);
   }
 
   /// The number of the last phase that has started.

@@ -51,9 +51,7 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
 
   void runOnOperation() override {
     SmallVector<GraphOp> graphs = trainGraphs(getOperation());
-    for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      if (graph.getSymName().starts_with(kAccumulating))
-        graphs.push_back(graph);
+    llvm::append_range(graphs, graphsThat(kAccumulates, getOperation()));
     for (GraphOp graph : graphs)
       if (!gradientsOf(graph).empty() && failed(addTo(graph)))
         return signalPassFailure();

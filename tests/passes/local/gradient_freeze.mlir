@@ -6,7 +6,7 @@
 // in which they are computed with: v is used before w.
 // CHECK-LABEL: gradus.program @two
 // CHECK:         gradus.state @step
-// CHECK:         gradus.state @"gradient_freeze/cut" : tensor<i64> {init = #gradus.init<constant, 1.000000e+00 : f64>, role = #gradus.role<counter>}
+// CHECK:         gradus.state @"step/variant" : tensor<i64> {init = #gradus.init<constant, 1.000000e+00 : f64>, role = #gradus.role<counter>}
 // CHECK:         gradus.graph @train(
 // CHECK:         gradus.update @w
 // CHECK:         gradus.update @v
@@ -14,11 +14,11 @@
 // CHECK:         %[[NEXT:.*]] = arith.remsi
 // CHECK:         %[[TABLE:.*]] = arith.constant dense<[1, 0, 0]> : tensor<3xi64>
 // CHECK:         %[[CUT:.*]] = gradus.gather %[[TABLE]] at %[[NEXT]]
-// CHECK:         gradus.write @"gradient_freeze/cut", %[[CUT]]
+// CHECK:         gradus.write @"step/variant", %[[CUT]]
 // CHECK:         gradus.graph @train_cut1(
 // CHECK:         gradus.update @w
 // CHECK-NOT:     gradus.update
-// CHECK:         gradus.schedule @train by @"gradient_freeze/cut" {
+// CHECK:         gradus.schedule @train by @"step/variant" {
 // CHECK-NEXT:      gradus.variant @train every 2
 // CHECK-NEXT:      gradus.variant @train_cut1 every 2 at 1
 
@@ -57,7 +57,7 @@ gradus.program @two attributes {recipe = {gradient_freeze = {groups = 2 : i64, s
 // By hand: one phase after the other, by comparing the number of the next step.
 // What began late has its rests taken off the updates that it counts.
 // CHECK-LABEL: gradus.program @phases
-// CHECK:         gradus.state @"gradient_freeze/cut"
+// CHECK:         gradus.state @"step/variant"
 // CHECK:         gradus.graph @train(
 // CHECK-NOT:     gradus.update @v
 // CHECK:         gradus.update @w, %{{.*}} : tensor<4x4xf32>
@@ -65,14 +65,14 @@ gradus.program @two attributes {recipe = {gradient_freeze = {groups = 2 : i64, s
 // CHECK:         %[[ONE:.*]] = arith.select %[[BEGUN]]
 // CHECK:         %[[LATER:.*]] = arith.cmpi sge
 // CHECK:         %[[CUT:.*]] = arith.select %[[LATER]], %{{.*}}, %[[ONE]]
-// CHECK:         gradus.write @"gradient_freeze/cut", %[[CUT]]
+// CHECK:         gradus.write @"step/variant", %[[CUT]]
 // CHECK:         gradus.graph @train_cut2(
 // CHECK:         gradus.update @v, %{{.*}} {gradus.rested = 10 : i64} : tensor<4x4xf32>
 // CHECK-NOT:     gradus.update
 // CHECK:         gradus.graph @train_cut1(
 // CHECK:         gradus.update @w, %{{.*}} : tensor<4x4xf32>
 // CHECK:         gradus.update @v, %{{.*}} {gradus.rested = 10 : i64} : tensor<4x4xf32>
-// CHECK:         gradus.schedule @train by @"gradient_freeze/cut" {
+// CHECK:         gradus.schedule @train by @"step/variant" {
 // CHECK-NEXT:      gradus.variant @train every 3
 // CHECK-NEXT:      gradus.variant @train_cut1 every 3 at 1
 // CHECK-NEXT:      gradus.variant @train_cut2 every 3 at 2
@@ -91,7 +91,7 @@ gradus.program @phases attributes {recipe = {optimizer = {type = "sgd"}, gradien
 
 // The last layer for good: one step, and no schedule. w is computed with last.
 // CHECK-LABEL: gradus.program @last
-// CHECK-NOT:     gradus.state @"gradient_freeze/cut"
+// CHECK-NOT:     gradus.state @"step/variant"
 // CHECK:         gradus.update @w
 // CHECK-NOT:     gradus.update @v
 // CHECK-NOT:     gradus.schedule
@@ -111,18 +111,18 @@ gradus.program @last attributes {recipe = {optimizer = {type = "sgd"}, gradient_
 }
 
 // With accumulation the cut is that of an update: the number of the next batch
-// is divided, and the last batch of an update has the number of cuts added.
+// is divided.
 // CHECK-LABEL: gradus.program @accumulated
 // CHECK:         gradus.graph @train(
 // CHECK:         %[[UPDATE:.*]] = arith.divsi
-// CHECK:         %[[BATCH:.*]] = arith.remsi
-// CHECK:         %[[GROUP:.*]] = gradus.gather
-// CHECK:         %[[LAST:.*]] = arith.cmpi eq, %[[BATCH]]
-// CHECK:         %[[MORE:.*]] = arith.select %[[LAST]]
-// CHECK:         arith.addi %[[GROUP]], %[[MORE]]
-gradus.program @accumulated attributes {recipe = {optimizer = {type = "sgd"}, accumulation = 3 : i64, gradient_freeze = {groups = 1 : i64, strategy = [0 : i64]}}} {
+// CHECK:         %[[AT:.*]] = arith.remsi %[[UPDATE]]
+// CHECK:         %[[CUT:.*]] = gradus.gather %{{.*}} at %[[AT]]
+// CHECK:         gradus.write @"step/variant", %[[CUT]]
+gradus.program @accumulated attributes {recipe = {optimizer = {type = "sgd"}, accumulation = 3 : i64, gradient_freeze = {groups = 2 : i64, strategy = [0 : i64, 1 : i64]}}} {
+  gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4x4xf32>) -> () {
+    gradus.update @v, %g : tensor<4x4xf32>
     gradus.update @w, %g : tensor<4x4xf32>
     gradus.return
   }
@@ -133,7 +133,22 @@ gradus.program @accumulated attributes {recipe = {optimizer = {type = "sgd"}, ac
 // CHECK:         %[[TABLE:.*]] = arith.constant dense<{{.*}}> : tensor<300xi8>
 // CHECK:         %[[ENTRY:.*]] = gradus.gather %[[TABLE]]
 // CHECK:         arith.extsi %[[ENTRY]] : tensor<i8> to tensor<i64>
-gradus.program @long attributes {recipe = {optimizer = {type = "sgd"}, gradient_freeze = {groups = 1 : i64, total_steps = 300 : i64}}} {
+gradus.program @long attributes {recipe = {optimizer = {type = "sgd"}, gradient_freeze = {groups = 2 : i64, total_steps = 300 : i64}}} {
+  gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4x4xf32>) -> () {
+    gradus.update @v, %g : tensor<4x4xf32>
+    gradus.update @w, %g : tensor<4x4xf32>
+    gradus.return
+  }
+}
+
+// A single group trains everything in each step, so nothing is chosen.
+// CHECK-LABEL: gradus.program @one
+// CHECK-NOT:     @"step/variant"
+// CHECK-NOT:     gradus.schedule
+// CHECK:         gradus.return
+gradus.program @one attributes {recipe = {optimizer = {type = "sgd"}, gradient_freeze = {groups = 1 : i64}}} {
   gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4x4xf32>) -> () {
     gradus.update @w, %g : tensor<4x4xf32>

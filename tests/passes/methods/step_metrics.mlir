@@ -34,7 +34,7 @@ gradus.program @accumulated attributes {recipe = {metrics = ["gradient_norm"]}} 
     gradus.update @w, %g : tensor<4xf32>
     gradus.return
   }
-  gradus.graph @train_accumulate(%g: tensor<4xf32>) -> () {
+  gradus.graph @train_accumulate(%g: tensor<4xf32>) -> () attributes {gradus.trains = "accumulates"} {
     gradus.write @"accumulation/gradient/w", %g : tensor<4xf32>
     gradus.return
   }

@@ -58,7 +58,7 @@ gradus.program @frozen attributes {recipe = {ema = {decay = 0.75}}} {
     gradus.write @w, %new : tensor<4xf32>
     gradus.return
   }
-  gradus.graph @train_cut1(%new: tensor<4xf32>) {
+  gradus.graph @train_cut1(%new: tensor<4xf32>) attributes {gradus.trains = "updates"} {
     gradus.write @w, %new : tensor<4xf32>
     gradus.return
   }
