@@ -9,6 +9,7 @@
 
 #include "ir/arithmetic.h"
 #include "ir/evaluator/evaluator.h"
+#include "passes/model/loss_divisor.h"
 
 #include <cmath>
 
@@ -561,14 +562,10 @@ static Value oneOp(const Formula &f, Value output, Value label, Value count) {
 
 Value gradus::shareMean(OpBuilder &builder, Location loc, const Loss &loss,
                         Value label, Value mean, LossRanks ranks) {
-  Arithmetic math(builder, loc);
-  Value counted = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::ne, label,
-      splat(builder, loc, label.getType(), loss.settings.ignoreIndex));
-  Value each = convert(builder, loc, counted, builder.getF32Type());
-  Value own = sum(builder, loc, each, allAxes(tensorType(label).getRank()));
   ranks.mean = LossMean::global;
-  return scaleToAll(math, mean, {own, tensorType(label).getNumElements()},
+  return scaleToAll(Arithmetic(builder, loc), mean,
+                    {countLabels(builder, loc, loss, label),
+                     tensorType(label).getNumElements()},
                     ranks);
 }
 
