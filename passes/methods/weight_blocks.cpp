@@ -1,0 +1,181 @@
+// Weights as matrices of blocks; see weight_blocks.h.
+
+#include "passes/methods/weight_blocks.h"
+
+using namespace mlir;
+
+namespace gradus {
+namespace {
+
+int64_t sizeOf(RankedTensorType type, ArrayRef<int64_t> axes) {
+  int64_t size = 1;
+  for (int64_t axis : axes)
+    size *= type.getDimSize(axis);
+  return size;
+}
+
+bool isIdentity(ArrayRef<int64_t> order) {
+  return order == ArrayRef<int64_t>(allAxes(order.size()));
+}
+
+Value reordered(const Arithmetic &math, Value value, ArrayRef<int64_t> order) {
+  return isIdentity(order) ? value
+                           : transpose(math.builder, math.loc, value, order);
+}
+
+Value shaped(const Arithmetic &math, Value value, ArrayRef<int64_t> shape) {
+  return tensorType(value).getShape() == shape
+             ? value
+             : reshape(math.builder, math.loc, value, shape);
+}
+
+/// Grows or cuts an axis at its end; what is new is 0.
+Value resized(const Arithmetic &math, Value value, int64_t axis, int64_t size) {
+  RankedTensorType type = tensorType(value);
+  int64_t more = size - type.getDimSize(axis), rank = type.getRank();
+  if (more == 0)
+    return value;
+  SmallVector<int64_t> shape(type.getShape()), zeros(rank, 0), ones(rank, 1),
+      high(rank, 0);
+  shape[axis] = size;
+  if (more < 0)
+    return SliceOp::create(math.builder, math.loc, type.clone(shape), value,
+                           zeros, ones);
+  high[axis] = more;
+  return PadOp::create(math.builder, math.loc, type.clone(shape), value, zeros,
+                       high, zeros, APFloat(0.0));
+}
+
+/// A matmul of batches, or of matrices where there is one alone.
+Value batched(const Arithmetic &math, Value a, Value b) {
+  SmallVector<int64_t> left(tensorType(a).getShape()),
+      right(tensorType(b).getShape());
+  if (left[0] > 1)
+    return matmul(math.builder, math.loc, a, b);
+  Value result = matmul(math.builder, math.loc,
+                        shaped(math, a, ArrayRef<int64_t>(left).drop_front()),
+                        shaped(math, b, ArrayRef<int64_t>(right).drop_front()));
+  return shaped(math, result, {1, left[1], right[2]});
+}
+
+/// Where an element of the blocks is on the diagonal, and no padding.
+struct Diagonal {
+  Value all, own;
+};
+
+Diagonal diagonalOf(const Arithmetic &math, Blocks blocks, Value factor) {
+  RankedTensorType type = tensorType(factor).clone(math.builder.getI64Type());
+  Value row = iota(math.builder, math.loc, type, 1),
+        column = iota(math.builder, math.loc, type, 2);
+  Value all = math.compare(arith::CmpIPredicate::eq, row, column);
+  if (blocks.padded() == blocks.features)
+    return {all, all};
+  Value block = iota(math.builder, math.loc, type, 0);
+  Value ofPart = math.make<arith::RemSIOp>(
+      block, splatLike(math.builder, block, blocks.count));
+  Value feature = math.add(
+      math.multiply(ofPart, splatLike(math.builder, block, blocks.size)), row);
+  Value isOwn = math.compare(arith::CmpIPredicate::slt, feature,
+                             splatLike(math.builder, feature, blocks.features));
+  return {all, math.make<arith::AndIOp>(all, isOwn)};
+}
+
+Value everywhere(const Arithmetic &math, Value scalar, Value like) {
+  return broadcastScalar(math.builder, math.loc, scalar,
+                         tensorType(like).getShape());
+}
+
+} // namespace
+
+Blocks Blocks::of(RankedTensorType factor, int64_t features, int64_t groups) {
+  return {features, groups, factor.getDimSize(0) / groups,
+          factor.getDimSize(1)};
+}
+
+WeightMatrix::WeightMatrix(RankedTensorType weight, ArrayRef<int64_t> inputAxes,
+                           int64_t groups)
+    : type_(weight), groups_(groups) {
+  SmallVector<int64_t> sorted(inputAxes);
+  llvm::sort(sorted);
+  SmallVector<int64_t> outputs = axesExcept(weight.getRank(), sorted);
+  inputs_ = sizeOf(weight, inputAxes);
+  outputs_ = sizeOf(weight, outputs) / groups;
+  SmallVector<int64_t> first(inputAxes), last(outputs);
+  first.append(outputs);
+  last.append(inputAxes.begin(), inputAxes.end());
+  rowsAreInputs_ = groups == 1 && isIdentity(first) && !isIdentity(last);
+  order_ = rowsAreInputs_ ? first : last;
+}
+
+Value WeightMatrix::ofWeight(const Arithmetic &math, Value weight) const {
+  int64_t rows = rowsAreInputs_ ? inputs_ : outputs_,
+          columns = rowsAreInputs_ ? outputs_ : inputs_;
+  return shaped(math, reordered(math, weight, order_),
+                {groups_, rows, columns});
+}
+
+Value WeightMatrix::toWeight(const Arithmetic &math, Value matrix) const {
+  SmallVector<int64_t> moved, back(order_.size());
+  for (auto [position, axis] : llvm::enumerate(order_)) {
+    moved.push_back(type_.getDimSize(axis));
+    back[axis] = position;
+  }
+  return reordered(math, shaped(math, matrix, moved), back);
+}
+
+Value multiplyRows(const Arithmetic &math, Blocks blocks, Value diagonal,
+                   Value matrix) {
+  RankedTensorType type = tensorType(matrix);
+  int64_t columns = type.getDimSize(2);
+  Value rows = resized(math, matrix, 1, blocks.padded());
+  rows =
+      shaped(math, rows, {blocks.groups * blocks.count, blocks.size, columns});
+  Value result = batched(math, diagonal, rows);
+  result = shaped(math, result, {blocks.groups, blocks.padded(), columns});
+  return resized(math, result, 1, blocks.features);
+}
+
+Value multiplyColumns(const Arithmetic &math, Blocks blocks, Value matrix,
+                      Value diagonal) {
+  int64_t rows = tensorType(matrix).getDimSize(1), groups = blocks.groups,
+          count = blocks.count, size = blocks.size;
+  Value columns = resized(math, matrix, 2, blocks.padded());
+  if (count > 1) {
+    columns = shaped(math, columns, {groups, rows, count, size});
+    columns = reordered(math, columns, {0, 2, 1, 3});
+    columns = shaped(math, columns, {groups * count, rows, size});
+  }
+  Value result = batched(math, columns, diagonal);
+  if (count > 1) {
+    result = shaped(math, result, {groups, count, rows, size});
+    result = reordered(math, result, {0, 2, 1, 3});
+    result = shaped(math, result, {groups, rows, count * size});
+  }
+  return resized(math, result, 2, blocks.features);
+}
+
+Value damped(const Arithmetic &math, Blocks blocks, Value factor,
+             Value damping) {
+  Diagonal diagonal = diagonalOf(math, blocks, factor);
+  Value more = math.add(factor, everywhere(math, damping, factor));
+  Value result = math.select(diagonal.own, more, factor);
+  if (blocks.padded() == blocks.features)
+    return result;
+  Value padding = math.make<arith::XOrIOp>(diagonal.all, diagonal.own);
+  return math.select(padding, math.number(1, factor), result);
+}
+
+Value meanOfDiagonal(const Arithmetic &math, Blocks blocks, Value factor) {
+  Diagonal diagonal = diagonalOf(math, blocks, factor);
+  Value own = math.select(diagonal.own, factor, math.number(0, factor));
+  Value total = sum(math.builder, math.loc, own, {0, 1, 2});
+  return math.scale(1.0 / (blocks.features * blocks.groups), total);
+}
+
+Value areFinite(const Arithmetic &math, Value blocks) {
+  Value zeros = math.multiply(blocks, math.number(0, blocks));
+  Value total = sum(math.builder, math.loc, zeros, {1, 2});
+  return math.equal(total, math.number(0, total));
+}
+
+} // namespace gradus

@@ -1,0 +1,63 @@
+// A weight as a matrix, and products of it with matrices of diagonal blocks.
+#pragma once
+
+#include "ir/arithmetic.h"
+
+namespace gradus {
+
+/// The features of one side of a layer, cut into blocks: `groups` parts of
+/// `features` features, each part into blocks of which the last may be partly
+/// padding. What has them is [groups count, size, size].
+struct Blocks {
+  int64_t features, groups;
+  int64_t count, size; // of a part
+
+  /// Those in which the features of a side lie by the type of its factor.
+  static Blocks of(mlir::RankedTensorType factor, int64_t features,
+                   int64_t groups);
+  int64_t padded() const { return count * size; }
+};
+
+/// A weight as one matrix a group, [groups, rows, columns]: the outputs by the
+/// inputs, or the other way around where the weight lies so.
+class WeightMatrix {
+public:
+  /// `inputAxes` are those of the weight that count inputs, in the order of
+  /// their features.
+  WeightMatrix(mlir::RankedTensorType weight, llvm::ArrayRef<int64_t> inputAxes,
+               int64_t groups);
+
+  int64_t groups() const { return groups_; }
+  int64_t inputs() const { return inputs_; }   // of a group
+  int64_t outputs() const { return outputs_; } // of a group
+  bool rowsAreInputs() const { return rowsAreInputs_; }
+
+  mlir::Value ofWeight(const Arithmetic &math, mlir::Value weight) const;
+  mlir::Value toWeight(const Arithmetic &math, mlir::Value matrix) const;
+
+private:
+  mlir::RankedTensorType type_;
+  llvm::SmallVector<int64_t>
+      order_; // the weight's axes, as the matrix has them
+  int64_t groups_, inputs_ = 1, outputs_ = 1;
+  bool rowsAreInputs_;
+};
+
+/// The blocks times the rows of `matrix`, [groups, rows, columns].
+mlir::Value multiplyRows(const Arithmetic &math, Blocks blocks,
+                         mlir::Value diagonal, mlir::Value matrix);
+/// The columns of `matrix` times the blocks.
+mlir::Value multiplyColumns(const Arithmetic &math, Blocks blocks,
+                            mlir::Value matrix, mlir::Value diagonal);
+
+/// `damping`, a scalar, added to the diagonal of each block, on which padding
+/// is 1.
+mlir::Value damped(const Arithmetic &math, Blocks blocks, mlir::Value factor,
+                   mlir::Value damping);
+/// The mean of the diagonal, without padding, as a scalar.
+mlir::Value meanOfDiagonal(const Arithmetic &math, Blocks blocks,
+                           mlir::Value factor);
+/// For each block whether all its elements are finite.
+mlir::Value areFinite(const Arithmetic &math, mlir::Value blocks);
+
+} // namespace gradus

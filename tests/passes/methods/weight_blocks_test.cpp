@@ -1,0 +1,216 @@
+#include "passes/methods/weight_blocks.h"
+
+#include "../program_text.h"
+
+#include <random>
+
+using namespace gradus;
+using gradus::testing::PassText;
+using mlir::Value;
+
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+std::string typeOf(const Shape &shape) {
+  std::string text = "tensor<";
+  for (int64_t size : shape)
+    text += std::to_string(size) + "x";
+  return text + "f64>";
+}
+
+/// A graph of two tensors, to which a test adds ops, and its value.
+class Formula {
+public:
+  Formula(const Shape &a, const Shape &b)
+      : text_("gradus.program @p {\n  gradus.graph @f(%a: " + typeOf(a) +
+              ", %b: " + typeOf(b) + ") -> () {\n    gradus.return\n  }\n}\n"),
+        graph_(text_.program().getGraph("f")),
+        builder_(graph_.getBody().front().getTerminator()),
+        math(builder_, graph_.getLoc()) {}
+
+  Value a() { return graph_.getBody().getArgument(0); }
+  Value b() { return graph_.getBody().getArgument(1); }
+
+  std::vector<double> evaluate(Value result, const std::vector<double> &a,
+                               const std::vector<double> &b) {
+    graph_.addOutput("y", result);
+    StateMap states;
+    auto results = evaluateGraph(
+        graph_, {tensor(this->a(), a), tensor(this->b(), b)}, states);
+    EXPECT_TRUE(succeeded(results)) << text_.messages;
+    const HostTensor &found = results->front();
+    return std::vector<double>(found.floats.begin(), found.floats.end());
+  }
+
+private:
+  static HostTensor tensor(Value like, const std::vector<double> &numbers) {
+    HostTensor result = zeros(tensorType(like));
+    EXPECT_EQ(result.floats.size(), numbers.size());
+    std::copy(numbers.begin(), numbers.end(), result.floats.begin());
+    return result;
+  }
+
+  PassText text_;
+  GraphOp graph_;
+  mlir::OpBuilder builder_;
+
+public:
+  Arithmetic math;
+};
+
+std::vector<double> numbers(int64_t count, unsigned seed) {
+  std::mt19937 bits(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> result(count);
+  for (double &number : result)
+    number = uniform(bits);
+  return result;
+}
+
+void expectNear(const std::vector<double> &found,
+                const std::vector<double> &expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], 1e-12) << "element " << i;
+}
+
+/// Element [group, row, column] of the matrix that has the blocks on its
+/// diagonal.
+double dense(const std::vector<double> &blocks, Blocks of, int64_t group,
+             int64_t row, int64_t column) {
+  if (row / of.size != column / of.size)
+    return 0;
+  int64_t block = group * of.count + row / of.size;
+  return blocks[(block * of.size + row % of.size) * of.size + column % of.size];
+}
+
+/// Two groups, each of 5 features in blocks of 3.
+constexpr Blocks kBlocks = {5, 2, 2, 3};
+
+} // namespace
+
+TEST(WeightBlocks, AreReadOffAFactor) {
+  mlir::MLIRContext context;
+  auto type =
+      mlir::RankedTensorType::get({6, 3, 3}, mlir::Float32Type::get(&context));
+  Blocks blocks = Blocks::of(type, /*features=*/8, /*groups=*/2);
+  EXPECT_EQ(blocks.count, 3);
+  EXPECT_EQ(blocks.size, 3);
+  EXPECT_EQ(blocks.padded(), 9);
+}
+
+TEST(WeightBlocks, MultiplyRows) {
+  Formula f({4, 3, 3}, {2, 5, 4});
+  auto diagonal = numbers(36, 1), matrix = numbers(40, 2);
+  std::vector<double> expected;
+  for (int64_t g = 0; g < 2; ++g)
+    for (int64_t i = 0; i < 5; ++i)
+      for (int64_t j = 0; j < 4; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < 5; ++k)
+          sum +=
+              dense(diagonal, kBlocks, g, i, k) * matrix[(g * 5 + k) * 4 + j];
+        expected.push_back(sum);
+      }
+  expectNear(
+      f.evaluate(multiplyRows(f.math, kBlocks, f.a(), f.b()), diagonal, matrix),
+      expected);
+}
+
+TEST(WeightBlocks, MultiplyColumns) {
+  Formula f({4, 3, 3}, {2, 4, 5});
+  auto diagonal = numbers(36, 3), matrix = numbers(40, 4);
+  std::vector<double> expected;
+  for (int64_t g = 0; g < 2; ++g)
+    for (int64_t i = 0; i < 4; ++i)
+      for (int64_t j = 0; j < 5; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < 5; ++k)
+          sum +=
+              matrix[(g * 4 + i) * 5 + k] * dense(diagonal, kBlocks, g, k, j);
+        expected.push_back(sum);
+      }
+  expectNear(f.evaluate(multiplyColumns(f.math, kBlocks, f.b(), f.a()),
+                        diagonal, matrix),
+             expected);
+}
+
+TEST(WeightBlocks, AreDampedOnTheirDiagonalAndOneOnPadding) {
+  Formula f({4, 3, 3}, {});
+  auto factor = numbers(36, 5);
+  std::vector<double> expected = factor;
+  for (int64_t block = 0; block < 4; ++block)
+    for (int64_t i = 0; i < 3; ++i) {
+      double &element = expected[(block * 3 + i) * 3 + i];
+      element = block % 2 == 1 && i == 2 ? 1 : element + 0.25;
+    }
+  expectNear(f.evaluate(damped(f.math, kBlocks, f.a(), f.b()), factor, {0.25}),
+             expected);
+}
+
+TEST(WeightBlocks, HaveAMeanOfTheirDiagonalWithoutPadding) {
+  Formula f({4, 3, 3}, {});
+  auto factor = numbers(36, 6);
+  double sum = 0;
+  for (int64_t g = 0; g < 2; ++g)
+    for (int64_t i = 0; i < 5; ++i)
+      sum += dense(factor, kBlocks, g, i, i);
+  expectNear(f.evaluate(meanOfDiagonal(f.math, kBlocks, f.a()), factor, {0}),
+             {sum / 10});
+}
+
+TEST(WeightBlocks, AreFiniteOneByOne) {
+  Formula f({3, 2, 2}, {});
+  auto blocks = numbers(12, 7);
+  blocks[5] = std::nan("");
+  blocks[11] = INFINITY;
+  Value finite = areFinite(f.math, f.a());
+  Value numbers =
+      convert(f.math.builder, f.math.loc, finite, f.math.builder.getF64Type());
+  expectNear(f.evaluate(numbers, blocks, {0}), {1, 0, 0});
+}
+
+TEST(WeightMatrix, HasOutputsByInputs) {
+  Formula f({2, 3, 2}, {});
+  WeightMatrix matrix(tensorType(f.a()), {2, 1}, 1); // inputs in this order
+  EXPECT_EQ(matrix.outputs(), 2);
+  EXPECT_EQ(matrix.inputs(), 6);
+  EXPECT_FALSE(matrix.rowsAreInputs());
+  auto weight = numbers(12, 8);
+  std::vector<double> expected;
+  for (int64_t o = 0; o < 2; ++o)
+    for (int64_t j = 0; j < 2; ++j)
+      for (int64_t i = 0; i < 3; ++i)
+        expected.push_back(weight[(o * 3 + i) * 2 + j]);
+  expectNear(f.evaluate(matrix.ofWeight(f.math, f.a()), weight, {0}), expected);
+}
+
+TEST(WeightMatrix, IsTheWeightAgain) {
+  for (std::vector<int64_t> inputs :
+       {std::vector<int64_t>{0}, {1}, {2}, {0, 1}, {2, 0}, {1, 2}}) {
+    Formula f({2, 3, 4}, {});
+    WeightMatrix matrix(tensorType(f.a()), inputs, 1);
+    auto weight = numbers(24, 9);
+    Value there = matrix.ofWeight(f.math, f.a());
+    EXPECT_EQ(tensorType(there).getRank(), 3);
+    expectNear(f.evaluate(matrix.toWeight(f.math, there), weight, {0}), weight);
+  }
+}
+
+TEST(WeightMatrix, LiesAsTheWeightDoes) {
+  Formula f({5, 3}, {});
+  WeightMatrix matrix(tensorType(f.a()), {0}, 1);
+  EXPECT_TRUE(matrix.rowsAreInputs());
+  Value there = matrix.ofWeight(f.math, f.a());
+  EXPECT_TRUE(mlir::isa<ReshapeOp>(there.getDefiningOp())) << "no transpose";
+}
+
+TEST(WeightMatrix, HasAMatrixForEachGroup) {
+  Formula f({6, 2, 3}, {});
+  WeightMatrix matrix(tensorType(f.a()), {1, 2}, 3);
+  EXPECT_EQ(matrix.outputs(), 2);
+  EXPECT_EQ(matrix.inputs(), 6);
+  EXPECT_EQ(tensorType(matrix.ofWeight(f.math, f.a())).getShape(),
+            llvm::ArrayRef<int64_t>({3, 2, 6}));
+}
