@@ -8,6 +8,7 @@
 #include "passes/loss_scale.h"
 #include "ir/arithmetic.h"
 #include "passes/clock.h"
+#include "passes/numbers.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
@@ -76,12 +77,19 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
       if (!scale)
         return failure();
     }
+    Block &block = train.getBody().front();
     for (ParameterUpdate update : updates) // later ops go before them
-      update->moveBefore(train.getBody().front().getTerminator());
+      update->moveBefore(block.getTerminator());
+    auto range = block.getOps<FactorsOp>();
+    SmallVector<FactorsOp> measured(range.begin(), range.end());
+    for (FactorsOp factors : measured)
+      factors->moveBefore(block.getTerminator());
     builder.setInsertionPoint(updates.front());
     Value finite = areFinite(builder, updates);
-    if (scale)
+    if (scale) {
       unscale(updates, scale);
+      unscale(measured, scale);
+    }
     SmallVector<Attribute> always = {name(well_known::kStep)};
     if (failed(countSkipped(builder, train.getLoc(), finite, always)))
       return failure();
@@ -140,6 +148,18 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
           gradient.get(),
           broadcastScalar(builder, update.getLoc(), factor, type.getShape())));
     }
+  }
+
+  /// Second moments of gradients have the scale squared.
+  static void unscale(ArrayRef<FactorsOp> measured, Value scale) {
+    for (FactorsOp factors : measured)
+      if (Value outputs = factors.getOutputs()) {
+        OpBuilder builder(factors);
+        Arithmetic math(builder, factors.getLoc());
+        Value factor = math.divide(math.number(1, scale), scale);
+        factors.getOutputsMutable().assign(math.multiply(
+            outputs, spreadLike(math, math.multiply(factor, factor), outputs)));
+      }
   }
 
   LogicalResult countSkipped(OpBuilder &builder, Location loc, Value finite,

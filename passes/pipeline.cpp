@@ -61,9 +61,14 @@ const Stage stages[] = {
        // Every trained parameter has a gradient from here on.
        program.addPass(createAutodiff());
      }},
-    // Methods on one machine's gradients: freezing, loss scale, accumulation.
+    // Methods on one machine's gradients: curvature, freezing, loss scale,
+    // accumulation.
     {"local",
      [](OpPassManager &program) {
+       // Both sides of a layer are still the operands of its gradient.
+       program.addPass(createTraceFactors());
+       // Freezing makes cuts of the step that measures nothing.
+       program.addPass(createRefreshVariants());
        // Add variants with fewer updates before passes on all gradients.
        program.addPass(createGradientFreeze());
        // Unscale gradients for all later passes; an overflow skips the step.
@@ -86,6 +91,8 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // Report gradients of the loss before clipping.
        program.addPass(createStepMetrics());
+       // Clipping and decay see directions; curvature is of the loss alone.
+       program.addPass(createPrecondition());
        // Clip gradients of the loss, before weight decay adds to them.
        program.addPass(createClipGradients());
        // Center gradients of the loss.

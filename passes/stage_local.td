@@ -2,6 +2,57 @@
 
 include "passes/pass_base.td"
 
+def TraceFactors : GradusPass<"trace-factors"> {
+  let summary = "Measures the curvature of layers, where the recipe preconditions gradients";
+  let description = [{
+    With `precondition` in the recipe, finds the two sides of each layer in its
+    weight's gradient, which behind autodiff is a product of them, and adds
+    their second moments: of what goes into the layer, and of the gradient of
+    what comes out of it, in units of a sample's (`gradus.gram`,
+    `gradus.factors`). No layer is found by its name. What is no such product
+    keeps its gradient, which a remark says: a transposed convolution, a
+    convolution whose groups have one output, a weight that the model computes
+    with before it is used.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precondition = {type = "thor"}}} {
+      gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<8x3xf32>, %dy: tensor<8x2xf32>) -> () {
+        %dw = gradus.matmul %dy transposed, %x : tensor<8x2xf32>, tensor<8x3xf32> -> tensor<2x3xf32>
+        gradus.update @w, %dw : tensor<2x3xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def RefreshVariants : GradusPass<"refresh-variants"> {
+  let summary = "Makes most steps use the curvature that an earlier one has measured";
+  let description = [{
+    With `precondition` in the recipe, `@train` gets a variant `@train_refresh`
+    that measures curvature and inverts it, and keeps none of that itself: it
+    uses the inverses of the last refresh. `refresh` says which updates refresh;
+    the first one does. Where factors are a mean over time and are to be
+    measured more often, `@train_measure` measures and does not invert.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precondition = {type = "thor", refresh = {every = 4 : i64}}}} {
+      gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%a: tensor<1x3x3xf32>, %g: tensor<1x2x2xf32>, %dw: tensor<2x3xf32>) -> () {
+        gradus.update @w, %dw : tensor<2x3xf32>
+        gradus.factors @w inputs %a outputs %g {axes = array<i64: 1>, kind = "dense"} : tensor<1x3x3xf32>, tensor<1x2x2xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
 def GradientFreeze : GradusPass<"gradient-freeze"> {
   let summary = "Trains only the last layers in a part of the steps";
   let description = [{

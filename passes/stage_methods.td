@@ -46,6 +46,38 @@ def StepMetrics : GradusPass<"step-metrics"> {
   }];
 }
 
+def Precondition : GradusPass<"precondition"> {
+  let summary = "Multiplies gradients by the inverse curvature of their layers: THOR and K-FAC";
+  let description = [{
+    With `precondition` in the recipe, the gradient g of each layer's weight
+    becomes `G^-1 g A^-1`, where A and G are the damped factors of its inputs
+    and outputs (`gradus.factors`). They are inverted block by block, in the
+    steps that measure them; other steps read the inverses. The root of
+    `damping` is added to each factor; that of a convolution is divided by its
+    positions, and so is its direction. A block that is not positive definite
+    keeps its last inverse, and `precondition/kept` counts it.
+
+    An embedding's rows are divided by the part of the batch that reads them, a
+    layer norm's scale and bias by their own squares: `g / (g^2 / B + root)`.
+
+    Method: THOR of MindSpore, docs/methods/thor.md; K-FAC, Martens and Grosse,
+    https://arxiv.org/abs/1503.05671.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precondition = {type = "thor"}}} {
+      gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%a: tensor<1x3x3xf32>, %g: tensor<1x2x2xf32>, %dw: tensor<2x3xf32>) -> () {
+        gradus.update @w, %dw : tensor<2x3xf32>
+        gradus.factors @w inputs %a outputs %g {axes = array<i64: 1>, kind = "dense"} : tensor<1x3x3xf32>, tensor<1x2x2xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
 def ClipGradients : GradusPass<"clip-gradients"> {
   let summary = "Clips the gradients by norm or by value";
   let description = [{

@@ -14,6 +14,9 @@ constexpr llvm::StringLiteral kTrains = "gradus.trains";
 /// gradients up.
 constexpr llvm::StringLiteral kUpdates = "updates";
 constexpr llvm::StringLiteral kAccumulates = "accumulates";
+/// An attribute of variants that freezing makes: the suffix by which their
+/// slots differ where each has its own, `_cut1`.
+constexpr llvm::StringLiteral kCut = "gradus.cut";
 /// An attribute of updates: the earlier steps in which the parameter was
 /// frozen.
 constexpr llvm::StringLiteral kRested = "gradus.rested";

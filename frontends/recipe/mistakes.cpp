@@ -101,8 +101,11 @@ void Together::checkOptimizer(const Json &optimizer, const std::string &path) {
     checkOptimizer(optimizer["others"], path + ".others");
 }
 
-/// Whether some optimizer of the recipe has what a schedule changes.
+/// Whether some optimizer of the recipe, or its preconditioning, has what a
+/// schedule changes.
 bool Together::hasHyperparameter(const std::string &name) const {
+  if (name == "damping")
+    return recipe_["precondition"].is_object();
   std::string key = name == "beta1" || name == "beta2" ? "betas" : name;
   std::vector<Json> optimizers = {recipe_["optimizer"]};
   for (const Json &group : recipe_["groups"])
@@ -116,7 +119,12 @@ bool Together::hasHyperparameter(const std::string &name) const {
 
 void Together::checkSchedules() {
   for (const auto &[name, pieces] : recipe_["schedule"].items())
-    if (pieces.is_array() && !pieces.empty() && !hasHyperparameter(name))
+    if (!pieces.is_array() || pieces.empty() || hasHyperparameter(name))
+      continue;
+    else if (name == "damping")
+      mistake("schedule.damping", "is that of precondition, which the recipe "
+                                  "does not have");
+    else
       mistake("schedule." + name, "the optimizer ",
               recipe_["optimizer"]["type"], " has no ", name);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

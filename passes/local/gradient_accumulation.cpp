@@ -25,8 +25,15 @@ std::string accumulating(StringRef train) {
   return (kTrain + "_accumulate" + suffixOf(train)).str();
 }
 
+/// The states that gradients, and factors of curvature, are added up in.
 std::string sumOf(ParameterUpdate update) {
   return "accumulation/gradient/" + update.getParameterName().str();
+}
+std::string sumOf(FactorsOp factors, OpOperand &side) {
+  bool isInputs = side.get() == factors.getInputs();
+  return ("accumulation/" + StringRef(isInputs ? "inputs" : "outputs") + "/" +
+          factors.getParameter())
+      .str();
 }
 
 struct GradientAccumulationPass
@@ -62,31 +69,43 @@ struct GradientAccumulationPass
     Value first = isFirstOfUpdate(builder, train.getLoc(), getOperation());
     States states(getOperation());
     for (ParameterUpdate update : updates)
-      if (failed(addUp(update, first, batches, states)))
+      if (failed(addUp(update, update.getGradientUse(), sumOf(update), first,
+                       batches, states)))
         return failure();
+    for (FactorsOp factors : factorsOf(train)) {
+      factors->moveBefore(train.getBody().front().getTerminator());
+      for (OpOperand &side : factors->getOpOperands())
+        if (failed(addUp(factors, side, sumOf(factors, side), first, batches,
+                         states)))
+          return failure();
+    }
     addVariant(train);
     return success();
   }
 
-  /// Adds the gradients of the batches so far, each divided by the number of
-  /// batches.
-  static LogicalResult addUp(ParameterUpdate update, Value first,
+  static SmallVector<FactorsOp> factorsOf(GraphOp graph) {
+    auto range = graph.getBody().front().getOps<FactorsOp>();
+    return {range.begin(), range.end()};
+  }
+
+  /// Adds the values of the batches so far, each divided by the number of
+  /// batches, in a state.
+  static LogicalResult addUp(Operation *op, OpOperand &value,
+                             const std::string &name, Value first,
                              int64_t batches, States &states) {
-    OpBuilder builder(update);
-    Arithmetic math(builder, update.getLoc());
-    OpOperand &gradient = update.getGradientUse();
-    RankedTensorType type = tensorType(gradient.get());
-    if (failed(states.ensure(sumOf(update), type, Role::slot)))
+    OpBuilder builder(op);
+    Arithmetic math(builder, op->getLoc());
+    RankedTensorType type = tensorType(value.get());
+    if (failed(states.ensure(name, type, Role::slot)))
       return failure();
-    // Each rank adds up the gradients of its own samples.
-    states.find(sumOf(update))
-        .setDiffersAlongAttr(builder.getStrArrayAttr({kDataAxis}));
-    Value old = readState(builder, update.getLoc(), sumOf(update), type);
+    // Each rank adds up what its own samples give.
+    states.find(name).setDiffersAlongAttr(builder.getStrArrayAttr({kDataAxis}));
+    Value old = readState(builder, op->getLoc(), name, type);
     Value begins =
-        broadcastScalar(builder, update.getLoc(), first, type.getShape());
+        broadcastScalar(builder, op->getLoc(), first, type.getShape());
     old = math.select(begins, math.number(0, old), old);
-    Value share = math.divide(gradient.get(), math.number(batches, old));
-    gradient.set(math.add(old, share));
+    Value share = math.divide(value.get(), math.number(batches, old));
+    value.set(math.add(old, share));
     return success();
   }
 
@@ -102,6 +121,12 @@ struct GradientAccumulationPass
       writeState(builder, update.getLoc(), sumOf(update),
                  update.getGradientUse().get());
       update->erase();
+    }
+    for (FactorsOp factors : factorsOf(variant)) {
+      builder.setInsertionPoint(factors);
+      for (OpOperand &side : factors->getOpOperands())
+        writeState(builder, factors.getLoc(), sumOf(factors, side), side.get());
+      factors.erase();
     }
     builder.setInsertionPoint(block.getTerminator());
     advanceClock(builder, variant.getLoc(), getOperation());

@@ -139,7 +139,10 @@ private:
   }
 
   static GraphOp clone(GraphOp train, int64_t group) {
-    return cloneVariant(train, nameOf(group), kUpdates);
+    GraphOp variant = cloneVariant(train, nameOf(group), kUpdates);
+    variant->setAttr(kCut, Builder(train.getContext())
+                               .getStringAttr(suffixOf(variant.getSymName())));
+    return variant;
   }
 
   /// Records in each update the steps for which its parameter was frozen before
@@ -157,8 +160,13 @@ private:
     }
   }
 
-  /// Removes the updates of some parameters from a graph.
+  /// Removes the updates of some parameters from a graph, and what measures
+  /// their curvature.
   static void freezeIn(GraphOp graph, const std::set<std::string> &frozen) {
+    for (auto factors : llvm::make_early_inc_range(
+             graph.getBody().front().getOps<FactorsOp>()))
+      if (frozen.contains(factors.getParameter().str()))
+        factors.erase();
     for (auto update : llvm::make_early_inc_range(
              graph.getBody().front().getOps<ParameterUpdate>()))
       if (frozen.contains(update.getParameterName().str()))
@@ -262,12 +270,18 @@ private:
     auto phases = freezePhases(getOperation(), settings, parameters);
     if (failed(phases))
       return failure();
+    SmallVector<GraphOp> graphs = trainGraphs(getOperation());
+    if (phases->size() > 1 && graphs.size() > 1)
+      return recipe::keyError(getOperation(), "gradient_freeze")
+             << "has phases, by `from` or `until`, which exclude methods with "
+                "variants of the step before it, such as precondition";
     for (size_t phase = 1; phase < phases->size(); ++phase) {
       GraphOp variant = clone(train, phase);
       freezeIn(variant, (*phases)[phase].frozen);
       countRests(variant, *phases, phase);
     }
-    freezeIn(train, phases->front().frozen);
+    for (GraphOp graph : graphs)
+      freezeIn(graph, phases->front().frozen);
     for (auto [group, phase] : llvm::enumerate(*phases))
       report(getOperation().getGraph(nameOf(group)),
              parameters.size() - phase.frozen.size(), parameters.size(),

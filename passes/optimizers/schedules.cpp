@@ -20,7 +20,7 @@ namespace {
 struct ScheduleSettings {
   using Pieces = std::vector<recipe::Value>;
   Pieces learningRate, momentum, dampening, weightDecay, epsilon, beta1, beta2,
-      decayRate;
+      decayRate, damping;
 };
 
 struct Hyperparameter {
@@ -36,7 +36,8 @@ constexpr Hyperparameter kHyperparameters[] = {
     {"epsilon", &ScheduleSettings::epsilon},
     {"beta1", &ScheduleSettings::beta1},
     {"beta2", &ScheduleSettings::beta2},
-    {"decay_rate", &ScheduleSettings::decayRate}};
+    {"decay_rate", &ScheduleSettings::decayRate},
+    {"damping", &ScheduleSettings::damping}};
 
 ScheduleSettings settingsOf(ProgramOp program) {
   return recipe::valueOf(program, scheduleKey()).as<ScheduleSettings>();

@@ -72,8 +72,14 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     return freeze && !freeze->isByHand() && freeze->hasOwnSlots;
   }
 
+  /// The suffix of a cut; "" for what trains everything.
+  static std::string cutOf(GraphOp train) {
+    auto cut = train->getAttrOfType<StringAttr>(kCut);
+    return cut ? cut.str() : "";
+  }
+
   static std::string countOf(GraphOp train) {
-    return ("gradient_freeze/updates/" + train.getSymName()).str();
+    return ("gradient_freeze/updates/" + kTrain + cutOf(train)).str();
   }
 
   /// The updates of a cut so far, as a scalar of i64; null where there cannot
@@ -101,7 +107,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     Value own = arith::SIToFPOp::create(builder, train.getLoc(),
                                         tensorType(shared.clock.number), count);
     shared.clock.number = math.add(own, math.number(1, own));
-    shared.cut = suffixOf(train.getSymName()).str();
+    shared.cut = cutOf(train);
     return success();
   }
 

@@ -96,8 +96,8 @@ std::string recipeText(const Json &recipe);
 /// where it cannot be built.
 std::string textOf(ProgramBuilder &net, const Json &recipe);
 
-// By optimizer_case.cpp, schedule_case.cpp, training_case.cpp, less_bn_case.cpp
-// and freeze_case.cpp.
+// By optimizer_case.cpp, schedule_case.cpp, training_case.cpp,
+// less_bn_case.cpp, freeze_case.cpp and thor_case.cpp.
 
 void checkOptimizer(const VectorFile &file);
 void checkSchedule(const VectorFile &file);
@@ -112,6 +112,7 @@ void checkFreezeSequence(const VectorFile &file);
 void checkFreezeRun(const VectorFile &file);
 /// A run whose recipe stands in the file and of which a part rests.
 void checkRestingRun(const VectorFile &file);
+void checkThor(const VectorFile &file);
 /// Our own recorded runs, whose recipe stands in the file.
 void checkTrajectory(const VectorFile &file);
 

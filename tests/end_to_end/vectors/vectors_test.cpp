@@ -29,7 +29,7 @@ const Kind kinds[] = {{"optimizer", checkOptimizer},
                       {"boost.grad_centralization", checkCentralization},
                       {"boost.group_loss_scale", nullptr},
                       {"boost.less_bn", checkLessBn},
-                      {"thor", nullptr}};
+                      {"thor", checkThor}};
 
 class Recorded : public testing::TestWithParam<Recording> {};
 

@@ -40,6 +40,7 @@ gradus.program @guarded attributes {recipe = {accumulation = 2 : i64, on_nonfini
 // cuts added.
 // CHECK-LABEL: gradus.program @cut
 // CHECK:         gradus.graph @train(
+// CHECK:           gradus.update @v
 // CHECK:           %[[BATCH:.*]] = arith.remsi
 // CHECK:           %[[LAST:.*]] = arith.cmpi eq, %[[BATCH]]
 // CHECK:           %[[MORE:.*]] = arith.select %[[LAST]]

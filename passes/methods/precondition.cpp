@@ -1,0 +1,445 @@
+// Multiplies the gradients of layers by the inverse of their curvature.
+//
+// With the factors A of a layer's inputs and G of its outputs' gradients
+// (gradus.factors), damped and inverted block by block, a weight's gradient g
+// becomes G^-1 g A^-1: THOR (Chen et al., "THOR, Trace-based Hardware-adaptive
+// layer-ORiented Natural Gradient Descent Computation", AAAI 2021) and K-FAC
+// (Martens and Grosse, https://arxiv.org/abs/1503.05671). A step that measures
+// nothing reads the inverses that an earlier one wrote. All methods behind this
+// one see a direction where they would see a gradient.
+
+#include "passes/clock.h"
+#include "passes/methods/weight_blocks.h"
+#include "passes/model/loss_divisor.h"
+#include "passes/numbers.h"
+#include "passes/optimizers/schedules.h"
+#include "passes/passes.h"
+#include "passes/preconditioning.h"
+#include "passes/state.h"
+#include "passes/train_graphs.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_PRECONDITION
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+constexpr StringLiteral kInputs = "inputs", kOutputs = "outputs";
+constexpr StringLiteral kKept = "precondition/kept";
+constexpr StringLiteral kMeasured = "precondition/measured";
+
+std::string inverseOf(StringRef side, StringRef parameter) {
+  return ("precondition/" + side + "/" + parameter).str();
+}
+std::string averageOf(StringRef side, StringRef parameter) {
+  return ("precondition/mean_" + side + "/" + parameter).str();
+}
+
+/// A weight with the forms of its factors, which all graphs share.
+struct Layer {
+  std::string name;
+  WeightMatrix matrix;
+  RankedTensorType inputs, outputs; // null: the side is left alone
+  int64_t positions;
+
+  bool isEmbedding() const { return inputs && inputs.getRank() == 1; }
+  Blocks inputBlocks() const {
+    return Blocks::of(inputs, matrix.inputs(), matrix.groups());
+  }
+  Blocks outputBlocks() const {
+    return Blocks::of(outputs, matrix.outputs(), matrix.groups());
+  }
+};
+
+/// Something of both sides of a layer, null where a side is left alone: its
+/// factors, or their inverses.
+struct Sides {
+  Value inputs, outputs;
+};
+using Inverses = Sides;
+
+/// The values that a step's layers share.
+struct Shared {
+  Value root;              // of the damping, a scalar of f32
+  Value weight;            // of this measurement in the mean over time
+  SmallVector<Value> kept; // how many blocks of each keep their inverse
+  bool measures = false;
+};
+
+struct PreconditionPass : impl::PreconditionBase<PreconditionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    auto wanted = preconditioning().of(getOperation());
+    if (!wanted)
+      return;
+    settings = *wanted;
+    findLayers();
+    for (GraphOp train : trainGraphs(getOperation()))
+      if (failed(visit(train)))
+        return signalPassFailure();
+  }
+
+private:
+  using Kind = PreconditionSettings::Kind;
+
+  void findLayers() {
+    layers.clear();
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      for (auto factors : graph.getBody().front().getOps<FactorsOp>())
+        layers.insert({factors.getParameter(), layerOf(factors)});
+  }
+
+  Layer layerOf(FactorsOp factors) {
+    StateOp state = getOperation().getState(factors.getParameter());
+    auto type = [](Value side) {
+      return side ? tensorType(side) : RankedTensorType();
+    };
+    return {factors.getParameter().str(),
+            WeightMatrix(cast<RankedTensorType>(state.getType()),
+                         factors.getAxes(), factors.getGroups()),
+            type(factors.getInputs()), type(factors.getOutputs()),
+            int64_t(factors.getPositions())};
+  }
+
+  LogicalResult visit(GraphOp train) {
+    Block &block = train.getBody().front();
+    auto range = block.getOps<ParameterUpdate>();
+    SmallVector<ParameterUpdate> updates(range.begin(), range.end());
+    llvm::StringMap<FactorsOp> measured;
+    for (auto factors : block.getOps<FactorsOp>())
+      measured[factors.getParameter()] = factors;
+    for (ParameterUpdate update : updates)
+      update->moveBefore(block.getTerminator());
+    if (updates.empty())
+      return success();
+    OpBuilder builder(updates.front());
+    FailureOr<Shared> shared = readShared(builder, train);
+    if (failed(shared))
+      return failure();
+    States states(getOperation());
+    for (ParameterUpdate update : updates) {
+      if (update->hasAttr(kPreconditioned))
+        continue;
+      FactorsOp factors = measured.lookup(update.getParameterName());
+      if (failed(visit(update, factors, *shared, states)))
+        return failure();
+    }
+    for (auto &[name, factors] : measured)
+      factors.erase();
+    builder.setInsertionPoint(block.getTerminator());
+    return count(builder, train, *shared);
+  }
+
+  LogicalResult visit(ParameterUpdate update, FactorsOp factors, Shared &shared,
+                      States &states) {
+    OpBuilder builder(update);
+    auto found = layers.find(update.getParameterName());
+    Value gradient = update.getGradientUse().get();
+    FailureOr<Value> direction{Value()};
+    if (found != layers.end())
+      direction = ofLayer(Arithmetic(builder, update.getLoc()), found->second,
+                          factors, gradient, shared, states);
+    else if (settings.has(Kind::layerNorm) && isOfLayerNorm(update))
+      direction = ofLayerNorm(Arithmetic(builder, update.getLoc()), gradient,
+                              update->getParentOfType<GraphOp>(), shared);
+    if (failed(direction))
+      return failure();
+    if (!*direction)
+      return success();
+    update.getGradientUse().set(*direction);
+    update->setAttr(kPreconditioned, builder.getUnitAttr());
+    report(update, found == layers.end());
+    return success();
+  }
+
+  //===-- numbers ---------------------------------------------------------===//
+
+  FailureOr<Shared> readShared(OpBuilder &builder, GraphOp train) {
+    Location loc = train.getLoc();
+    Arithmetic math(builder, loc);
+    auto clock = readClock(builder, loc, getOperation());
+    if (failed(clock))
+      return failure();
+    auto schedules = Schedules::read(math, getOperation(), clock->step);
+    if (failed(schedules))
+      return failure();
+    Value damping = readNumber(builder, loc, getOperation(), settings.damping);
+    if (!damping)
+      return failure();
+    if (Value factor = schedules->factorOf("damping"))
+      damping = math.multiply(factor, damping);
+    Shared shared;
+    shared.root =
+        convert(builder, loc, math.squareRoot(damping), builder.getF32Type());
+    if (settings.decay == 0)
+      return shared;
+    shared.weight = weightOfMeasurement(math);
+    if (!shared.weight)
+      return failure();
+    return shared;
+  }
+
+  /// The weight of a measurement in the mean over time, so that the first
+  /// counts alone: (1 - d) / (1 - d^n) for the n-th.
+  Value weightOfMeasurement(const Arithmetic &math) {
+    auto type = RankedTensorType::get({}, math.builder.getI64Type());
+    if (failed(ensureState(getOperation(), kMeasured, type, Role::counter)))
+      return {};
+    Value before = readState(math.builder, math.loc, kMeasured, type);
+    Value number = convert(math.builder, math.loc,
+                           math.add(before, math.number(1, before)),
+                           math.builder.getF64Type());
+    Value one = math.number(1, number);
+    Value power = math.power(math.number(settings.decay, number), number);
+    Value weight = math.divide(math.number(1 - settings.decay, number),
+                               math.subtract(one, power));
+    return convert(math.builder, math.loc, weight, math.builder.getF32Type());
+  }
+
+  /// Counts the measurements, and the blocks that kept an inverse.
+  LogicalResult count(OpBuilder &builder, GraphOp train, const Shared &shared) {
+    Arithmetic math(builder, train.getLoc());
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    auto advance = [&](StringRef name, Value by) {
+      Value old = readState(builder, train.getLoc(), name, type);
+      writeState(builder, train.getLoc(), name, math.add(old, by));
+    };
+    if (shared.measures && shared.weight)
+      advance(kMeasured, splat(builder, train.getLoc(), type, 1));
+    if (shared.kept.empty())
+      return success();
+    if (failed(ensureState(getOperation(), kKept, type, Role::counter)))
+      return failure();
+    Value kept = shared.kept.front();
+    for (Value each : ArrayRef<Value>(shared.kept).drop_front())
+      kept = math.add(kept, each);
+    advance(kKept, kept);
+    return success();
+  }
+
+  //===-- layers ----------------------------------------------------------===//
+
+  FailureOr<Value> ofLayer(const Arithmetic &math, const Layer &layer,
+                           FactorsOp factors, Value gradient, Shared &shared,
+                           States &states) {
+    FailureOr<Inverses> found =
+        factors ? refresh(math, layer, factors, shared, states)
+                : read(math, layer, states);
+    if (failed(found))
+      return failure();
+    return multiplied(math, layer, gradient, *found);
+  }
+
+  LogicalResult ensure(States &states, const std::string &name,
+                       RankedTensorType type) {
+    return type ? states.ensure(name, type, Role::slot) : success();
+  }
+
+  FailureOr<Inverses> read(const Arithmetic &math, const Layer &layer,
+                           States &states) {
+    Inverses inverses;
+    for (auto [side, type, value] :
+         {std::tuple(kInputs, layer.inputs, &inverses.inputs),
+          std::tuple(kOutputs, layer.outputs, &inverses.outputs)}) {
+      std::string name = inverseOf(side, layer.name);
+      if (failed(ensure(states, name, type)))
+        return failure();
+      if (type)
+        *value = readState(math.builder, math.loc, name, type);
+    }
+    return inverses;
+  }
+
+  /// Inverts what this step has measured, and writes it for later ones.
+  FailureOr<Inverses> refresh(const Arithmetic &math, const Layer &layer,
+                              FactorsOp factors, Shared &shared,
+                              States &states) {
+    shared.measures = true;
+    FailureOr<Value> inputs = averaged(math, averageOf(kInputs, layer.name),
+                                       factors.getInputs(), shared, states),
+                     outputs = averaged(math, averageOf(kOutputs, layer.name),
+                                        factors.getOutputs(), shared, states);
+    FailureOr<Inverses> old = read(math, layer, states);
+    if (failed(inputs) || failed(outputs) || failed(old))
+      return failure();
+    if (factors.getMeasuredOnly())
+      return old;
+    return inverted(math, layer, {*inputs, *outputs}, *old, shared);
+  }
+
+  /// The mean of a factor over time, or the factor itself if the recipe wants
+  /// no mean.
+  FailureOr<Value> averaged(const Arithmetic &math, const std::string &name,
+                            Value factor, const Shared &shared,
+                            States &states) {
+    if (!factor || !shared.weight)
+      return factor;
+    RankedTensorType type = tensorType(factor);
+    if (failed(states.ensure(name, type, Role::slot)))
+      return failure();
+    Value old = readState(math.builder, math.loc, name, type);
+    Value way = math.multiply(spreadLike(math, shared.weight, factor),
+                              math.subtract(factor, old));
+    Value mean = math.add(old, way);
+    writeState(math.builder, math.loc, name, mean);
+    return mean;
+  }
+
+  /// The inverses, of which one is divided by the number of times that a sample
+  /// uses the weight.
+  Inverses inverted(const Arithmetic &math, const Layer &layer, Sides factors,
+                    Inverses old, Shared &shared) {
+    double scale = 1.0 / layer.positions;
+    Value root =
+        math.scale(1 / std::sqrt(double(layer.positions)), shared.root);
+    Value pi = settings.splitsByTrace && factors.inputs && factors.outputs
+                   ? ratioOfTraces(math, layer, factors)
+                   : Value();
+    Inverses result;
+    if (factors.inputs) {
+      Value damping = pi ? math.multiply(root, pi) : root;
+      result.inputs =
+          layer.isEmbedding()
+              ? reciprocal(math, factors.inputs, damping)
+              : inverted(math, layer.inputBlocks(), factors.inputs, damping,
+                         factors.outputs ? 1 : scale, old.inputs, shared);
+      writeState(math.builder, math.loc, inverseOf(kInputs, layer.name),
+                 result.inputs);
+    }
+    if (factors.outputs) {
+      Value damping = pi ? math.divide(root, pi) : root;
+      result.outputs = inverted(math, layer.outputBlocks(), factors.outputs,
+                                damping, scale, old.outputs, shared);
+      writeState(math.builder, math.loc, inverseOf(kOutputs, layer.name),
+                 result.outputs);
+    }
+    return result;
+  }
+
+  /// The inverses of damped blocks, times `scale`. One that is not positive
+  /// definite keeps its old inverse.
+  Value inverted(const Arithmetic &math, Blocks blocks, Value factor,
+                 Value damping, double scale, Value old, Shared &shared) {
+    Value inverse = InverseOp::create(math.builder, math.loc,
+                                      damped(math, blocks, factor, damping));
+    Value finite = areFinite(math, inverse);
+    if (scale != 1)
+      inverse = math.scale(scale, inverse);
+    Value kept = math.make<arith::SelectOp>(finite, splatCount(math, finite, 0),
+                                            splatCount(math, finite, 1));
+    shared.kept.push_back(sum(math.builder, math.loc, kept, {0}));
+    RankedTensorType type = tensorType(inverse);
+    return math.select(
+        broadcast(math.builder, math.loc, finite, type.getShape(), {0}),
+        inverse, old);
+  }
+
+  static Value splatCount(const Arithmetic &math, Value like, double number) {
+    return splat(math.builder, math.loc,
+                 tensorType(like).clone(math.builder.getI64Type()), number);
+  }
+
+  static Value reciprocal(const Arithmetic &math, Value shares, Value damping) {
+    Value sum = math.add(shares, spreadLike(math, damping, shares));
+    return math.divide(math.number(1, sum), sum);
+  }
+
+  /// The root of the ratio of both factors' mean eigenvalues, kept within
+  /// bounds: a layer whose outputs do not matter has a trace of 0.
+  Value ratioOfTraces(const Arithmetic &math, const Layer &layer,
+                      Sides factors) {
+    constexpr double kBound = 1e3;
+    Value inputs =
+        layer.isEmbedding()
+            ? mean(math.builder, math.loc, factors.inputs, {0})
+            : meanOfDiagonal(math, layer.inputBlocks(), factors.inputs);
+    Value outputs = meanOfDiagonal(math, layer.outputBlocks(), factors.outputs);
+    Value tiny = math.number(1e-30, inputs);
+    Value pi = math.squareRoot(
+        math.divide(math.larger(inputs, tiny), math.larger(outputs, tiny)));
+    return math.smaller(math.larger(pi, math.number(1 / kBound, pi)),
+                        math.number(kBound, pi));
+  }
+
+  //===-- directions ------------------------------------------------------===//
+
+  /// G^-1 g A^-1
+  Value multiplied(const Arithmetic &math, const Layer &layer, Value gradient,
+                   Inverses inverses) {
+    Type narrow = tensorType(gradient).getElementType();
+    Value matrix =
+        layer.matrix.ofWeight(math, convert(math.builder, math.loc, gradient,
+                                            math.builder.getF32Type()));
+    matrix = rowsTimes(math, layer, matrix, inverses);
+    Value columns =
+        layer.matrix.rowsAreInputs() ? inverses.outputs : inverses.inputs;
+    if (columns)
+      matrix =
+          multiplyColumns(math,
+                          layer.matrix.rowsAreInputs() ? layer.outputBlocks()
+                                                       : layer.inputBlocks(),
+                          matrix, columns);
+    return convert(math.builder, math.loc, layer.matrix.toWeight(math, matrix),
+                   narrow);
+  }
+
+  static Value rowsTimes(const Arithmetic &math, const Layer &layer,
+                         Value matrix, Inverses inverses) {
+    bool isInputs = layer.matrix.rowsAreInputs();
+    Value rows = isInputs ? inverses.inputs : inverses.outputs;
+    if (!rows)
+      return matrix;
+    if (isInputs && layer.isEmbedding())
+      return math.multiply(matrix,
+                           broadcast(math.builder, math.loc, rows,
+                                     tensorType(matrix).getShape(), {1}));
+    return multiplyRows(math,
+                        isInputs ? layer.inputBlocks() : layer.outputBlocks(),
+                        rows, matrix);
+  }
+
+  static bool isOfLayerNorm(ParameterUpdate update) {
+    auto graph = update->getParentOfType<GraphOp>();
+    for (auto read : graph.getBody().front().getOps<ReadOp>())
+      if (read.getState() == update.getParameterName())
+        for (Operation *user : read.getResult().getUsers())
+          if (auto norm = dyn_cast<LayerNormOp>(user);
+              norm && norm.getInput() != read.getResult())
+            return true;
+    return false;
+  }
+
+  /// g / (g^2 / B + root of the damping), where B divides the loss.
+  FailureOr<Value> ofLayerNorm(const Arithmetic &math, Value gradient,
+                               GraphOp train, const Shared &shared) {
+    FailureOr<Value> divisor = divisorOfLoss(math.builder, train);
+    if (failed(divisor))
+      return failure();
+    Value square = math.multiply(gradient, gradient);
+    Value curvature = math.divide(square, spreadLike(math, *divisor, square));
+    return math.divide(
+        gradient,
+        math.add(curvature, spreadLike(math, shared.root, curvature)));
+  }
+
+  void report(ParameterUpdate update, bool isDiagonal) {
+    remark::passed(
+        update.getLoc(),
+        remark::RemarkOpts::name("Preconditioned").category(getArgument()))
+        << (update.getParameterName() +
+            (isDiagonal ? " is divided by its own curvature"
+                        : " is multiplied by the inverses of both its sides"))
+               .str();
+  }
+
+  PreconditionSettings settings;
+  llvm::MapVector<StringRef, Layer> layers;
+};
+
+} // namespace
+} // namespace gradus

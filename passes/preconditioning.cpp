@@ -1,0 +1,101 @@
+// The keys of `precondition`; see preconditioning.h.
+
+#include "passes/preconditioning.h"
+
+using namespace mlir;
+
+namespace gradus {
+namespace {
+
+using enum recipe::Kind;
+using recipe::Field;
+using recipe::Keys;
+using Own = PreconditionSettings;
+
+Field refreshKey() {
+  const Field update = Field{"", integer, "0", "an update"}.from(0);
+  const Keys<RefreshSettings> keys = {
+      Field{"every", integer, "100",
+            "updates from one refresh to the next; the first update has one"}
+          .from(1)
+          .below(1e9)
+          .into(&RefreshSettings::every),
+      Field{"measure_every", integer, "null",
+            "updates from one measurement to the next, where factors are a "
+            "mean over time; null: they are measured where they are inverted"}
+          .from(1)
+          .below(1e9)
+          .into(&RefreshSettings::measureEvery),
+      Field{"at", list, "null",
+            "the updates that refresh, instead of `every`: ascending, 0 first"}
+          .of(recipe::Fields{update})
+          .into(&RefreshSettings::at)};
+  return Field{"refresh", object, "{}",
+               "when factors are measured and inverted; other updates use what "
+               "the last one made"}
+      .of(keys);
+}
+
+Field kindsKey() {
+  const Field kind = Field{"", choice, "\"dense\"", "a kind of layer"}.among(
+      {{"dense"}, {"convolution"}, {"embedding"}, {"layer_norm"}});
+  return Field{"kinds", list,
+               R"(["dense", "convolution", "embedding", "layer_norm"])",
+               "layers whose gradients are preconditioned"}
+      .of(recipe::Fields{kind});
+}
+
+/// The keys of both types; `decay` and `pi` differ in their defaults.
+recipe::Fields keysOf(std::string_view decay, std::string_view byTrace) {
+  return {Field{"damping", number, "0.03",
+                "its root is added to the diagonal of each factor"}
+              .positive()
+              .into(&Own::damping),
+          refreshKey().into(&Own::refresh),
+          Field{"block", integer, "128",
+                "the largest side of the diagonal blocks that are inverted"}
+              .from(1)
+              .below(513)
+              .into(&Own::block),
+          Field{"decay", number, decay,
+                "weight of what was measured before, in the mean over time; "
+                "0: only the last measurement counts"}
+              .from(0)
+              .below(1)
+              .into(&Own::decay),
+          Field{"pi", boolean, byTrace,
+                "whether damping is shared out by the ratio of both factors' "
+                "mean eigenvalues"}
+              .into(&Own::splitsByTrace),
+          kindsKey().into(&Own::kinds),
+          Field{"limit", integer, "8192",
+                "a layer's side with more features is left alone"}
+              .from(1)
+              .into(&Own::limit),
+          Field{"per_sample", boolean, "true",
+                "whether factors are means over samples; else those of "
+                "MindSpore's ThorGpu: of the mean sample for a convolution, "
+                "divided by its inputs for a dense layer"}
+              .under({"mindspore"}, "false")
+              .into(&Own::isPerSample),
+          recipe::compat("instead of the recipe's")};
+}
+
+Field preconditionKey() {
+  Field key = Field{"precondition", variant, "null",
+                    "multiplies gradients by the inverse curvature of their "
+                    "layers: THOR and K-FAC"}
+                  .among({recipe::Choice("thor", keysOf("0.0", "false")),
+                          recipe::Choice("kfac", keysOf("0.95", "true"))})
+                  .typeInto(&Own::type);
+  return key.switched().flagged();
+}
+
+} // namespace
+
+const recipe::Method<PreconditionSettings> &preconditioning() {
+  static const recipe::Method<PreconditionSettings> method{preconditionKey()};
+  return method;
+}
+
+} // namespace gradus

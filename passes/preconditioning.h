@@ -1,0 +1,44 @@
+// Settings of preconditioning by layers' curvature: the recipe's
+// `precondition`. What the method measures stands in passes/local/, what it
+// makes of it in passes/methods/precondition.cpp.
+#pragma once
+
+#include "ir/gradus.h"
+#include "recipe/settings.h"
+
+namespace gradus {
+
+/// The updates for which factors are measured and inverted, counted from 0.
+struct RefreshSettings {
+  int64_t every = 0;                      // where `at` is empty
+  std::optional<int64_t> measureEvery;    // nothing: where it is inverted
+  std::optional<std::vector<int64_t>> at; // ascending, from 0 on
+};
+
+struct PreconditionSettings {
+  enum class Type { thor, kfac };
+  enum class Kind { dense, convolution, embedding, layerNorm };
+
+  Type type = {};
+  recipe::Number damping; // lambda: its root is added to each factor
+  RefreshSettings refresh;
+  int64_t block = 0;          // the largest side of a block of a factor
+  double decay = 0;           // of the mean of factors over time; 0: the last
+  bool splitsByTrace = false; // damping by the ratio of both sides' traces
+  std::vector<Kind> kinds;    // of layers
+  int64_t limit = 0;          // longer sides are left alone
+  bool isPerSample = true;    // else factors are those of MindSpore's ThorGpu
+
+  bool has(Kind kind) const { return llvm::is_contained(kinds, kind); }
+  /// Whether factors are measured more often than they are inverted.
+  bool measuresOften() const {
+    return decay > 0 && refresh.measureEvery && !refresh.at;
+  }
+};
+
+const recipe::Method<PreconditionSettings> &preconditioning();
+
+/// Marks updates whose gradient was preconditioned.
+constexpr llvm::StringLiteral kPreconditioned = "gradus.preconditioned";
+
+} // namespace gradus
