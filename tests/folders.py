@@ -40,7 +40,7 @@ INSIDE = {
     "passes/recognition": "passes",
     "passes/optimizers": "passes",
     "passes/gradients": "passes passes/optimizers passes/model",
-    "passes/local": "passes passes/optimizers",
+    "passes/local": "passes passes/optimizers passes/model",
     "passes/distribution": "passes passes/optimizers",
     "passes/methods": "passes passes/optimizers passes/model",
     "passes/update": "passes passes/optimizers passes/local",

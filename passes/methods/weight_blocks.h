@@ -12,7 +12,8 @@ struct Blocks {
   int64_t features, groups;
   int64_t count, size; // of a part
 
-  /// Those in which the features of a side lie by the type of its factor.
+  /// Returns the blocks that a side's features lie in, by the type of its
+  /// factor.
   static Blocks of(mlir::RankedTensorType factor, int64_t features,
                    int64_t groups);
   int64_t padded() const { return count * size; }
@@ -50,14 +51,14 @@ mlir::Value multiplyRows(const Arithmetic &math, Blocks blocks,
 mlir::Value multiplyColumns(const Arithmetic &math, Blocks blocks,
                             mlir::Value matrix, mlir::Value diagonal);
 
-/// `damping`, a scalar, added to the diagonal of each block, on which padding
-/// is 1.
+/// Adds `damping`, a scalar, to the diagonal of each block; padding gets 1
+/// there.
 mlir::Value damped(const Arithmetic &math, Blocks blocks, mlir::Value factor,
                    mlir::Value damping);
 /// The mean of the diagonal, without padding, as a scalar.
 mlir::Value meanOfDiagonal(const Arithmetic &math, Blocks blocks,
                            mlir::Value factor);
-/// For each block whether all its elements are finite.
+/// Returns a boolean for each block: whether all its elements are finite.
 mlir::Value areFinite(const Arithmetic &math, mlir::Value blocks);
 
 } // namespace gradus
