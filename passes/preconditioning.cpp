@@ -29,7 +29,13 @@ Field refreshKey() {
       Field{"at", list, "null",
             "the updates that refresh, instead of `every`: ascending, 0 first"}
           .of(recipe::Fields{update})
-          .into(&RefreshSettings::at)};
+          .into(&RefreshSettings::at),
+      Field{"spread", integer, "1",
+            "updates that a refresh is spread over, a part of the layers in "
+            "each; the first update refreshes all"}
+          .from(1)
+          .below(65)
+          .into(&RefreshSettings::spread)};
   return Field{"refresh", object, "{}",
                "when factors are measured and inverted; other updates use what "
                "the last one made"}

@@ -13,6 +13,7 @@ struct RefreshSettings {
   int64_t every = 0;                      // where `at` is empty
   std::optional<int64_t> measureEvery;    // nothing: where it is inverted
   std::optional<std::vector<int64_t>> at; // ascending, from 0 on
+  int64_t spread = 1; // updates that share the work of a refresh
 };
 
 struct PreconditionSettings {

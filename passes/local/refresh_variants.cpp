@@ -11,6 +11,8 @@
 
 #include "mlir/IR/Remarks.h"
 
+#include <set>
+
 namespace gradus {
 #define GEN_PASS_DEF_REFRESHVARIANTS
 #include "passes/passes.h.inc"
@@ -20,6 +22,53 @@ using namespace mlir;
 
 constexpr StringLiteral kRefresh = "train_refresh";
 constexpr StringLiteral kMeasure = "train_measure";
+
+/// Returns the op that measures a factor, through what scales it; null if it is
+/// measured otherwise.
+GramOp measurementOf(Value factor) {
+  Operation *op = factor.getDefiningOp();
+  while (op && !isa<GramOp>(op) && op->getNumOperands() > 0)
+    op = op->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<GramOp>(op);
+}
+
+/// FLOPs of what a refresh does for a layer: to measure both sides, and to
+/// invert them.
+double costOf(FactorsOp factors) {
+  double cost = 0;
+  for (Value side : factors.getOperands()) {
+    RankedTensorType type = tensorType(side);
+    if (type.getRank() < 3)
+      continue; // a vector
+    double size = type.getDimSize(1), blocks = type.getDimSize(0);
+    cost += 8.0 / 3 * blocks * size * size * size;
+    if (GramOp gram = measurementOf(side)) {
+      RankedTensorType input = tensorType(gram.getInput());
+      int64_t features = input.getDimSize(gram.getAxis().value_or(1));
+      cost += 2.0 * blocks * size * size * input.getNumElements() / features;
+    }
+  }
+  return cost;
+}
+
+/// Shares layers out so that the parts cost about the same: the costliest goes
+/// first, to the part that costs the least so far.
+std::vector<std::set<std::string>> partsOf(ArrayRef<FactorsOp> layers,
+                                           int64_t count) {
+  SmallVector<std::pair<double, FactorsOp>> sorted;
+  for (FactorsOp layer : layers)
+    sorted.emplace_back(costOf(layer), layer);
+  llvm::stable_sort(
+      sorted, [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::vector<std::set<std::string>> parts(count);
+  std::vector<double> costs(count);
+  for (auto [cost, layer] : sorted) {
+    size_t least = llvm::min_element(costs) - costs.begin();
+    parts[least].insert(layer.getParameter().str());
+    costs[least] += cost;
+  }
+  return parts;
+}
 
 struct RefreshVariantsPass : impl::RefreshVariantsBase<RefreshVariantsPass> {
   using Base::Base;
@@ -49,19 +98,22 @@ private:
 
   /// Whether each update refreshes, so that there is one form of the step.
   static bool isInEach(const PreconditionSettings &settings) {
-    return !settings.refresh.at && settings.refresh.every == 1;
+    return !settings.refresh.at && settings.refresh.every == 1 &&
+           settings.refresh.spread == 1;
   }
 
   LogicalResult addVariants(GraphOp train,
                             const PreconditionSettings &settings) {
-    cloneVariant(train, kRefresh, kUpdates);
     SmallVector<std::string> names = {kRefresh.str()};
+    cloneVariant(train, kRefresh, kUpdates);
     if (settings.measuresOften()) {
       GraphOp measure = cloneVariant(train, kMeasure, kUpdates);
       for (FactorsOp factors : factorsOf(measure))
         factors.setMeasuredOnly(true);
       names.push_back(kMeasure.str());
     }
+    if (settings.refresh.spread > 1)
+      addParts(train, settings.refresh.spread, names);
     const RefreshSettings &refresh = settings.refresh;
     auto choose = [&](OpBuilder &builder, Value update) {
       return refresh.at ? atUpdates(builder, update, *refresh.at)
@@ -70,34 +122,64 @@ private:
     return addChoices(getOperation(), names, /*first=*/1, choose);
   }
 
+  /// Adds a variant for each part of a refresh that is spread over updates.
+  void addParts(GraphOp train, int64_t count,
+                SmallVectorImpl<std::string> &names) {
+    auto parts = partsOf(factorsOf(train), count);
+    for (auto [number, part] : llvm::enumerate(parts)) {
+      std::string name = (kRefresh + "_" + Twine(number + 1)).str();
+      GraphOp variant = cloneVariant(train, name, kUpdates);
+      for (FactorsOp factors : factorsOf(variant))
+        if (!part.count(factors.getParameter().str()))
+          factors.erase();
+      names.push_back(name);
+    }
+  }
+
+  //===-- the choice ------------------------------------------------------===//
+
+  static Value isEqual(const Arithmetic &math, Value value, int64_t number) {
+    return math.compare(arith::CmpIPredicate::eq, value,
+                        math.number(number, value));
+  }
+
   /// 1 at the given updates, else 0.
   static Value atUpdates(OpBuilder &builder, Value update,
                          ArrayRef<int64_t> updates) {
     Arithmetic math(builder, update.getLoc());
     Value chosen = math.number(0, update);
     for (int64_t at : updates)
-      chosen = math.select(math.compare(arith::CmpIPredicate::eq, update,
-                                        math.number(at, update)),
-                           math.number(1, update), chosen);
+      chosen = math.select(isEqual(math, update, at), math.number(1, update),
+                           chosen);
     return chosen;
   }
 
-  static Value isMultiple(const Arithmetic &math, Value update, int64_t every) {
-    Value rest = math.make<arith::RemSIOp>(update, math.number(every, update));
-    return math.compare(arith::CmpIPredicate::eq, rest, math.number(0, update));
+  static Value rest(const Arithmetic &math, Value update, int64_t every) {
+    return math.make<arith::RemSIOp>(update, math.number(every, update));
   }
 
-  /// 1 where it is time to refresh, else 2 where it is time to measure, else 0.
+  /// The number of the variant where it is time to refresh, else where it is
+  /// time to measure, else 0. They are numbered from 1 on as they are added.
   static Value inTurn(OpBuilder &builder, Value update,
                       const PreconditionSettings &settings) {
     Arithmetic math(builder, update.getLoc());
     const RefreshSettings &refresh = settings.refresh;
-    Value rest = math.number(0, update);
-    if (settings.measuresOften())
-      rest = math.select(isMultiple(math, update, *refresh.measureEvery),
-                         math.number(2, update), rest);
-    return math.select(isMultiple(math, update, refresh.every),
-                       math.number(1, update), rest);
+    Value chosen = math.number(0, update);
+    bool measures = settings.measuresOften();
+    if (measures)
+      chosen = math.select(
+          isEqual(math, rest(math, update, *refresh.measureEvery), 0),
+          math.number(2, update), chosen);
+    Value place = rest(math, update, refresh.every);
+    if (refresh.spread == 1)
+      return math.select(isEqual(math, place, 0), math.number(1, update),
+                         chosen);
+    for (int64_t part = 0; part < refresh.spread; ++part)
+      chosen = math.select(
+          isEqual(math, place, part * refresh.every / refresh.spread),
+          math.number(2 + measures + part, update), chosen);
+    return math.select(isEqual(math, update, 0), math.number(1, update),
+                       chosen);
   }
 };
 

@@ -117,6 +117,17 @@ private:
     if (at && (at->empty() || at->front() != 0))
       return error(".refresh.at")
              << "does not begin with 0, and the first update needs factors";
+    if (settings.refresh.spread > 1 && at)
+      return error(".refresh.spread")
+             << "is " << settings.refresh.spread
+             << ", but refresh.at says the updates of whole refreshes; use "
+                "refresh.every";
+    if (settings.refresh.spread > settings.refresh.every)
+      return error(".refresh.spread")
+             << "is " << settings.refresh.spread
+             << ", more than the updates from one refresh to the next, "
+                "refresh.every, which is "
+             << settings.refresh.every;
     if (at)
       for (size_t i = 1; i < at->size(); ++i)
         if ((*at)[i] <= (*at)[i - 1])

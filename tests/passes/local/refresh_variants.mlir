@@ -74,6 +74,38 @@ gradus.program @at attributes {recipe = {precondition = {type = "thor", refresh 
   }
 }
 
+// A refresh that is spread: after the first update each part of the layers has
+// one of its own. The larger layer is a part, the two smaller ones are another.
+// CHECK-LABEL: gradus.program @spread
+// CHECK:         gradus.graph @train(
+// CHECK-NOT:       gradus.factors
+// CHECK:         gradus.graph @train_refresh_2(
+// CHECK-NOT:       gradus.factors @large
+// CHECK:           gradus.factors @small
+// CHECK:           gradus.factors @other
+// CHECK:         gradus.graph @train_refresh_1(
+// CHECK-NOT:       gradus.factors @small
+// CHECK:           gradus.factors @large
+// CHECK-NOT:       gradus.factors @other
+// CHECK:         gradus.graph @train_refresh(
+// CHECK-COUNT-3:   gradus.factors
+// CHECK:         gradus.schedule @train by @"step/variant" {
+// CHECK-NEXT:      gradus.variant @train every 4
+// CHECK-NEXT:      gradus.variant @train_refresh every 4 at 1
+// CHECK-NEXT:      gradus.variant @train_refresh_1 every 4 at 2
+// CHECK-NEXT:      gradus.variant @train_refresh_2 every 4 at 3
+gradus.program @spread attributes {recipe = {precondition = {type = "thor", refresh = {every = 10 : i64, spread = 2 : i64}}}} {
+  gradus.state @small : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @large : tensor<8x9xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @other : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%a: tensor<1x3x3xf32>, %g: tensor<1x2x2xf32>, %b: tensor<1x9x9xf32>, %h: tensor<1x8x8xf32>) -> () {
+    gradus.factors @small inputs %a outputs %g {axes = array<i64: 1>, kind = "dense"} : tensor<1x3x3xf32>, tensor<1x2x2xf32>
+    gradus.factors @large inputs %b outputs %h {axes = array<i64: 1>, kind = "dense"} : tensor<1x9x9xf32>, tensor<1x8x8xf32>
+    gradus.factors @other inputs %a outputs %g {axes = array<i64: 1>, kind = "dense"} : tensor<1x3x3xf32>, tensor<1x2x2xf32>
+    gradus.return
+  }
+}
+
 // Freezing cuts the step that measures nothing, so a refresh trains everything.
 // What rests for good is measured nowhere.
 // FROZEN-LABEL: gradus.program @cut

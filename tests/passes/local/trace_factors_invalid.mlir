@@ -46,3 +46,21 @@ gradus.program @muon attributes {recipe = {precondition = {type = "kfac"}, optim
     gradus.return
   }
 }
+
+// -----
+
+// expected-error @below {{recipe: precondition.refresh.spread is 8, more than the updates from one refresh to the next, refresh.every, which is 4}}
+gradus.program @spread attributes {recipe = {precondition = {type = "thor", refresh = {every = 4 : i64, spread = 8 : i64}}}} {
+  gradus.graph @train() -> () {
+    gradus.return
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: precondition.refresh.spread is 2, but refresh.at says the updates of whole refreshes; use refresh.every}}
+gradus.program @both attributes {recipe = {precondition = {type = "thor", refresh = {at = [0 : i64, 20 : i64], spread = 2 : i64}}}} {
+  gradus.graph @train() -> () {
+    gradus.return
+  }
+}
