@@ -73,6 +73,12 @@ recipe::Fields keysOf(std::string_view decay, std::string_view byTrace) {
                 "whether damping is shared out by the ratio of both factors' "
                 "mean eigenvalues"}
               .into(&Own::splitsByTrace),
+          Field{"kl_clip", number, "null",
+                "bound of the learning rate's square times the product of "
+                "gradients and directions, to which all directions are scaled "
+                "down"}
+              .positive()
+              .into(&Own::klClip),
           kindsKey().into(&Own::kinds),
           Field{"limit", integer, "8192",
                 "a layer's side with more features is left alone"}

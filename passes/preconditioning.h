@@ -23,12 +23,13 @@ struct PreconditionSettings {
   Type type = {};
   recipe::Number damping; // lambda: its root is added to each factor
   RefreshSettings refresh;
-  int64_t block = 0;          // the largest side of a block of a factor
-  double decay = 0;           // of the mean of factors over time; 0: the last
-  bool splitsByTrace = false; // damping by the ratio of both sides' traces
-  std::vector<Kind> kinds;    // of layers
-  int64_t limit = 0;          // longer sides are left alone
-  bool isPerSample = true;    // else factors are those of MindSpore's ThorGpu
+  int64_t block = 0;            // the largest side of a block of a factor
+  double decay = 0;             // of the mean of factors over time; 0: the last
+  bool splitsByTrace = false;   // damping by the ratio of both sides' traces
+  std::optional<double> klClip; // bound of a step's length in curvature
+  std::vector<Kind> kinds;      // of layers
+  int64_t limit = 0;            // longer sides are left alone
+  bool isPerSample = true;      // else factors are those of MindSpore's ThorGpu
 
   bool has(Kind kind) const { return llvm::is_contained(kinds, kind); }
   /// Whether factors are measured more often than they are inverted.

@@ -57,6 +57,9 @@ def Precondition : GradusPass<"precondition"> {
     positions, and so is its direction. A block that is not positive definite
     keeps its last inverse, and `precondition/kept` counts it.
 
+    With `kl_clip` all directions are scaled so that the square of the learning
+    rate times the product of gradients and directions is at most that.
+
     An embedding's rows are divided by the part of the batch that reads them, a
     layer norm's scale and bias by their own squares: `g / (g^2 / B + root)`.
 

@@ -12,6 +12,7 @@
 #include "passes/methods/weight_blocks.h"
 #include "passes/model/loss_divisor.h"
 #include "passes/numbers.h"
+#include "passes/optimizers/parameters.h"
 #include "passes/optimizers/schedules.h"
 #include "passes/passes.h"
 #include "passes/preconditioning.h"
@@ -64,9 +65,11 @@ using Inverses = Sides;
 
 /// The values that a step's layers share.
 struct Shared {
-  Value root;              // of the damping, a scalar of f32
-  Value weight;            // of this measurement in the mean over time
-  SmallVector<Value> kept; // how many blocks of each keep their inverse
+  Value root;                  // of the damping, a scalar of f32
+  Value weight;                // of this measurement in the mean over time
+  Value rate;                  // of learning, where `kl_clip` bounds the step
+  SmallVector<Value> kept;     // how many blocks of each keep their inverse
+  SmallVector<Value> products; // of gradients and directions
   bool measures = false;
 };
 
@@ -131,6 +134,8 @@ private:
     }
     for (auto &[name, factors] : measured)
       factors.erase();
+    if (settings.klClip && failed(clip(train, updates, *shared)))
+      return failure();
     builder.setInsertionPoint(block.getTerminator());
     return count(builder, train, *shared);
   }
@@ -151,6 +156,8 @@ private:
       return failure();
     if (!*direction)
       return success();
+    if (settings.klClip)
+      shared.products.push_back(product(builder, gradient, *direction));
     update.getGradientUse().set(*direction);
     update->setAttr(kPreconditioned, builder.getUnitAttr());
     report(update, found == layers.end());
@@ -176,6 +183,9 @@ private:
     Shared shared;
     shared.root =
         convert(builder, loc, math.squareRoot(damping), builder.getF32Type());
+    if (settings.klClip && !(shared.rate = learningRate(
+                                 math, schedules->factorOf("learning_rate"))))
+      return failure();
     if (settings.decay == 0)
       return shared;
     shared.weight = weightOfMeasurement(math);
@@ -201,6 +211,18 @@ private:
     return convert(math.builder, math.loc, weight, math.builder.getF32Type());
   }
 
+  /// The learning rate of the recipe's optimizer, as a scalar of f32.
+  Value learningRate(const Arithmetic &math, Value factor) {
+    auto optimizer = optimizerOfRecipe(getOperation()).as<OptimizerSettings>();
+    Value rate = readNumber(math.builder, math.loc, getOperation(),
+                            optimizer.learningRate);
+    if (rate && factor)
+      rate = math.multiply(factor, rate);
+    return rate ? convert(math.builder, math.loc, rate,
+                          math.builder.getF32Type())
+                : rate;
+  }
+
   /// Counts the measurements, and the blocks that kept an inverse.
   LogicalResult count(OpBuilder &builder, GraphOp train, const Shared &shared) {
     Arithmetic math(builder, train.getLoc());
@@ -219,6 +241,48 @@ private:
     for (Value each : ArrayRef<Value>(shared.kept).drop_front())
       kept = math.add(kept, each);
     advance(kKept, kept);
+    return success();
+  }
+
+  //===-- the length of a step --------------------------------------------===//
+
+  /// The sum of the products of all elements, as a scalar of f32.
+  static Value product(OpBuilder &builder, Value gradient, Value direction) {
+    Arithmetic math(builder, gradient.getLoc());
+    auto wide = [&](Value value) {
+      return convert(builder, math.loc, value, builder.getF32Type());
+    };
+    Value products = math.multiply(wide(gradient), wide(direction));
+    return sum(builder, math.loc, products,
+               allAxes(tensorType(products).getRank()));
+  }
+
+  /// Scales the directions so that the Kullback-Leibler divergence of the step,
+  /// rate^2 times the product of gradients and directions, is at most
+  /// `kl_clip` (Martens and Grosse, section 6.6; Ba et al.,
+  /// https://openreview.net/forum?id=SkkTMpjex).
+  LogicalResult clip(GraphOp train, ArrayRef<ParameterUpdate> updates,
+                     const Shared &shared) {
+    if (shared.products.empty())
+      return success();
+    for (ParameterUpdate update : updates)
+      update->moveBefore(train.getBody().front().getTerminator());
+    OpBuilder builder(updates.front());
+    Arithmetic math(builder, train.getLoc());
+    Value total = shared.products.front();
+    for (Value each : ArrayRef<Value>(shared.products).drop_front())
+      total = math.add(total, each);
+    Value length = math.multiply(math.multiply(shared.rate, shared.rate),
+                                 math.absolute(total));
+    Value ratio = math.divide(math.number(*settings.klClip, length),
+                              math.larger(length, math.number(1e-30, length)));
+    Value factor = math.smaller(math.squareRoot(ratio), math.number(1, ratio));
+    for (ParameterUpdate update : updates)
+      if (update->hasAttr(kPreconditioned)) {
+        Value direction = update.getGradientUse().get();
+        update.getGradientUse().set(
+            math.multiply(direction, spreadLike(math, factor, direction)));
+      }
     return success();
   }
 

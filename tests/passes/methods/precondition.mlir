@@ -107,3 +107,29 @@ gradus.program @norm attributes {recipe = {precondition = {type = "thor"}}} {
     gradus.return %y : tensor<8x4xf32>
   }
 }
+
+// The step's length in curvature is bounded: all directions have one factor.
+// CHECK-LABEL: gradus.program @clipped
+// CHECK:         %[[FIRST:.*]] = gradus.reduce sum %{{.*}} axes [0, 1] : tensor<5x2xf32> -> tensor<f32>
+// CHECK:         %[[SECOND:.*]] = gradus.reduce sum %{{.*}} axes [0] : tensor<4xf32> -> tensor<f32>
+// CHECK:         %[[TOTAL:.*]] = arith.addf %[[FIRST]], %[[SECOND]]
+// CHECK:         %[[LENGTH:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<f32>
+// CHECK:         %[[FACTOR:.*]] = arith.minimumf
+// CHECK-COUNT-2: gradus.broadcast %[[FACTOR]]
+// CHECK:         gradus.update @w
+// CHECK:         gradus.update @scale
+// CHECK:         gradus.update @other, %dv : tensor<4xf32>
+gradus.program @clipped attributes {recipe = {precondition = {type = "kfac", decay = 0.0, kl_clip = 0.001}, optimizer = {type = "sgd", learning_rate = 0.1}}} {
+  gradus.state @w : tensor<5x2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @scale : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @other : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%a: tensor<1x5x5xf32>, %dw: tensor<5x2xf32>, %x: tensor<8x4xf32>, %dv: tensor<4xf32>) -> (y: tensor<8x4xf32>) {
+    %scale = gradus.read @scale : tensor<4xf32>
+    %y = gradus.layer_norm %x, %scale {epsilon = 1.0e-5 : f64} : tensor<8x4xf32>, tensor<4xf32>
+    gradus.update @w, %dw : tensor<5x2xf32>
+    gradus.update @scale, %dv : tensor<4xf32>
+    gradus.update @other, %dv : tensor<4xf32>
+    gradus.factors @w inputs %a {axes = array<i64: 0>, kind = "dense"} : tensor<1x5x5xf32>
+    gradus.return %y : tensor<8x4xf32>
+  }
+}
