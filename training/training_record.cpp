@@ -94,6 +94,8 @@ std::string TrainingRecord::text() const {
                          {"batch", batch},
                          {"epoch", epoch},
                          {"reported", reported}};
+  if (ranks > 1)
+    object["ranks"] = ranks;
   if (validation > 0)
     object["validation"] = validation;
   if (!best.is_null())
@@ -135,6 +137,7 @@ std::optional<TrainingRecord> TrainingRecord::parse(const std::string &text) {
     record.seed = object.value("seed", uint64_t(0));
     record.samples = object.value("samples", int64_t(0));
     record.batch = object.value("batch", int64_t(0));
+    record.ranks = object.value("ranks", int64_t(1));
     record.epoch = object.value("epoch", json());
     record.best = object.value("best", json());
     record.bestAtEnd = object.value("best_at_end", json());
@@ -149,7 +152,8 @@ std::optional<TrainingRecord> TrainingRecord::parse(const std::string &text) {
     return std::nullopt; // written by something else
   }
   bool isPart = record.validation >= 0 && record.validation < 1;
-  if (record.samples < 0 || record.batch < 0 || !isPart ||
+  bool areParts = record.ranks > 0 && record.batch % record.ranks == 0;
+  if (record.samples < 0 || record.batch < 0 || !areParts || !isPart ||
       !areFigures(record.epoch, record.best) ||
       !areFigures(json(), record.bestAtEnd) ||
       !isObjectOrNull(record.normalize) || !isObjectOrNull(record.recipe))

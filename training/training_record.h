@@ -44,6 +44,7 @@ private:
 struct TrainingRecord {
   uint64_t seed = 0;                // of the samples' order
   int64_t samples = 0, batch = 0;   // of the data set
+  int64_t ranks = 1;                // that have equal parts of a batch
   nlohmann::json epoch, best;       // EpochFigures, BestMetric
   nlohmann::json bestAtEnd;         // BestMetric, if the test at a run's end
                                     // found a better one
@@ -58,6 +59,9 @@ struct TrainingRecord {
                                     // null: not said
   nlohmann::json recipe;            // what else decides what
                                     // training does; null: not said
+
+  /// The batch of one rank, for which the step was compiled.
+  int64_t batchOfRank() const { return batch / ranks; }
 
   std::string text() const;
   /// Parses what text() writes; nothing for other text.

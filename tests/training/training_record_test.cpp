@@ -81,6 +81,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   record.seed = ~uint64_t(0);
   record.samples = 100;
   record.batch = 32;
+  record.ranks = 4;
   record.epoch = {{"steps", 0}, {"sums", nlohmann::json::array()}};
   record.bestAtEnd = {{"step", 7}};
   record.reported = true;
@@ -95,6 +96,8 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   EXPECT_EQ(found->seed, ~uint64_t(0));
   EXPECT_EQ(found->samples, 100);
   EXPECT_EQ(found->batch, 32);
+  EXPECT_EQ(found->ranks, 4);
+  EXPECT_EQ(found->batchOfRank(), 8);
   EXPECT_EQ(found->bestAtEnd, record.bestAtEnd);
   EXPECT_TRUE(found->reported);
   EXPECT_EQ(found->classes, record.classes);
@@ -132,7 +135,8 @@ TEST(TrainingRecord, IsRefusedWhereItCannotBeRead) {
        {R"()", R"(3)", R"({})", R"({"seed": "x"})", R"({"seed": -1})",
         R"({"seed": 1.5})", R"({"seed": 3, "validation": -1})",
         R"({"seed": 3, "validation": 1})", R"({"seed": 3, "samples": -1})",
-        R"({"seed": 3, "best": 3})",
+        R"({"seed": 3, "batch": 8, "ranks": 0})",
+        R"({"seed": 3, "batch": 8, "ranks": 3})", R"({"seed": 3, "best": 3})",
         R"({"seed": 3, "epoch": {"steps": -1, "sums": []}})",
         R"({"seed": 3, "classes": [1]})"}) {
     ASSERT_TRUE(

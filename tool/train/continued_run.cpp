@@ -51,7 +51,8 @@ static std::string shown(const std::vector<std::string> &passes) {
 static std::string recipeChangesOf(TrainingRecord before, TrainingRecord now) {
   if (before.recipe.is_null()) // It is not recorded.
     return "";
-  leaveOutBatch(before.recipe, before.batch, now.recipe, now.batch);
+  leaveOutBatch(before.recipe, before.batchOfRank(), now.recipe,
+                now.batchOfRank());
   return recipeChanges(before.recipe, now.recipe);
 }
 

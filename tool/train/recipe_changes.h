@@ -15,7 +15,7 @@ namespace gradus::cli {
 nlohmann::json recipeOfRun(nlohmann::json recipe);
 
 /// Removes the dims that are the batch, which the record also has, from two
-/// recipes: those with the size of the batch before, and of the batch now.
+/// recipes: those with the size of a rank's batch before, and now.
 void leaveOutBatch(nlohmann::json &before, int64_t batchBefore,
                    nlohmann::json &now, int64_t batchNow);
 

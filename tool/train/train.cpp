@@ -383,7 +383,8 @@ TrainingRecord TrainCommand::record() const {
   TrainingRecord record;
   record.seed = sources_.seed;
   record.samples = sources_.feeds.train.samples();
-  record.batch = sources_.feeds.train.batch() * batchRanks().count;
+  record.ranks = batchRanks().count;
+  record.batch = sources_.feeds.train.batch() * record.ranks;
   record.validation = sources_.validation;
   if (const auto *classes = sources_.training.classes())
     record.classes = *classes;

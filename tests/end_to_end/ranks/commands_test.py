@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import resumed_training  # noqa: E402
-from resumed_training import BUILD, DATA, DIGITS, EVAL, EVERYTHING, GRADUS, Folder, run, wait_for  # noqa: E402
+from resumed_training import BUILD, DATA, DIGITS, EVAL, EVERYTHING, GRADUS, RECIPE, Folder, run, wait_for  # noqa: E402
 
 # Open MPI keeps memory until a process ends, which sanitizers would find.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
@@ -114,6 +114,21 @@ class SimulatedRanks(RanksTest):
         self.train(24, "parts", *SIMULATED)
         self.train(36, "parts", *SIMULATED)
         self.expect_same_bits("whole", "parts")
+
+    def test_a_run_on_other_ranks_with_the_same_batch_of_all_goes_on_without_a_warning(self):
+        with open(self.at("recipe.json"), "w") as file:
+            json.dump({**RECIPE, **MODE, "loss": {"type": "softmax_cross_entropy"}}, file)
+        for batch in (16, 32):
+            run([GRADUS, "compile", os.path.join(DIGITS, "lenet.onnx"), "--recipe", self.at("recipe.json"),
+                 "--dim", f"batch={batch}", "-o", self.at(f"{batch}.gradus")])
+        self.train(4, "net", *SIMULATED, artifact=self.at("16.gradus"))
+        said = self.train(8, "net", artifact=self.at("32.gradus"))
+        self.assertNotIn("warning: ", said)
+        said = self.train(12, "net", *SIMULATED, artifact=self.at("16.gradus"))
+        self.assertNotIn("warning: ", said)
+        said = self.train(16, "net", artifact=self.at("16.gradus"))
+        self.assertIn("warning: the checkpoint was trained with a batch of 32, now it is 16: ", said)
+        self.assertNotIn("another recipe", said)
 
     def test_evaluation_prints_what_one_process_prints(self):
         self.train(4, "net", *SIMULATED)

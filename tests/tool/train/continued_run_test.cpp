@@ -99,6 +99,30 @@ TEST(ContinuedRun, WarnsOfAnotherRecipe) {
             "otherwise than that one would have\n");
 }
 
+TEST(ContinuedRun, IsTheSameOnOtherRanksWithTheSameBatchOfAll) {
+  TrainingRecord before = *trained(0), now = before;
+  before.ranks = 2;
+  before.recipe = {{"inputs", {{"dims", {{"n", 5}, {"seq", 10}}}}}};
+  now.recipe = {{"inputs", {{"dims", {{"n", 10}, {"seq", 10}}}}}};
+  auto warnings = [&] {
+    testing::internal::CaptureStderr();
+    warnOfOthers(before, now);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(warnings(), "") << "two ranks of 5, then one of 10";
+  std::swap(before, now);
+  EXPECT_EQ(warnings(), "") << "and back";
+  now.recipe["inputs"]["dims"]["seq"] = 20;
+  EXPECT_THAT(warnings(), HasSubstr("(inputs.dims.seq 10, now 20)"));
+  now = before;
+  now.ranks = 2;
+  now.batch = 20;
+  EXPECT_EQ(warnings(),
+            "warning: the checkpoint was trained with a batch of 10, now it is "
+            "20: this run goes on otherwise than that one would have\n")
+      << "another rank with the same artifact";
+}
+
 TEST(ContinuedRun, TakesAnotherBatchForNoOtherRecipe) {
   TrainingRecord before = *trained(0), now = before;
   now.batch = 5;
