@@ -43,13 +43,21 @@ loss of numbers the mean absolute error, the root of the mean square, and R2.
 Example:
   gradus evaluate lenet.gradus --checkpoint lenet.safetensors --data test.safetensors)";
 
+/// Prints the first lines: how many ranks there are, and what data.
+void printOutline(const DataOutline &outline, const Ranks &ranks) {
+  if (std::string text = ranks.text(); !text.empty())
+    std::printf("ranks: %s\n", printable(text).c_str());
+  std::printf("data: %s\n", outline.evaluationText().c_str());
+}
+
 void print(const std::vector<Metric> &metrics, const DataOutline &outline,
-           const PredictionReport &report, bool json) {
+           const PredictionReport &report, const Ranks &ranks, bool json) {
   int64_t counted = outline.samples - outline.leftOut;
   if (json) {
     nlohmann::ordered_json line = training::toJson(metrics);
     line["samples"] = counted;
     line["data"] = outline.toJson();
+    line["ranks"] = ranks.count();
     line.update(report.json());
     printJson(line);
     return;
@@ -81,7 +89,7 @@ void run(const EvaluateOptions &all, const Ranks &ranks) {
                                             : std::vector<std::string>());
   DataOutline outline = DataOutline::ofEvaluation(feed);
   if (!options.json && ranks.isFirst())
-    std::printf("data: %s\n", outline.evaluationText().c_str());
+    printOutline(outline, ranks);
   ranks.doing("evaluates its batches");
   std::vector<Metric> metrics = take(training::evaluate(
       *session, graph, feed, dataThreads(options),
@@ -90,7 +98,7 @@ void run(const EvaluateOptions &all, const Ranks &ranks) {
   if (!ranks.isAlone())
     check(report.share(*ranks.thread()));
   if (ranks.isFirst())
-    print(metrics, outline, report, options.json);
+    print(metrics, outline, report, ranks, options.json);
   for (const Metric &metric : metrics)
     if (!std::isfinite(metric.value)) {
       std::string data = feed.firstNonfinite();

@@ -134,9 +134,11 @@ class SimulatedRanks(RanksTest):
         self.train(4, "net", *SIMULATED)
         command = [GRADUS, "evaluate", self.artifact, "--checkpoint", self.at("net.safetensors"), "--data", EVAL[1]]
         alone = run(command)
+        self.assertTrue(alone.startswith("data: "), alone)
         self.assertIn("accuracy: ", alone)
         for ranks in (1, 2, 3):
-            self.assertEqual(run([*command, "--simulate-ranks", str(ranks)]), alone)
+            said = run([*command, "--simulate-ranks", str(ranks)])
+            self.assertEqual(said, f"ranks: {ranks}, simulated by threads of this process\n{alone}")
 
     def test_an_artifact_for_one_process_is_refused(self):
         one = self.folder.compile("one.gradus")
@@ -191,7 +193,13 @@ class StartedRanks(RanksTest):
         self.train(4, "net", *SIMULATED)
         command = [GRADUS, "evaluate", self.artifact, "--checkpoint", self.at("net.safetensors"), "--data", EVAL[1],
                    "--json"]
-        self.assertEqual(run([*command, "--ranks", "3"]), run(command))
+        alone = json.loads(run(command))
+        self.assertEqual(alone["ranks"], 1)
+        line, *_ = run([*command, "--ranks", "3"]).splitlines()
+        self.assertEqual(json.loads(line), {**alone, "ranks": 3})
+        first, rest = run([*command[:-1], "--ranks", "3"]).split("\n", 1)
+        self.assertRegex(first, r"^ranks: 3 processes on \S+$")
+        self.assertTrue(rest.startswith(run(command[:-1])), rest)
 
     def test_other_data_is_refused(self):
         said = self.other_on_rank_1(DATA[1], EVAL[1], self.words(4, "net"))
