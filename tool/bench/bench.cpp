@@ -577,7 +577,7 @@ void addBench(CLI::App &app) {
   addStateOptions(*command, options->session);
   command->add_option("--graph", options->graph, "Which graph (train)");
   command->add_option("--seconds", options->seconds, "How long to measure (2)")
-      ->check(CLI::Range(0.01, 3600.0));
+      ->check(seconds(0.01, 3600));
   command
       ->add_option("--steps-per-call", options->stepsPerCall,
                    "In one call (100; fewer where they take long)")

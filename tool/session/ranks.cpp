@@ -105,8 +105,7 @@ void addRankOptions(CLI::App &command, RankOptions &options) {
       .add_option("--rank-timeout", options.limit,
                   "Seconds without a sign of life after which a rank is taken "
                   "for dead (10); a slow one lives")
-      ->check(CLI::Range(0.5, 86400.0))
-      ->type_name("SECONDS");
+      ->check(seconds(0.5, 86400));
 }
 
 //===-- a rank ------------------------------------------------------------===//

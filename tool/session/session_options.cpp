@@ -139,6 +139,17 @@ CLI::Validator notNegative() {
   return CLI::Validator(words, "NUMBER");
 }
 
+CLI::Validator seconds(double least, double most) {
+  auto words = [=](const std::string &text) -> std::string {
+    double value;
+    if (absl::SimpleAtod(text, &value) && value >= least && value <= most)
+      return "";
+    return absl::StrCat("expected a number of seconds from ", least, " to ",
+                        most, ", found ", text);
+  };
+  return CLI::Validator(words, "SECONDS");
+}
+
 static runtime::SessionOptions runtimeOptions(const SessionOptions &options) {
   runtime::SessionOptions result;
   result.threads = options.threads;

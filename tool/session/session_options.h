@@ -52,6 +52,8 @@ CLI::Validator wholeNumber(uint64_t least,
 CLI::Validator positive();
 /// A validator for a measure: 0 or more.
 CLI::Validator notNegative();
+/// A validator for a duration: a number of seconds, without a unit.
+CLI::Validator seconds(double least, double most);
 
 /// The files that a command reads before it starts: the artifact, --init and
 /// the files of --init-map.

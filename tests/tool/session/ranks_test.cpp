@@ -86,10 +86,21 @@ TEST_F(RanksTest, AreStartedOrSimulated) {
   EXPECT_NE(parse("--ranks 0"), "");
   EXPECT_NE(parse("--simulate-ranks 65"), "");
   EXPECT_NE(parse("--network 1GB/s"), "") << "of which ranks?";
-  EXPECT_NE(parse("--rank-timeout 0"), "");
   EXPECT_EQ(parse("--ranks 2 --rank-timeout 3.5"), "");
   EXPECT_EQ(options.start, 2);
   EXPECT_EQ(options.limit, 3.5);
+}
+
+TEST_F(RanksTest, AreWaitedForSoManySeconds) {
+  EXPECT_EQ(options.limit, 10);
+  EXPECT_EQ(parse("--rank-timeout 0.5"), "");
+  EXPECT_EQ(options.limit, 0.5);
+  for (const char *wrong :
+       {"0", "0.49", "-1", "86401", "nan", "inf", "ten", "10s", "1min"})
+    EXPECT_EQ(parse(std::string("--rank-timeout=") + wrong),
+              std::string("--rank-timeout: expected a number of seconds from "
+                          "0.5 to 86400, found ") +
+                  wrong);
 }
 
 TEST_F(RanksTest, MayBeOne) {

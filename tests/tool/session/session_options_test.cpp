@@ -106,6 +106,16 @@ TEST(SessionOptions, TakeNoNumberThatWouldBeCutOff) {
             "9223372036854775808");
 }
 
+TEST(SessionOptions, TakeSecondsWithoutAUnit) {
+  auto words = [](std::string text) { return seconds(0.01, 3600)(text); };
+  for (const char *text : {"0.01", "1", "3600", "1e3"})
+    EXPECT_EQ(words(text), "") << text;
+  for (const char *text : {"0", "-1", "3601", "2s", "nan", "inf", ""})
+    EXPECT_EQ(words(text), std::string("expected a number of seconds from 0.01 "
+                                       "to 3600, found ") +
+                               text);
+}
+
 TEST(SessionOptions, CountFromOne) {
   auto words = [](std::string text) { return positive()(text); };
   EXPECT_EQ(words("1"), "");
