@@ -8,6 +8,7 @@
 #include "runtime/cpu/cores.h"
 #include "tool/command_line.h"
 #include "tool/failure.h"
+#include "tool/session/open_files.h"
 #include "tool/session/session_options.h"
 #include "tool/session/started_ranks.h"
 #include "tool/text.h"
@@ -286,9 +287,17 @@ size_t inThreads(size_t count, const std::function<void(size_t)> &function) {
   return threads.size();
 }
 
+/// Each simulated rank has the artifact open, and what it reads; the first one
+/// has its logs and checkpoints, too.
+uint64_t filesOfSimulated(int64_t ranks) {
+  return 16 + 2 * static_cast<uint64_t>(ranks);
+}
+
 /// Runs the ranks as threads.
 void simulate(const RankOptions &options,
               const std::function<void(const Ranks &)> &command) {
+  checkOpenFiles(absl::StrCat("--simulate-ranks ", options.simulate),
+                 filesOfSimulated(options.simulate));
   std::vector<OpenCommunicator> openers =
       inProcess(static_cast<int>(options.simulate), options.network);
   std::vector<std::exception_ptr> thrown(openers.size());

@@ -5,9 +5,12 @@
 #include "tool/session/started_ranks.h"
 
 #include "runtime/collectives/open_mpi.h"
+#include "runtime/cpu/cores.h"
 #include "tool/command_line.h"
 #include "tool/failure.h"
 #include "tool/interrupt.h"
+#include "tool/session/open_files.h"
+#include "tool/text.h"
 
 #include <atomic>
 #include <cerrno>
@@ -109,10 +112,32 @@ int codeOf(pid_t mpirun) {
   return asked && code == 128 + SIGUSR1 ? 128 + asked : code;
 }
 
+/// mpirun has 27 files open and 4 for each process while it starts them (Open
+/// MPI 4.1), and waits for ever where it may not.
+uint64_t filesOfMpirun(int ranks) {
+  return 32 + 4 * static_cast<uint64_t>(ranks);
+}
+
 } // namespace
+
+std::string crowdedText(int ranks, int cores) {
+  if (ranks <= cores)
+    return "";
+  return absl::StrCat(
+      "--ranks ", ranks, ": this process may use ", cores,
+      cores == 1 ? " core" : " cores",
+      " (by its affinity and CPU quota), which the ranks share: expect a step "
+      "to take at least ",
+      number("%.3g", static_cast<double>(ranks) / cores),
+      " times as long as with a core for each");
+}
 
 void startRanks(int ranks) {
   take(runtime::openMpi()); // An error of it is better than mpirun's words.
+  checkOpenFiles(absl::StrCat("--ranks ", ranks), filesOfMpirun(ranks));
+  if (std::string words = crowdedText(ranks, runtime::availableCores());
+      !words.empty())
+    warn(words);
   std::vector<std::string> words = commandFor(ranks);
   std::vector<char *> arguments;
   for (std::string &word : words)

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <sys/resource.h>
 
 using namespace gradus;
 using namespace gradus::cli;
@@ -135,6 +136,19 @@ TEST_F(RanksTest, AreThreadsWithNumbers) {
     seen.push_back(ranks.rank());
   });
   EXPECT_THAT(seen, testing::UnorderedElementsAre(0, 1, 2));
+}
+
+TEST_F(RanksTest, AreNoMoreThanFilesMayBeOpen) {
+  options.simulate = 64;
+  struct rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit low = {143, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  std::string words = refusal();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(words,
+              HasSubstr("--simulate-ranks 64: needs up to 144 open files, and "
+                        "the limit is 143 (RLIMIT_NOFILE); "));
 }
 
 TEST_F(RanksTest, EndTogetherWithOneLine) {

@@ -2,6 +2,7 @@
 // ranks train is tested end to end (tests/end_to_end/ranks/commands_test.py).
 
 #include "runtime/collectives/open_mpi.h"
+#include "runtime/cpu/cores.h"
 #include "tests/this_build.h"
 #include "tests/training/data/files.h"
 #include "tool/command_line.h"
@@ -11,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <sys/resource.h>
 #include <thread>
 
 using namespace gradus::cli;
@@ -112,6 +114,48 @@ TEST_F(StartedRanks, EndByTheSignalBeforeTheyTrain) {
   beMpirun("echo >" + folder.path("began") +
            "\nwhile :; do sleep 0.01; done\n");
   EXPECT_EXIT(endByTwoSignals(), testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST_F(StartedRanks, AreNoMoreThanFilesMayBeOpen) {
+  beMpirun("echo >" + folder.path("began"));
+  struct rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit low = {431, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  try {
+    startRanks(100);
+    ADD_FAILURE();
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, kBadInput);
+    EXPECT_THAT(failure.what(),
+                HasSubstr("--ranks 100: needs up to 432 open files, and the "
+                          "limit is 431 (RLIMIT_NOFILE); "));
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(read("began"), "") << "it is refused before mpirun starts";
+}
+
+TEST_F(StartedRanks, ShareTheCoresWithAWarning) {
+  beMpirun("exit 0\n");
+  int cores = gradus::runtime::availableCores();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(code(cores), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(code(cores + 1), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: " + crowdedText(cores + 1, cores) + "\n");
+}
+
+TEST(CrowdedRanks, AreToldWhatToExpect) {
+  EXPECT_EQ(crowdedText(2, 2), "");
+  EXPECT_EQ(crowdedText(2, 16), "");
+  EXPECT_EQ(crowdedText(3, 2),
+            "--ranks 3: this process may use 2 cores (by its affinity and CPU "
+            "quota), which the ranks share: expect a step to take at least 1.5 "
+            "times as long as with a core for each");
+  EXPECT_THAT(crowdedText(8, 1), HasSubstr("may use 1 core (by"));
+  EXPECT_THAT(crowdedText(8, 1), HasSubstr("at least 8 times"));
 }
 
 TEST_F(StartedRanks, NeedMpirun) {
