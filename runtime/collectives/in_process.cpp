@@ -44,7 +44,7 @@ struct Happening {
 struct Group {
   Group(int ranks, Network network)
       : network(network), ends(static_cast<size_t>(ranks)),
-        letters(ends.size()), linkIsFree(ends.size()), happened(ends.size()),
+        letters(ends.size()), links(ends.size()), happened(ends.size()),
         sends(ends.size() * ends.size()), receives(sends.size()) {}
 
   size_t pair(int from, int to) const {
@@ -53,10 +53,10 @@ struct Group {
 
   Network network;
   std::mutex mutex;
-  std::vector<std::deque<End>> ends;         // by rank; a Transfer is an index
-  std::vector<std::deque<Letter>> letters;   // to each rank
-  std::vector<Clock::time_point> linkIsFree; // of each rank
-  std::vector<Happening> happened;           // to each rank
+  std::vector<std::deque<End>> ends;       // by rank; a Transfer is an index
+  std::vector<std::deque<Letter>> letters; // to each rank
+  std::vector<Link> links;                 // of each rank
+  std::vector<Happening> happened;         // to each rank
   std::vector<std::vector<Transfer>> sends,
       receives; // by pair, without partner
 };
@@ -172,23 +172,11 @@ private:
                     to, " expects ", received.size);
     std::memcpy(received.to, sent.from, sent.size);
     sent.isDone = received.isDone = true;
-    sent.due = received.due = arrival(from, sent.size);
+    sent.due = received.due = group_->links[static_cast<size_t>(from)].arrival(
+        group_->network, Clock::now(), sent.size);
     for (int rank : {from, to})
       group_->happened[static_cast<size_t>(rank)].add();
     return {};
-  }
-
-  Clock::time_point arrival(int from, size_t bytes) {
-    const Network &network = group_->network;
-    auto now = Clock::now();
-    if (network.bytesPerSecond <= 0)
-      return now + network.latency;
-    std::chrono::duration<double> lasts(static_cast<double>(bytes) /
-                                        network.bytesPerSecond);
-    auto &free = group_->linkIsFree[static_cast<size_t>(from)];
-    free = std::max(now, free) +
-           std::chrono::duration_cast<Clock::duration>(lasts);
-    return free + network.latency;
   }
 
   std::shared_ptr<Group> group_;

@@ -7,15 +7,9 @@
 #pragma once
 
 #include "runtime/collectives/communicator.h"
+#include "runtime/collectives/network.h"
 
 namespace gradus::runtime {
-
-/// The network that is simulated. Each rank sends over a link of its own, one
-/// transfer after the other.
-struct Network {
-  double bytesPerSecond = 0; // 0: as fast as memory
-  std::chrono::nanoseconds latency{0};
-};
 
 /// One opener for each rank, in their order, each to be called once. The group
 /// lives as long as any of its communicators.

@@ -27,15 +27,28 @@ std::span<uint8_t> bytesAt(const Collective &collective, Range range) {
 SumTree::SumTree(Liveness &liveness)
     : liveness_(liveness), scratch_(new uint8_t[kScratchBytes]) {}
 
-Range SumTree::pieceOf(Range range, uint64_t piece) const {
-  uint64_t begin = std::min(range.end, range.begin + piece * pieceElements_);
-  return {begin, std::min(range.end, begin + pieceElements_)};
+SumTree::Pieces::Pieces(const Rounds &rounds, const Round &round,
+                        uint64_t width)
+    : bytes(kPlacedBytes) {
+  if (round.combines)
+    bytes = kScratchBytes / (2 * (round.last - round.first)) / 64 * 64;
+  elements = bytes / width;
+  uint64_t longest = 0;
+  for (size_t i = round.first; i < round.last; ++i)
+    longest = std::max({longest, rounds.exchanges[i].send.count(),
+                        rounds.exchanges[i].receive.count()});
+  count = longest / elements + (longest % elements ? 1 : 0);
+}
+
+Range SumTree::Pieces::of(Range range, uint64_t piece) const {
+  uint64_t begin = std::min(range.end, range.begin + piece * elements);
+  return {begin, std::min(range.end, begin + elements)};
 }
 
 uint8_t *SumTree::received(const Round &round, size_t exchange,
                            uint64_t piece) const {
   size_t slots = round.last - round.first;
-  return scratch_.get() + (piece % 2 * slots + exchange) * pieceBytes_;
+  return scratch_.get() + (piece % 2 * slots + exchange) * pieces_->bytes;
 }
 
 Status SumTree::begin(const Collective &collective, const Round &round,
@@ -45,7 +58,7 @@ Status SumTree::begin(const Collective &collective, const Round &round,
   for (size_t i = round.first; i < round.last; ++i) {
     const Exchange &exchange = rounds_.exchanges[i];
     std::span<uint8_t> into =
-        bytesAt(collective, pieceOf(exchange.receive, piece));
+        bytesAt(collective, pieces_->of(exchange.receive, piece));
     if (into.empty())
       continue;
     if (round.combines)
@@ -56,7 +69,7 @@ Status SumTree::begin(const Collective &collective, const Round &round,
   for (size_t i = round.first; i < round.last; ++i) {
     const Exchange &exchange = rounds_.exchanges[i];
     std::span<uint8_t> from =
-        bytesAt(collective, pieceOf(exchange.send, piece));
+        bytesAt(collective, pieces_->of(exchange.send, piece));
     if (from.empty())
       continue;
     GRADUS_ASSIGN(Transfer transfer, communicator.send(exchange.peer, from));
@@ -76,7 +89,7 @@ Status SumTree::land(uint64_t piece) {
 
 void SumTree::add(const Collective &collective, const Round &round,
                   uint64_t piece) {
-  Range range = pieceOf(rounds_.exchanges[round.first].receive, piece);
+  Range range = pieces_->of(rounds_.exchanges[round.first].receive, piece);
   if (range.count() == 0)
     return;
   uint8_t *own = bytesAt(collective, range).data();
@@ -99,18 +112,9 @@ Status SumTree::runRound(const Collective &collective, const Round &round) {
     return {};
   // The ranks of a round that combines have equally many exchanges, so sender
   // and receiver have equal pieces.
-  pieceBytes_ = kPlacedBytes;
-  if (round.combines)
-    pieceBytes_ = kScratchBytes / (2 * (round.last - round.first)) / 64 * 64;
-  pieceElements_ = pieceBytes_ / bytesOf(collective.type);
-  uint64_t longest = 0;
-  for (size_t i = round.first; i < round.last; ++i)
-    longest = std::max({longest, rounds_.exchanges[i].send.count(),
-                        rounds_.exchanges[i].receive.count()});
-  uint64_t pieces =
-      longest / pieceElements_ + (longest % pieceElements_ ? 1 : 0);
-  for (uint64_t piece = 0; piece <= pieces; ++piece) {
-    if (piece < pieces)
+  pieces_.emplace(rounds_, round, bytesOf(collective.type));
+  for (uint64_t piece = 0; piece <= pieces_->count; ++piece) {
+    if (piece < pieces_->count)
       GRADUS_TRY(begin(collective, round, piece));
     if (piece == 0)
       continue;

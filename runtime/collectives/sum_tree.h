@@ -10,11 +10,25 @@
 #include "runtime/collectives/liveness.h"
 #include "runtime/collectives/rounds.h"
 
+#include <optional>
+
 namespace gradus::runtime {
 
 class SumTree {
 public:
   static constexpr size_t kScratchBytes = size_t{1} << 20;
+
+  /// The pieces in which the ranges of a round are exchanged.
+  struct Pieces {
+    /// `width` is the bytes of an element.
+    Pieces(const Rounds &rounds, const Round &round, uint64_t width);
+
+    Range of(Range range, uint64_t piece) const;
+
+    uint64_t bytes;    // of a piece, at most
+    uint64_t elements; // of a piece, at most
+    uint64_t count;    // in the longest range
+  };
 
   explicit SumTree(Liveness &liveness);
 
@@ -34,12 +48,11 @@ private:
                uint64_t piece);
   Status land(uint64_t piece);
   void add(const Collective &collective, const Round &round, uint64_t piece);
-  Range pieceOf(Range range, uint64_t piece) const;
   uint8_t *received(const Round &round, size_t exchange, uint64_t piece) const;
 
   Liveness &liveness_;
   Rounds rounds_;
-  uint64_t pieceBytes_ = 0, pieceElements_ = 0; // of the round that runs
+  std::optional<Pieces> pieces_; // of the round that runs
   std::unique_ptr<uint8_t[]> scratch_;
   std::vector<Flight> flights_[2]; // of pieces with even and odd numbers
   std::vector<uint8_t *> values_;
