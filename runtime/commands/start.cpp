@@ -1,6 +1,7 @@
 // The command start: begins to sum buffers over the ranks, in place.
 
 #include "runtime/artifact/command_kinds.h"
+#include "runtime/artifact/joined_sums.h"
 #include "runtime/artifact/verify.h"
 #include "runtime/cpu/command.h"
 
@@ -63,39 +64,16 @@ private:
   std::vector<Collective> sums_;
 };
 
-/// Whether `next` lies behind a sum, in the same line of 64 bytes or the next.
-bool continues(const Collective &sum, const Collective &next) {
-  auto *end = static_cast<uint8_t *>(sum.data) + sum.count * bytesOf(sum.type),
-       *begin = static_cast<uint8_t *>(next.data);
-  return sum.type == next.type && begin >= end && begin - end < 64;
-}
-
-/// Makes one sum of neighbours. The bytes between them are padding: the sum
-/// changes them, but no command reads these, and none uses them before the sum
-/// has ended (runtime/artifact/verify_sums.cpp).
-void append(std::vector<Collective> &sums, const Collective &next) {
-  if (sums.empty() || !continues(sums.back(), next))
-    return sums.push_back(next);
-  auto *begin = static_cast<uint8_t *>(sums.back().data),
-       *last = static_cast<uint8_t *>(next.data);
-  sums.back().count =
-      static_cast<uint64_t>(last - begin) / bytesOf(next.type) + next.count;
-}
-
 } // namespace
 
 StatusOr<std::unique_ptr<Command>>
 prepareKind(const CommandContext &context,
             const artifact::StartCommand &command) {
   std::vector<Collective> sums;
-  for (size_t i = 0; i < countOf(command.buffers()); ++i) {
-    uint32_t number = command.buffers()->Get(i);
-    TensorType type = typeOf(context.plan.buffers()->Get(number)->type());
-    if (uint64_t bytes = *bytesOf(type))
-      append(sums, {.type = type.dtype,
-                    .data = context.buffers[number],
-                    .count = bytes / bytesOf(type.dtype)});
-  }
+  for (const JoinedSum &sum : joinedSums(context.plan, command))
+    sums.push_back({.type = sum.type,
+                    .data = context.buffers[sum.buffer],
+                    .count = sum.count});
   return std::make_unique<Start>(context.sums, std::move(sums));
 }
 
