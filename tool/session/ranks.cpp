@@ -3,18 +3,17 @@
 #include "tool/session/ranks.h"
 
 #include "messages/printable.h"
+#include "runtime/collectives/in_process.h"
 #include "runtime/collectives/launcher.h"
 #include "runtime/collectives/open_mpi.h"
 #include "runtime/cpu/cores.h"
 #include "tool/command_line.h"
 #include "tool/failure.h"
+#include "tool/network.h"
 #include "tool/session/open_files.h"
 #include "tool/session/session_options.h"
 #include "tool/session/started_ranks.h"
 #include "tool/text.h"
-
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 
 #include <algorithm>
 #include <future>
@@ -30,42 +29,7 @@ namespace gradus::cli {
 
 namespace {
 
-/// The bytes a second of "25GB/s" or "100Mb/s"; nothing for other text.
-std::optional<double> rateOf(const std::string &text) {
-  constexpr std::pair<const char *, double> kUnits[] = {
-      {"GB/s", 1e9},     {"MB/s", 1e6},     {"kB/s", 1e3},
-      {"Gb/s", 1e9 / 8}, {"Mb/s", 1e6 / 8}, {"kb/s", 1e3 / 8}};
-  double rate;
-  for (auto [unit, bytes] : kUnits)
-    if (text.ends_with(unit) &&
-        absl::SimpleAtod(text.substr(0, text.size() - 4), &rate) && rate > 0)
-      return rate * bytes;
-  return std::nullopt;
-}
-
-std::optional<std::chrono::nanoseconds> latencyOf(const std::string &text) {
-  constexpr std::pair<const char *, double> kUnits[] = {
-      {"ns", 1}, {"us", 1e3}, {"ms", 1e6}};
-  double time;
-  for (auto [unit, nanoseconds] : kUnits)
-    if (text.ends_with(unit) &&
-        absl::SimpleAtod(text.substr(0, text.size() - 2), &time) && time >= 0 &&
-        time * nanoseconds < 1e12)
-      return std::chrono::nanoseconds(static_cast<int64_t>(time * nanoseconds));
-  return std::nullopt;
-}
-
-std::optional<Network> networkOf(const std::string &text) {
-  std::vector<std::string> parts = absl::StrSplit(text, ',');
-  auto rate = rateOf(parts[0]);
-  auto latency =
-      parts.size() == 2 ? latencyOf(parts[1]) : std::chrono::nanoseconds(0);
-  if (parts.size() > 2 || !rate || !latency)
-    return std::nullopt;
-  return Network{*rate, *latency};
-}
-
-constexpr uint64_t kMostRanks = 4096, kMostSimulated = 64;
+constexpr uint64_t kMostSimulated = 64;
 
 } // namespace
 
@@ -85,22 +49,9 @@ void addRankOptions(CLI::App &command, RankOptions &options) {
           ->check(wholeNumber(1, kMostSimulated))
           ->type_name("N")
           ->excludes(start);
-  command
-      .add_option_function<std::string>(
-          "--network",
-          [&options](const std::string &text) {
-            options.network = *networkOf(text);
-          },
-          "The network that simulated ranks have, as 25GB/s,5us; none: as fast "
-          "as memory")
-      ->check(CLI::Validator(
-          [](const std::string &text) -> std::string {
-            return networkOf(text) ? ""
-                                   : "expected a rate and a latency, such as "
-                                     "25GB/s,5us or 10Gb/s; found " +
-                                         text;
-          },
-          "RATE,TIME"))
+  addNetworkOption(command, options.network,
+                   "The network that simulated ranks have, as 25GB/s,5us; "
+                   "none: as fast as memory")
       ->needs(simulate);
   command
       .add_option("--rank-timeout", options.limit,

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "runtime/collectives/agreement.h"
-#include "runtime/collectives/in_process.h"
+#include "runtime/collectives/network.h"
 
 #include <CLI/CLI.hpp>
 
@@ -23,6 +23,9 @@ struct RankOptions {
   runtime::Network network; // that these have
   double limit = 10;        // seconds of silence that are taken for death
 };
+
+/// The most processes that --ranks may ask for.
+inline constexpr uint64_t kMostRanks = 4096;
 
 /// Adds --ranks, --simulate-ranks, --network and --rank-timeout.
 void addRankOptions(CLI::App &command, RankOptions &options);
