@@ -11,6 +11,7 @@
 #include "tool/inspect/arena_timeline.h"
 #include "tool/inspect/device_rates.h"
 #include "tool/inspect/expected_time.h"
+#include "tool/number_options.h"
 #include "tool/output_files.h"
 #include "tool/session/random_states.h"
 #include "tool/session/ranks.h"
@@ -577,7 +578,7 @@ void addBench(CLI::App &app) {
   addStateOptions(*command, options->session);
   command->add_option("--graph", options->graph, "Which graph (train)");
   command->add_option("--seconds", options->seconds, "How long to measure (2)")
-      ->check(seconds(0.01, 3600));
+      ->check(secondsBetween(0.01, 3600));
   command
       ->add_option("--steps-per-call", options->stepsPerCall,
                    "In one call (100; fewer where they take long)")

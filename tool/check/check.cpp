@@ -10,6 +10,7 @@
 #include "tool/commands.h"
 #include "tool/compiler_library.h"
 #include "tool/failure.h"
+#include "tool/number_options.h"
 #include "tool/session/session_options.h"
 #include "tool/text.h"
 

@@ -7,6 +7,7 @@
 #include "tool/commands.h"
 #include "tool/compare/deviation.h"
 #include "tool/failure.h"
+#include "tool/number_options.h"
 #include "tool/session/run_length.h"
 #include "tool/session/session_options.h"
 #include "tool/session/synthetic_inputs.h"

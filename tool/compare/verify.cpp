@@ -12,6 +12,7 @@
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
 #include "tool/key_flags.h"
+#include "tool/number_options.h"
 #include "tool/session/run_length.h"
 #include "tool/session/session_options.h"
 #include "tool/session/synthetic_inputs.h"

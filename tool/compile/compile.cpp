@@ -14,6 +14,7 @@
 #include "tool/inspect/artifact_facts.h"
 #include "tool/key_flags.h"
 #include "tool/name_map.h"
+#include "tool/number_options.h"
 #include "tool/output_files.h"
 #include "tool/report/compile_report.h"
 #include "tool/report/page.h"

@@ -5,12 +5,12 @@
 #include "runtime/well_known.h"
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
+#include "tool/number_options.h"
 #include "tool/session/session_options.h"
 #include "tool/text.h"
 #include "training/evaluation.h"
 #include "training/training_record.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 using namespace gradus::runtime;
@@ -56,17 +56,11 @@ data::Feed matchData(const Session &session, int graph,
 }
 
 void addValidationOption(CLI::App &command, double &part, CLI::Option *eval) {
-  auto words = [](const std::string &text) -> std::string {
-    double value;
-    if (absl::SimpleAtod(text, &value) && value > 0 && value < 1)
-      return "";
-    return absl::StrCat("expected a number between 0 and 1, found ", text);
-  };
   command
       .add_option("--validation", part,
                   "Keep this part of --data for tests, chosen "
                   "by the seed, instead of --eval")
-      ->check(CLI::Validator(words, "PART"))
+      ->check(betweenZeroAndOne())
       ->excludes(eval);
 }
 

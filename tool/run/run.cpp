@@ -8,6 +8,7 @@
 #include "tool/commands.h"
 #include "tool/failure.h"
 #include "tool/interrupt.h"
+#include "tool/number_options.h"
 #include "tool/output_files.h"
 #include "tool/run/tensor_file.h"
 #include "tool/session/run_length.h"

@@ -10,6 +10,7 @@
 #include "tool/command_line.h"
 #include "tool/failure.h"
 #include "tool/network.h"
+#include "tool/number_options.h"
 #include "tool/session/open_files.h"
 #include "tool/session/session_options.h"
 #include "tool/session/started_ranks.h"
@@ -57,7 +58,7 @@ void addRankOptions(CLI::App &command, RankOptions &options) {
       .add_option("--rank-timeout", options.limit,
                   "Seconds without a sign of life after which a rank is taken "
                   "for dead (10); a slow one lives")
-      ->check(seconds(0.5, 86400));
+      ->check(secondsBetween(0.5, 86400));
 }
 
 //===-- a rank ------------------------------------------------------------===//

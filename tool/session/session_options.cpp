@@ -11,11 +11,11 @@
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
 #include "tool/name_map.h"
+#include "tool/number_options.h"
 #include "tool/session/averages.h"
 #include "tool/session/init_advice.h"
 #include "tool/text.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
@@ -107,47 +107,6 @@ void addTrainedOptions(CLI::App &command, SessionOptions &options,
       ->required()
       ->allow_extra_args(false);
   addDataThreads(command, options);
-}
-
-CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
-  auto words = [=](const std::string &text) -> std::string {
-    bool digits = !text.empty() &&
-                  text.find_first_not_of("0123456789") == std::string::npos;
-    uint64_t value = 0;
-    bool fits = absl::SimpleAtoi(text, &value) && value <= most;
-    if (digits && !fits)
-      return absl::StrCat("expected a whole number of at most ", most,
-                          ", found ", text);
-    // The option parser would read 010 as 8.
-    if (digits && value >= least && (text[0] != '0' || text == "0"))
-      return "";
-    return absl::StrCat("expected a whole number of ", least,
-                        " or more, found ", text);
-  };
-  return CLI::Validator(words, "NUMBER");
-}
-
-CLI::Validator positive() { return wholeNumber(1); }
-
-CLI::Validator notNegative() {
-  auto words = [](const std::string &text) -> std::string {
-    double value;
-    if (absl::SimpleAtod(text, &value) && value >= 0)
-      return "";
-    return absl::StrCat("expected a number of 0 or more, found ", text);
-  };
-  return CLI::Validator(words, "NUMBER");
-}
-
-CLI::Validator seconds(double least, double most) {
-  auto words = [=](const std::string &text) -> std::string {
-    double value;
-    if (absl::SimpleAtod(text, &value) && value >= least && value <= most)
-      return "";
-    return absl::StrCat("expected a number of seconds from ", least, " to ",
-                        most, ", found ", text);
-  };
-  return CLI::Validator(words, "SECONDS");
 }
 
 static runtime::SessionOptions runtimeOptions(const SessionOptions &options) {

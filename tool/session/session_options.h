@@ -10,7 +10,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <limits>
 #include <string>
 
 namespace gradus::cli {
@@ -45,16 +44,6 @@ void addStateOptions(CLI::App &command, SessionOptions &options);
 /// --init, --init-map, --ema, --data, and --data-threads.
 void addTrainedOptions(CLI::App &command, SessionOptions &options,
                        std::vector<std::string> &data);
-/// A validator for an integer, written only in decimal digits.
-CLI::Validator wholeNumber(uint64_t least,
-                           uint64_t most = std::numeric_limits<int64_t>::max());
-/// A validator for a count: 1 or more.
-CLI::Validator positive();
-/// A validator for a measure: 0 or more.
-CLI::Validator notNegative();
-/// A validator for a duration: a number of seconds, without a unit.
-CLI::Validator seconds(double least, double most);
-
 /// The files that a command reads before it starts: the artifact, --init and
 /// the files of --init-map.
 std::vector<UsedFile> initialFiles(const SessionOptions &options);

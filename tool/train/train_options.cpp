@@ -5,6 +5,7 @@
 #include "runtime/file.h"
 #include "tool/evaluate/data_options.h"
 #include "tool/failure.h"
+#include "tool/number_options.h"
 #include "tool/output_files.h"
 #include "tool/report/page.h"
 #include "tool/session/shared_artifact.h"

@@ -7,6 +7,7 @@
 #include "runtime/session/choose_plan.h"
 #include "tool/commands.h"
 #include "tool/failure.h"
+#include "tool/number_options.h"
 #include "tool/output_files.h"
 #include "tool/progress.h"
 #include "tool/session/session_options.h"
