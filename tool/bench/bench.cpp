@@ -4,13 +4,13 @@
 #include "messages/printable.h"
 #include "runtime/flat.h"
 #include "runtime/well_known.h"
+#include "tool/bench/command_times.h"
 #include "tool/bench/measured_sums.h"
 #include "tool/bench/step_trace.h"
 #include "tool/commands.h"
 #include "tool/failure.h"
 #include "tool/inspect/arena_timeline.h"
 #include "tool/inspect/device_rates.h"
-#include "tool/inspect/expected_time.h"
 #include "tool/number_options.h"
 #include "tool/output_files.h"
 #include "tool/session/random_states.h"
@@ -28,6 +28,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <optional>
 
 using namespace gradus::runtime;
@@ -61,8 +62,8 @@ known), those of this machine as measured before.
 On ranks (--ranks, --simulate-ranks, a launcher) the sums of a step are
 measured, too: the bytes that rank 0 sends, the time in which a sum is under way,
 how much of it commands hide, and the rest, for which the step waits. Where a
-process has several logical ranks, a step is all of their turns, and the commands
-are those of the last one.
+process has several logical ranks, a step is all of their turns: a table says how
+often it calls each variant and what that takes, and each has its commands.
 
 Times of weights and optimizer slots that are zeros are too short. --random-states
 fills them with numbers as they are in training.
@@ -74,16 +75,6 @@ from, and the arena's bytes in use.
 Examples:
   gradus bench lenet.gradus --threads 2
   gradus bench lenet.gradus --trace step.json)";
-
-double median(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  auto middle = values.begin() + values.size() / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-bool isMeasured(int64_t nanoseconds) { return nanoseconds != 0; }
 
 /// Says how long something is repeated: on all ranks as often as on rank 0.
 class Repetition {
@@ -120,9 +111,8 @@ public:
         const MeasuredRanks &ranks);
   /// Seconds of a step, of each call of `steps` steps, for `share` of the time.
   std::vector<double> measure(int64_t steps, double share = 1);
-  /// Nanoseconds of each command: the median over steps, so that what other
-  /// processes take does not count.
-  std::vector<double> measureCommands();
+  /// The times of the commands of all graphs that a step runs.
+  std::vector<TimedGraph> measureCommands();
   /// Microseconds that each of some steps costs the host.
   std::vector<double> measureHost();
   /// What sums over ranks cost a step: the medians of some steps.
@@ -131,12 +121,13 @@ public:
   double agreed(double value) const;
   /// Some steps, the first half as they are, then command by command.
   std::vector<TracedStep> trace();
-  /// The graph whose commands are timed, once steps have run: of several turns
-  /// the last one's.
-  int timedGraph() const;
 
 private:
+  /// The graphs that a step runs, with the calls of each: of one turn the graph
+  /// itself, whichever variant is next.
+  std::vector<TimedGraph> graphsOfStep();
   double hostNanoseconds(); // of a step
+  TracedStep traced(CommandTimes *times);
 
   Session &session_;
   int graph_;
@@ -199,29 +190,29 @@ SumCosts Bench::measureSums() {
   return costs;
 }
 
-int Bench::timedGraph() const {
-  return turns_ > 1 ? session_.lastVariant(graph_) : graph_;
+std::vector<TimedGraph> Bench::graphsOfStep() {
+  if (turns_ == 1)
+    return {{graph_}};
+  std::vector<TimedGraph> graphs;
+  for (int64_t turn = 0; turn < turns_; ++turn) {
+    check(session_.step(graph_, inputs_));
+    int ran = session_.lastVariant(graph_);
+    auto known = std::ranges::find(graphs, ran, &TimedGraph::graph);
+    if (known == graphs.end())
+      graphs.push_back({ran});
+    else
+      ++known->calls;
+  }
+  return graphs;
 }
 
-std::vector<double> Bench::measureCommands() {
-  int graph = timedGraph();
-  std::vector<int64_t> nanoseconds(session_.graphs()[graph].commands.size());
-  std::vector<std::vector<double>> times(nanoseconds.size());
-  session_.timeCommands(graph, nanoseconds);
+std::vector<TimedGraph> Bench::measureCommands() {
+  CommandTimes times(session_, graphsOfStep());
   Repetition repetition(ranks_.ranks, seconds_);
-  while (repetition.goesOn()) {
-    std::fill(nanoseconds.begin(), nanoseconds.end(), 0);
-    check(runStep(session_, graph_, inputs_));
-    // At some steps a variant of the graph runs, whose commands are others.
-    if (std::any_of(nanoseconds.begin(), nanoseconds.end(), isMeasured))
-      for (size_t i = 0; i < times.size(); ++i)
-        times[i].push_back(nanoseconds[i]);
-  }
-  session_.timeCommands(graph, {});
-  std::vector<double> medians;
-  for (std::vector<double> &each : times)
-    medians.push_back(median(std::move(each)));
-  return medians;
+  while (repetition.goesOn())
+    for (int64_t turn = 0; turn < turns_; ++turn)
+      take(times.call(graph_, inputs_));
+  return times.medians();
 }
 
 double Bench::hostNanoseconds() {
@@ -241,54 +232,59 @@ std::vector<double> Bench::measureHost() {
   return microseconds;
 }
 
-std::vector<TracedStep> Bench::trace() {
-  constexpr int kSteps = 5;
-  int graph = timedGraph();
-  std::vector<TracedStep> steps;
+/// Runs a step, by command if there is something to note their times.
+TracedStep Bench::traced(CommandTimes *times) {
   auto now = [&] {
     return std::chrono::nanoseconds(Clock::now() - ranks_.first).count();
   };
-  for (bool timed : {false, true})
-    for (int i = 0; i < kSteps; ++i) {
-      TracedStep step;
-      if (timed)
-        step.commands.resize(session_.graphs()[graph].commands.size());
-      session_.timeCommands(graph, step.commands);
-      for (int64_t turn = 1; timed && turn < turns_; ++turn)
-        check(session_.step(graph_, inputs_)); // The last one's are timed.
-      step.start = now();
-      check(timed ? session_.step(graph_, inputs_)
-                  : runStep(session_, graph_, inputs_));
-      step.end = now();
-      if (std::none_of(step.commands.begin(), step.commands.end(), isMeasured))
-        step.commands.clear(); // a variant ran, whose commands are others
-      if (ranks_.sums)
-        step.sums = ranks_.sums->take();
-      steps.push_back(std::move(step));
-    }
-  session_.timeCommands(graph, {});
+  TracedStep step;
+  step.start = now();
+  if (!times)
+    check(runStep(session_, graph_, inputs_));
+  for (int64_t turn = 0; times && turn < turns_; ++turn) {
+    int64_t start = now();
+    CommandTimes::Call call = take(times->call(graph_, inputs_));
+    if (!call.nanoseconds.empty())
+      step.calls.push_back({call.graph, start, std::move(call.nanoseconds)});
+  }
+  step.end = now();
+  if (ranks_.sums)
+    step.sums = ranks_.sums->take();
+  return step;
+}
+
+std::vector<TracedStep> Bench::trace() {
+  constexpr int kSteps = 5;
+  CommandTimes *none = nullptr;
+  std::vector<TracedStep> steps;
+  for (int i = 0; i < kSteps; ++i)
+    steps.push_back(traced(none));
+  CommandTimes times(session_, graphsOfStep());
+  if (ranks_.sums)
+    ranks_.sums->take(); // those of the step that graphsOfStep() has run
+  for (int i = 0; i < kSteps; ++i)
+    steps.push_back(traced(&times));
   return steps;
 }
 
-/// Plans list graphs in an order of their own.
-const artifact::GraphPlan &planOf(const Session &session, int graph) {
-  const auto &plans = *session.plan().graphs();
-  uint32_t i = 0;
-  while (plans.Get(i)->graph() != static_cast<uint32_t>(graph))
-    ++i;
-  return *plans.Get(i);
-}
-
-void writeTrace(const Session &session, int graph,
-                const std::vector<TracedStep> &steps,
-                const BenchOptions &options) {
+TracedGraph tracedGraph(const Session &session, int graph) {
   const GraphInfo &info = session.graphs()[graph];
   auto map =
       memoryMap(session.artifact(), session.plan(), planOf(session, graph));
-  ordered_json trace = stepTrace(
-      info, options.session.artifact + ", " + textOf(session.plan().target()),
-      steps, arenaTimeline(map, info.commands.size()).live);
-  writeWhole(options.trace, jsonText(trace));
+  return {info, arenaTimeline(map, info.commands.size()).live};
+}
+
+void writeTrace(const Session &session, const std::vector<TracedStep> &steps,
+                const BenchOptions &options) {
+  std::map<int, TracedGraph> graphs;
+  for (const TracedStep &step : steps)
+    for (const TracedCall &call : step.calls)
+      if (!graphs.contains(call.graph))
+        graphs.emplace(call.graph, tracedGraph(session, call.graph));
+  std::string title =
+      options.session.artifact + ", " + textOf(session.plan().target());
+  writeWhole(options.trace,
+             jsonText(stepTrace(options.graph, title, steps, graphs)));
 }
 
 constexpr int kRounds = 5;
@@ -312,75 +308,6 @@ std::optional<DeviceRates> ratesOf(const Session &session) {
                           plan.state_bytes() + plan.arena_bytes());
   const DeviceRates *card = findCard(session.runsOn());
   return card ? std::optional(*card) : std::nullopt;
-}
-
-/// The rate of so many bytes in a time, and its part of the bandwidth.
-void addBandwidth(ordered_json &json, double bytes, double nanoseconds,
-                  const std::optional<DeviceRates> &rates) {
-  double perSecond = bytes / std::max(1.0, nanoseconds) * 1e9;
-  json["gb_per_s"] = perSecond * 1e-9;
-  if (rates)
-    json["of_bandwidth"] = perSecond / rates->bytes;
-}
-
-ordered_json commandsJson(const Session &session, int number,
-                          const std::vector<double> &nanoseconds,
-                          const std::optional<DeviceRates> &rates) {
-  const GraphInfo &graph = session.graphs()[number];
-  const artifact::GraphPlan &plan = planOf(session, number);
-  double total = 0;
-  for (double each : nanoseconds)
-    total += each;
-  ordered_json all = ordered_json::array();
-  for (size_t i = 0; i < graph.commands.size(); ++i) {
-    const CommandInfo &command = graph.commands[i];
-    double time = std::max(1.0, nanoseconds[i]);
-    all.push_back({{"name", command.name},
-                   {"kind", command.kind},
-                   {"us", time * 1e-3},
-                   {"share", nanoseconds[i] / std::max(1.0, total)},
-                   {"flops", command.flops},
-                   {"bytes", command.bytes},
-                   {"gflop_per_s", command.flops / time},
-                   {"nodes", command.nodes}});
-    addBandwidth(all.back(), command.bytes, time, rates);
-    if (rates)
-      all.back()["of_peak"] = command.flops / time * 1e9 /
-                              mostFlops(*plan.commands()->Get(i), *rates);
-  }
-  return all;
-}
-
-std::string percentText(const ordered_json &share) {
-  return number("%.1f%%", share.get<double>() * 100);
-}
-
-void printCommands(const ordered_json &result) {
-  bool known = result.contains("bandwidth");
-  std::vector<std::string> columns = {"#",     "command", "kind",   "time",
-                                      "share", "GB/s",    "GFLOP/s"};
-  if (known) {
-    columns.insert(columns.end() - 1, "of bandwidth");
-    columns.push_back("of peak");
-  }
-  Table table(columns);
-  int i = 0;
-  for (const ordered_json &command : result["commands"]) {
-    std::vector<std::string> row = {
-        std::to_string(i++),
-        command["name"],
-        command["kind"],
-        durationText(command["us"].get<double>() * 1e-6),
-        percentText(command["share"]),
-        number("%.1f", command["gb_per_s"].get<double>())};
-    if (known)
-      row.push_back(percentText(command["of_bandwidth"]));
-    row.push_back(number("%.1f", command["gflop_per_s"].get<double>()));
-    if (known)
-      row.push_back(percentText(command["of_peak"]));
-    table.row(row);
-  }
-  std::fputs(table.text().c_str(), stdout);
 }
 
 /// "45.1 GB/s, 38.2% of 118 GB/s (this machine, measured just now ...)"
@@ -429,12 +356,8 @@ void print(const ordered_json &result) {
   if (std::string text = bandwidthText(result); !text.empty())
     std::printf("memory           : %s\n", printable(text).c_str());
   if (result.contains("turns"))
-    std::printf(
-        "turns, of a step : %lld; the commands are those of the last, "
-        "%s\n",
-        result["turns"]["count"].get<long long>(),
-        printable(result["turns"]["commands_of"].get<std::string>()).c_str());
-  printCommands(result);
+    std::printf("turns, of a step : %lld\n", result["turns"].get<long long>());
+  std::fputs(textOfCommands(result).c_str(), stdout);
 }
 
 /// Step by step and many in a call, in turns, because the speed of a machine
@@ -509,11 +432,8 @@ ordered_json measureAll(Session &session, int graph, Bench &bench,
   if (!isOfKind(textOf(session.plan().target()), "cpu"))
     result["host"] = hostJson(bench.measureHost());
   if (int64_t turns = callsPerStep(session, graph); turns > 1)
-    result["turns"] = {
-        {"count", turns},
-        {"commands_of", session.graphs()[bench.timedGraph()].name}};
-  std::vector<double> times = bench.measureCommands();
-  result["commands"] = commandsJson(session, bench.timedGraph(), times, rates);
+    result["turns"] = turns;
+  addCommandTimes(result, session, bench.measureCommands(), rates);
   return result;
 }
 
@@ -557,7 +477,7 @@ void run(BenchOptions options, const Ranks &ranks) {
   if (bool traces = ranks.fromFirst(options.trace) != ""; traces) {
     std::vector<TracedStep> steps = bench.trace();
     if (ranks.isFirst())
-      writeTrace(*session, bench.timedGraph(), steps, options);
+      writeTrace(*session, steps, options);
   }
   if (!ranks.isFirst())
     return;

@@ -52,12 +52,33 @@ void addSums(Events &events, const std::vector<MeasuredSum> &sums) {
 
 bool hasSums(const TracedStep &step) { return !step.sums.empty(); }
 
+/// Adds the commands of a call, and returns where the last one ends.
+int64_t addCommands(Events &events, const TracedCall &call,
+                    const TracedGraph &graph) {
+  int64_t at = call.start;
+  for (size_t i = 0; i < call.commands.size(); ++i) {
+    const runtime::CommandInfo &command = graph.info.commands[i];
+    ordered_json &event =
+        events.stretch(command.name, kCommands, at, call.commands[i]);
+    event["cat"] = command.kind;
+    event["args"] = {{"command", i},
+                     {"nodes", command.nodes},
+                     {"flops", command.flops},
+                     {"bytes", command.bytes}};
+    if (i < graph.live.size())
+      events.count("arena", at, graph.live[i]);
+    at += call.commands[i];
+  }
+  if (!call.commands.empty() && !graph.live.empty())
+    events.count("arena", at, 0);
+  return at;
+}
+
 } // namespace
 
-ordered_json stepTrace(const runtime::GraphInfo &graph,
-                       const std::string &title,
+ordered_json stepTrace(const std::string &name, const std::string &title,
                        const std::vector<TracedStep> &steps,
-                       const std::vector<uint64_t> &live) {
+                       const std::map<int, TracedGraph> &graphs) {
   Events events;
   events.name("process_name", kSteps, title);
   events.name("thread_name", kSteps, "steps");
@@ -66,26 +87,16 @@ ordered_json stepTrace(const runtime::GraphInfo &graph,
     events.name("thread_name", kSums, "communication");
   int number = 0;
   for (const TracedStep &step : steps) {
-    std::string name = graph.name + " " + std::to_string(number++);
-    events.stretch(name, kSteps, step.start, step.end - step.start)["args"] = {
-        {"commands_timed", !step.commands.empty()}};
+    events.stretch(name + " " + std::to_string(number++), kSteps, step.start,
+                   step.end - step.start)["args"] = {
+        {"commands_timed", !step.calls.empty()}};
     addSums(events, step.sums);
-    int64_t at = step.start;
-    for (size_t i = 0; i < step.commands.size(); ++i) {
-      const runtime::CommandInfo &command = graph.commands[i];
-      ordered_json &event =
-          events.stretch(command.name, kCommands, at, step.commands[i]);
-      event["cat"] = command.kind;
-      event["args"] = {{"command", i},
-                       {"nodes", command.nodes},
-                       {"flops", command.flops},
-                       {"bytes", command.bytes}};
-      if (i < live.size())
-        events.count("arena", at, live[i]);
-      at += step.commands[i];
+    for (const TracedCall &call : step.calls) {
+      const TracedGraph &graph = graphs.at(call.graph);
+      int64_t end = addCommands(events, call, graph);
+      if (step.calls.size() > 1)
+        events.stretch(graph.info.name, kSteps, call.start, end - call.start);
     }
-    if (!step.commands.empty() && !live.empty())
-      events.count("arena", at, 0);
   }
   return {{"traceEvents", events.take()}, {"displayTimeUnit", "ms"}};
 }
