@@ -11,6 +11,9 @@
 
 namespace gradus::cli {
 
+/// The most ranks that a command may be asked for.
+inline constexpr uint64_t kMostRanks = 4096;
+
 /// The network of "25GB/s,5us": a rate and a latency, which may be left out.
 /// Nothing for other text.
 std::optional<runtime::Network> networkOf(const std::string &text);

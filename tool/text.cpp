@@ -30,6 +30,11 @@ std::string bytesText(double bytes) {
   return number(bytes < 100 ? "%.1f " : "%.0f ", bytes) + kUnits[unit];
 }
 
+std::string rateText(double bytesPerSecond) {
+  return bytesPerSecond < 1e9 ? number("%.3g MB/s", bytesPerSecond * 1e-6)
+                              : number("%.3g GB/s", bytesPerSecond * 1e-9);
+}
+
 std::string durationText(double seconds) {
   if (seconds < 1e-4)
     return number("%.1f us", seconds * 1e6);

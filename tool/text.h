@@ -12,6 +12,8 @@ namespace gradus::cli {
 
 /// Bytes with a unit: "812 B", "1.4 MiB", "3.2 GiB".
 std::string bytesText(double bytes);
+/// A rate in bytes with a unit: "812 MB/s", "12.5 GB/s".
+std::string rateText(double bytesPerSecond);
 /// A duration with a unit: "8.1 us", "0.290 ms", "1.25 s".
 std::string durationText(double seconds);
 /// Milliseconds in about four digits, without the unit: "0.0421", "1.250",

@@ -23,13 +23,11 @@ int64_t Place::valueOf(const StateInfo &state) const {
   return state.name == well_known::kTurn ? turns() - 1 : ranks;
 }
 
-StatusOr<Place> placeOf(const artifact::Header &header,
-                        const Collectives *collectives) {
+StatusOr<Place> placeOf(const artifact::Header &header, int64_t rank,
+                        int64_t ranks) {
   Place place;
-  if (collectives) {
-    place.rank = collectives->rank();
-    place.ranks = collectives->ranks();
-  }
+  place.rank = rank;
+  place.ranks = ranks;
   place.logicalRanks = header.logical_ranks();
   place.turn = findName(stateInfosOf(header), well_known::kTurn);
   if (place.logicalRanks && place.logicalRanks % place.ranks)
@@ -39,6 +37,13 @@ StatusOr<Place> placeOf(const artifact::Header &header,
                    place.ranks, " processes cannot divide; run it on ",
                    powersUpTo(place.logicalRanks));
   return place;
+}
+
+StatusOr<Place> placeOf(const artifact::Header &header,
+                        const Collectives *collectives) {
+  return collectives
+             ? placeOf(header, collectives->rank(), collectives->ranks())
+             : placeOf(header, 0, 1);
 }
 
 } // namespace gradus::runtime

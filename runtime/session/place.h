@@ -23,6 +23,9 @@ struct Place {
 };
 
 /// Fails where the logical ranks cannot be divided among the processes.
+StatusOr<Place> placeOf(const artifact::Header &header, int64_t rank,
+                        int64_t ranks);
+/// The place of a process that is alone if it has no collectives.
 StatusOr<Place> placeOf(const artifact::Header &header,
                         const Collectives *collectives);
 

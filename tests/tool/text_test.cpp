@@ -17,6 +17,12 @@ TEST(Text, ShortensBytes) {
   EXPECT_EQ(bytesText(512.0 * 1024 * 1024), "512 MiB");
 }
 
+TEST(Text, ShortensRates) {
+  EXPECT_EQ(rateText(12.5e9), "12.5 GB/s");
+  EXPECT_EQ(rateText(812.4e6), "812 MB/s");
+  EXPECT_EQ(rateText(2e3), "0.002 MB/s");
+}
+
 TEST(Text, ShortensDurations) {
   EXPECT_EQ(durationText(8.12e-6), "8.1 us");
   EXPECT_EQ(durationText(2.9e-4), "0.290 ms");

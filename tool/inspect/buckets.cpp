@@ -173,15 +173,27 @@ std::string namesText(const ordered_json &bucket) {
 }
 
 /// The rate of a link with which many ranks expose nothing of a bucket.
-std::string rateText(const ordered_json &bucket) {
+std::string hidingRateText(const ordered_json &bucket) {
   if (bucket["hidden_ms"].empty())
     return "";
   double seconds = bucket["hidden_ms"][0].get<double>() * 1e-3;
   if (seconds <= 0)
     return "never";
-  double rate = 2 * bucket["bytes"].get<double>() / seconds;
-  return rate < 1e9 ? number("%.3g MB/s", rate * 1e-6)
-                    : number("%.3g GB/s", rate * 1e-9);
+  return rateText(2 * bucket["bytes"].get<double>() / seconds);
+}
+
+/// Says what the columns are.
+const char *noteBelow(bool onNetwork) {
+  return onNetwork
+             ? "    `sent` is what each rank sends, and `takes` how long that "
+               "is "
+               "under way at least. `meanwhile`\n    is the expected time of "
+               "the commands between: of what takes longer, the rest is "
+               "exposed.\n"
+             : "    Each of N ranks sends 2 n (N - 1) / N bytes of a bucket of "
+               "n. `meanwhile` is the\n    expected time of the commands "
+               "between; on a link of `hidden from` nothing is exposed\n    "
+               "however many ranks there are.\n";
 }
 
 } // namespace
@@ -193,24 +205,37 @@ ordered_json bucketsJson(const Artifact &artifact, const artifact::Plan &plan,
 }
 
 std::string bucketsText(const ordered_json &buckets) {
-  Table table({"bucket", "bytes", "tensors", "start", "finish", "meanwhile",
-               "hidden from", "changes"});
-  for (const ordered_json &bucket : buckets)
-    table.row(
-        {std::to_string(bucket["number"].get<uint64_t>()),
-         bytesText(bucket["bytes"].get<double>()),
-         std::to_string(bucket["tensors"].get<uint64_t>()),
-         std::to_string(bucket["start"].get<uint64_t>()),
-         std::to_string(bucket["finish"].get<uint64_t>()),
-         bucket["hidden_ms"].empty()
-             ? ""
-             : millisecondsText(bucket["hidden_ms"][0].get<double>()) + " ms",
-         rateText(bucket), namesText(bucket)});
-  return table.text("    ") +
-         "    Each of N ranks sends 2 n (N - 1) / N bytes of a bucket of n. "
-         "`meanwhile` is the\n    expected time of the commands between; on a "
-         "link of `hidden from` nothing is exposed\n    however many ranks "
-         "there are.\n";
+  // The costs on a network are added if it was asked for (transfer_costs.h).
+  bool onNetwork = buckets[0].contains("ms_transferred");
+  std::vector<std::string> columns = {"bucket", "bytes",  "tensors",
+                                      "start",  "finish", "meanwhile"};
+  if (onNetwork)
+    columns.insert(columns.end(), {"sent", "takes"});
+  else
+    columns.push_back("hidden from");
+  columns.push_back("changes");
+  Table table(columns);
+  for (const ordered_json &bucket : buckets) {
+    std::vector<std::string> row = {
+        std::to_string(bucket["number"].get<uint64_t>()),
+        bytesText(bucket["bytes"].get<double>()),
+        std::to_string(bucket["tensors"].get<uint64_t>()),
+        std::to_string(bucket["start"].get<uint64_t>()),
+        std::to_string(bucket["finish"].get<uint64_t>()),
+        bucket["hidden_ms"].empty()
+            ? ""
+            : millisecondsText(bucket["hidden_ms"][0].get<double>()) + " ms"};
+    if (onNetwork) {
+      row.push_back(bytesText(bucket["bytes_sent"].get<double>()));
+      row.push_back(millisecondsText(bucket["ms_transferred"].get<double>()) +
+                    " ms");
+    } else {
+      row.push_back(hidingRateText(bucket));
+    }
+    row.push_back(namesText(bucket));
+    table.row(row);
+  }
+  return table.text("    ") + noteBelow(onNetwork);
 }
 
 } // namespace gradus::cli

@@ -12,6 +12,9 @@
 #include "tool/inspect/buckets.h"
 #include "tool/inspect/call_forms.h"
 #include "tool/inspect/inspect_tensors.h"
+#include "tool/inspect/transfer_costs.h"
+#include "tool/network.h"
+#include "tool/number_options.h"
 #include "tool/text.h"
 #include "tool/weight_options.h"
 
@@ -34,6 +37,7 @@ struct InspectOptions {
   compiler::Request request; // its model may be an artifact
   std::vector<std::string> weightsMap;
   std::string device; // whose forms of calls are told; empty: nobody's
+  SummingRanks ranks; // whose transfers are told; none: nobody's
   bool json = false, states = false, map = false, operators = false;
 };
 
@@ -41,6 +45,8 @@ constexpr const char *kFooter = R"(Examples:
   gradus inspect lenet.gradus                graphs, commands, sizes
   gradus inspect lenet.gradus --states --map every state, every buffer of the arena
   gradus inspect gpt2.gradus --device cuda   what that card's libraries lack
+  gradus inspect gpt2.gradus --ranks 8 --network 25GB/s,5us
+                                             what sums over ranks take there
   gradus inspect lenet.onnx                  inputs, parameters, what is unsupported
   gradus inspect lenet.onnx --dim batch=32   ops and FLOPs, too
   gradus inspect lenet.safetensors           names and types of its tensors
@@ -96,6 +102,8 @@ void printGraph(const ordered_json &graph, bool map) {
   std::fputs(table.text("    ").c_str(), stdout);
   if (graph.contains("buckets"))
     std::printf("\n%s", bucketsText(graph["buckets"]).c_str());
+  if (graph.contains("sums"))
+    std::printf("    %s\n", textOfTransfers(graph["sums"]).c_str());
   if (map)
     printMap(graph["map"]);
 }
@@ -266,6 +274,8 @@ void inspectArtifact(const InspectOptions &options) {
   ordered_json all = artifactJson(*artifact);
   if (!options.device.empty())
     all["call_forms"] = callFormsOf(*artifact, options.device);
+  if (options.ranks.count > 0)
+    addTransferCosts(all, *artifact, options.ranks);
   if (options.json) {
     printJson(all);
     return;
@@ -282,6 +292,8 @@ void inspectArtifact(const InspectOptions &options) {
                 "train_partial_* for all but the last, then train_final_k, or "
                 "train where k is 0\n",
                 static_cast<long long>(ranks));
+  if (all.contains("network"))
+    std::printf("network of %s\n", textOfNetwork(all["network"]).c_str());
   printAddedPasses(all["recipe"]);
   if (options.states)
     printStates(all["states"]);
@@ -449,6 +461,35 @@ bool isModel(const std::string &path) {
   return absl::EndsWith(path, ".onnx") || absl::EndsWith(path, ".mlir");
 }
 
+bool hasNetwork(const SummingRanks &ranks) {
+  return ranks.network.bytesPerSecond > 0;
+}
+
+void addTransferOptions(CLI::App &command, SummingRanks &ranks) {
+  addNetworkOption(command, ranks.network,
+                   "For an artifact, with --ranks: how long its sums over "
+                   "ranks take on this network, as 25GB/s,5us");
+  command
+      .add_option("--ranks", ranks.count,
+                  "With --network: the number of processes that sum")
+      ->check(wholeNumber(2, kMostRanks))
+      ->type_name("N");
+}
+
+void checkTransferOptions(const InspectOptions &options, bool isArtifact) {
+  const SummingRanks &ranks = options.ranks;
+  if (hasNetwork(ranks) && ranks.count == 0)
+    throw badInput("--network: needs --ranks N, the number of processes that "
+                   "sum over it, such as --ranks 4");
+  if (!hasNetwork(ranks) && ranks.count > 0)
+    throw badInput("--ranks ", ranks.count,
+                   ": needs --network RATE,TIME, over which they sum, such as "
+                   "--network 25GB/s,5us");
+  if (ranks.count > 0 && !isArtifact)
+    throw badInput("--network: is for an artifact; ", options.request.model,
+                   " has no sums over ranks yet");
+}
+
 } // namespace
 
 void addInspect(CLI::App &app) {
@@ -476,6 +517,7 @@ void addInspect(CLI::App &app) {
   command->add_option("--device", options->device,
                       "For an artifact: how this device would compute its "
                       "calls of libraries; cuda, cuda:1, emulated");
+  addTransferOptions(*command, options->ranks);
   command->add_flag("--states", options->states,
                     "List every state, or parameter of a model");
   command->add_flag("--map", options->map,
@@ -495,6 +537,7 @@ void addInspect(CLI::App &app) {
     if (!options->device.empty() && !isArtifact)
       throw badInput("--device ", options->device, ": is for an artifact; ",
                      options->request.model, " calls no library yet");
+    checkTransferOptions(*options, isArtifact);
     if (isTensorFile(options->request.model))
       return inspectTensors(options->request.model, options->json);
     isArtifact ? inspectArtifact(*options) : inspectModel(*options);

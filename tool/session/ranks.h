@@ -24,9 +24,6 @@ struct RankOptions {
   double limit = 10;        // seconds of silence that are taken for death
 };
 
-/// The most processes that --ranks may ask for.
-inline constexpr uint64_t kMostRanks = 4096;
-
 /// Adds --ranks, --simulate-ranks, --network and --rank-timeout.
 void addRankOptions(CLI::App &command, RankOptions &options);
 

@@ -30,8 +30,9 @@ std::vector<std::string> sumsOf(TestArtifact &made,
   std::vector<std::string> words;
   for (const auto &sum : gradus::runtime::joinedSums(
            plan, *commands.Get(commands.size() - 2)->kind_as_StartCommand()))
-    words.push_back(std::to_string(sum.count) + " " + nameOf(sum.type) +
-                    " from " + std::to_string(sum.buffer));
+    words.push_back(std::to_string(sum.count) + " " +
+                    gradus::runtime::nameOf(sum.type) + " from " +
+                    std::to_string(sum.buffer));
   return words;
 }
 
