@@ -39,21 +39,22 @@ struct RunOptions {
 constexpr const char *kFooter =
     R"(Inputs: a tensor per graph input, of the input's shape, or with one more axis in
 front that counts the steps (taken round and round). Scalars are printed for each
-step; --outputs writes all outputs of the last one. A step of logical ranks takes
-an input for each of them.
+step; --outputs writes all outputs of the last one. A step of N logical ranks takes
+an input for each of them, so that axis counts N for a step. Only what has no axes
+of its own may be the same for all.
 
 Example:
   gradus run lenet.gradus train --inputs batch.safetensors --steps 10 --json)";
 
-/// Provides the bytes of an input for each step in turn.
+/// Provides the bytes of an input for each call of the graph.
 struct Source {
   const uint8_t *data = nullptr;
   size_t bytes = 0;
-  int64_t steps = 1;
+  int64_t calls = 1;
   int64_t count = 0; // if data is null: the value of the input `count`
 
-  const void *at(int64_t step) const {
-    return data ? data + step % steps * bytes
+  const void *at(int64_t call) const {
+    return data ? data + call % calls * bytes
                 : reinterpret_cast<const uint8_t *>(&count);
   }
 };
@@ -76,29 +77,48 @@ Source sourceOf(const data::Dataset &inputs, const GraphInfo &graph,
                    ": has no tensor '", input.name, "' (", toString(input.type),
                    "); it has ", inputs.contents());
   TensorType perStep = column->type;
-  int64_t steps = 1;
+  int64_t calls = 1;
   if (perStep != input.type && !perStep.shape.empty()) {
-    steps = perStep.shape[0];
+    calls = perStep.shape[0];
     perStep.shape.erase(perStep.shape.begin());
   }
-  if (perStep != input.type || steps == 0)
+  if (perStep != input.type || calls == 0)
     throw badInput(inputs.source(), ": tensor '", input.name, "' is ",
                    toString(column->type), "; expected ", toString(input.type),
                    ", or that with one more axis in front, of steps");
-  return {column->bytes.data(), input.bytes, steps};
+  return {column->bytes.data(), input.bytes, calls};
 }
 
-/// Checks the values of every step against the limits of the model.
-void checkValues(const data::Dataset &inputs, const TensorInfo &input,
-                 const Source &source, const data::LabelRules &labels) {
+/// Refuses an input that does not have values of its own for each turn of a
+/// step: logical ranks with the same samples would be no step of a run.
+void checkTurns(const data::Dataset &inputs, const TensorInfo &input,
+                const Source &source, int64_t turns) {
   const data::Column *column = inputs.find(input.name);
-  for (int64_t step = 0; column && step < source.steps; ++step) {
+  if (!column || input.type.shape.empty() || source.calls % turns == 0)
+    return;
+  TensorType ofStep = input.type;
+  ofStep.shape.insert(ofStep.shape.begin(), turns);
+  throw badInput(inputs.source(), ": tensor '", input.name, "' is ",
+                 toString(column->type), "; expected ", toString(ofStep),
+                 ", or a multiple of ", turns,
+                 " in front: a step takes an input for each of its ", turns,
+                 " logical ranks (distribution.logical_ranks)");
+}
+
+/// Checks the values of every call against the limits of the model.
+void checkValues(const data::Dataset &inputs, const TensorInfo &input,
+                 const Source &source, const data::LabelRules &labels,
+                 int64_t turns) {
+  const data::Column *column = inputs.find(input.name);
+  for (int64_t call = 0; column && call < source.calls; ++call) {
     data::Column part = *column;
     part.type = input.type;
-    part.bytes = column->bytes.subspan(step * input.bytes, input.bytes);
+    part.bytes = column->bytes.subspan(call * input.bytes, input.bytes);
     std::string where = inputs.source();
-    if (source.steps > 1)
-      where += inWords(": step ", step + 1);
+    if (source.calls > 1)
+      where += inWords(": step ", call / turns + 1);
+    if (turns > 1)
+      where += inWords(", turn ", call % turns + 1);
     check(at(data::checkIntegers(part, input, labels), where));
   }
 }
@@ -107,10 +127,12 @@ std::vector<Source> sourcesOf(const data::Dataset &inputs,
                               const Session &session, int graph) {
   const GraphInfo &info = session.graphs()[graph];
   const data::LabelRules labels = labelRules(session);
+  int64_t turns = callsPerStep(session, graph);
   std::vector<Source> sources;
   for (const TensorInfo &input : info.inputs) {
     sources.push_back(sourceOf(inputs, info, input));
-    checkValues(inputs, input, sources.back(), labels);
+    checkTurns(inputs, input, sources.back(), turns);
+    checkValues(inputs, input, sources.back(), labels, turns);
   }
   return sources;
 }
