@@ -28,6 +28,14 @@ static_assert(kPiece % fb::BytesHash::kBlock == 0);
 
 uint64_t aligned(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+/// The logical ranks of a step: 0 where it is not on ranks, so that the key has
+/// no effect.
+int64_t logicalRanksOf(ProgramOp program) {
+  return isDataParallel(program)
+             ? distributionOf(program).logicalRanks.value_or(0)
+             : 0;
+}
+
 /// Writes a file after its header, section by section.
 class Output {
 public:
@@ -264,8 +272,7 @@ private:
     auto header = fb::CreateHeader(
         builder, fb::kVersion, /*header_hash=*/1, producer, name, recipe,
         states, graphs, schedules, plans, constants, weights, parts_.classes,
-        parts_.deterministic, carried,
-        distributionOf(program()).logicalRanks.value_or(0));
+        parts_.deterministic, carried, logicalRanksOf(program()));
     builder.FinishSizePrefixed(header, fb::HeaderIdentifier());
     fb::sealHeader(builder.GetBufferPointer(), builder.GetSize());
     const char *data =

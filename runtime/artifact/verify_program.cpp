@@ -206,6 +206,43 @@ Status verifyLogicalRanks(int64_t ranks) {
   return Status();
 }
 
+bool isTurnState(const artifact::State &state) {
+  return textOf(state.name()) == well_known::kTurn &&
+         state.role() == artifact::Role::place;
+}
+
+bool isByTurns(const artifact::Schedule &schedule) {
+  return textOf(schedule.graph()) == well_known::kTrain &&
+         textOf(schedule.counter()) == well_known::kTurn;
+}
+
+template <typename List, typename Predicate>
+bool anyOf(const List *list, Predicate holds) {
+  for (size_t i = 0; i < countOf(list); ++i)
+    if (holds(*list->Get(i)))
+      return true;
+  return false;
+}
+
+/// Verifies that several calls of `train` can make a step: each of them is
+/// counted and runs the variant of its turn.
+Status verifyTurns(const artifact::Header &header) {
+  int64_t ranks = header.logical_ranks();
+  if (ranks < 2 || !findGraph(header, well_known::kTrain))
+    return Status();
+  if (!anyOf(header.states(), isTurnState))
+    return invalid("has ", ranks, " logical ranks, and no state ",
+                   well_known::kTurn,
+                   " of the role place, which counts their "
+                   "turns");
+  if (!anyOf(header.schedules(), isByTurns))
+    return invalid("has ", ranks,
+                   " logical ranks, and no schedule of the "
+                   "graph ",
+                   well_known::kTrain, " by ", well_known::kTurn);
+  return Status();
+}
+
 } // namespace
 
 Status verifyProgram(const artifact::Header &header) {
@@ -230,6 +267,7 @@ Status verifyProgram(const artifact::Header &header) {
       found = verifySchedule(header, *schedule);
     GRADUS_TRY(at(found, "schedule ", i, " (", shown(schedule->graph()), ")"));
   }
+  GRADUS_TRY(verifyTurns(header));
   return verifyCopies(header);
 }
 

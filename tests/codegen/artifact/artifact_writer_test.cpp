@@ -50,6 +50,25 @@ static std::vector<char> written(const char *program = states) {
   return std::move(*bytes);
 }
 
+TEST(ArtifactWriter, HasLogicalRanksWhereStepsAreOnRanks) {
+  auto ranks = [](const std::string &mode) {
+    std::vector<char> bytes = written(
+        ("gradus.program @p attributes {recipe = {distribution = {mode = \"" +
+         mode + "\", logical_ranks = 8 : i64}}} {\n" + R"(
+  gradus.graph @same(%x: tensor<2xf32>) -> (y: tensor<2xf32>) {
+    gradus.return %x : tensor<2xf32>
+  }
+})")
+            .c_str());
+    auto artifact = runtime::Artifact::fromBytes(
+        {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}, "p");
+    EXPECT_TRUE(artifact.ok()) << artifact.status();
+    return (*artifact)->header().logical_ranks();
+  };
+  EXPECT_EQ(ranks("data_parallel"), 8);
+  EXPECT_EQ(ranks("none"), 0);
+}
+
 TEST(ArtifactWriter, WritesWhatTheRuntimeAccepts) {
   std::vector<char> bytes = written();
   auto artifact = runtime::Artifact::fromBytes(

@@ -147,6 +147,12 @@ class LogicalRanks(unittest.TestCase):
         said = run(self.words(self.lenet, "net", "--simulate-ranks", "3"), 2)
         self.assertRegex(said, r"8 logical ranks.* 3 .*1, 2, 4 or 8")
 
+    def test_without_data_parallel_training_they_have_no_effect(self):
+        artifact = self.compile("alone", LENET, {**RECIPE, "distribution": {"logical_ranks": 8}}, "--dim", "batch=4")
+        self.assertEqual(json.loads(run([GRADUS, "inspect", artifact, "--json"]))["logical_ranks"], 0)
+        said = run([GRADUS, "train", artifact, *DATA, "--steps", "3", "--no-checkpoint", "--json"])
+        self.assertEqual(json.loads(said.splitlines()[0])["data"]["batch"], 4)
+
     def test_what_logical_ranks_exclude_is_refused(self):
         for key, value, words in (("deterministic", False, "needs deterministic true, but it is false"),
                                   ("accumulation", 2, "needs accumulation 1"),

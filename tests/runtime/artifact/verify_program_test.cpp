@@ -147,15 +147,56 @@ TEST(VerifyProgram, RefusesCopiesThatNothingMakes) {
 
 TEST(VerifyProgram, RefusesLogicalRanksThatAreNoPowerOfTwo) {
   for (int64_t ranks : {0, 1, 8, 65536})
-    EXPECT_EQ(
-        wordsAfter([&](auto &made) { made.header.logical_ranks = ranks; }),
-        "ok");
+    EXPECT_EQ(wordsAfter([&](auto &made) {
+                if (ranks > 0)
+                  made.addTurns();
+                made.header.logical_ranks = ranks;
+              }),
+              "ok");
   for (const char *ranks : {"3", "-2", "-9223372036854775808", "131072"})
     EXPECT_EQ(wordsAfter([&](auto &made) {
                 made.header.logical_ranks = std::stoll(ranks);
               }),
               std::string("adder: has ") + ranks +
                   " logical ranks, expected 0 or a power of two up to 65536");
+}
+
+TEST(VerifyProgram, RefusesLogicalRanksWithoutTurns) {
+  const char *state = "adder: has 2 logical ranks, and no state "
+                      "distribution.turn of the role place, which counts their "
+                      "turns";
+  const char *schedule = "adder: has 2 logical ranks, and no schedule of the "
+                         "graph train by distribution.turn";
+  EXPECT_EQ(wordsAfter([](auto &made) { made.header.logical_ranks = 2; }),
+            state);
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.addTurns();
+              made.header.states[3]->role = fb::Role::counter;
+            }),
+            state);
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.addTurns();
+              made.header.schedules.clear();
+            }),
+            schedule);
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.addTurns();
+              made.header.schedules[0]->counter = "step";
+            }),
+            schedule);
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.addTurns();
+              made.header.schedules[0]->graph = "train_final";
+            }),
+            schedule);
+  // One logical rank is one call, and what does not train takes no steps.
+  EXPECT_EQ(wordsAfter([](auto &made) { made.header.logical_ranks = 1; }),
+            "ok");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.logical_ranks = 2;
+              made.header.graphs[0]->name = "learn";
+            }),
+            "ok");
 }
 
 TEST(VerifyProgram, RefusesPlacesThatNobodyKnows) {
