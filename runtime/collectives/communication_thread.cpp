@@ -5,9 +5,15 @@
 #include "runtime/collectives/sum_tree.h"
 #include "runtime/float_mode.h"
 
+#include <algorithm>
 #include <csignal>
 
 namespace gradus::runtime {
+
+/// A thread without work looks so often for a failure of others: all that live
+/// settle on one before it is said, and a launcher kills them a second after
+/// one has died.
+static constexpr std::chrono::milliseconds kLook{50};
 
 //===-- the program's side ------------------------------------------------===//
 
@@ -92,7 +98,12 @@ Status CommunicationThread::finish(uint64_t number) {
 
 bool CommunicationThread::speaks() const {
   std::lock_guard lock(mutex_);
-  return speaks_;
+  return outcome_.speaks;
+}
+
+int CommunicationThread::dead() const {
+  std::lock_guard lock(mutex_);
+  return outcome_.dead;
 }
 
 CommunicationThread::Times CommunicationThread::timesOf(uint64_t number) const {
@@ -151,7 +162,7 @@ void CommunicationThread::live(OpenCommunicator open, LivenessOptions options) {
     SumTree sums(liveness); // Others may write to its memory until it is left.
     status = takePart(liveness, sums);
     if (!status.ok())
-      part(liveness, status);
+      status = part(liveness, status);
     {
       std::lock_guard lock(mutex_);
       liveness_ = nullptr;
@@ -175,17 +186,20 @@ Status CommunicationThread::takePart(Liveness &liveness, SumTree &sums) {
     ended_.notify_all();
   }
   while (!isAtEnd())
-    GRADUS_TRY(waitForWork(liveness.interval()) ? runNext(liveness, sums)
-                                                : liveness.attend());
+    GRADUS_TRY(waitForWork(std::min(kLook, liveness.interval()))
+                   ? runNext(liveness, sums)
+                   : liveness.attend());
   return liveness.end();
 }
 
-/// Stays in touch until the program has ended, too.
-void CommunicationThread::part(Liveness &liveness, const Status &failure) {
+/// Settles with the others on one failure, which it returns, and stays in touch
+/// until the program has ended, too.
+Status CommunicationThread::part(Liveness &liveness, const Status &failure) {
   liveness.communicator().forget();
+  Status settled = liveness.settle(failure);
   std::unique_lock lock(mutex_);
-  failure_ = failure;
-  speaks_ = liveness.speaks();
+  failure_ = settled;
+  outcome_ = {liveness.speaks(), liveness.dead()};
   ended_.notify_all();
   while (!changed_.wait_for(lock, liveness.interval(),
                             [&] { return state_ == ending; })) {
@@ -195,6 +209,7 @@ void CommunicationThread::part(Liveness &liveness, const Status &failure) {
   }
   lock.unlock();
   liveness.part();
+  return settled;
 }
 
 bool CommunicationThread::isAtEnd() const {
@@ -221,10 +236,6 @@ Status CommunicationThread::runNext(Liveness &liveness, SumTree &sums) {
   });
   Status status =
       entry.task ? (*entry.task)(liveness) : sums.run(entry.collective);
-  if (!status.ok()) {
-    liveness.fail(status);
-    status = liveness.attend(); // Another's failure may have been first.
-  }
   liveness.leave();
   lock.lock();
   entry.times.ended = Clock::now();

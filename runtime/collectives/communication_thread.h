@@ -63,6 +63,8 @@ public:
   /// Whether this rank is the one to print the group's error, after one: the
   /// lowest that is not found dead.
   bool speaks() const;
+  /// The rank whose death is the group's error; -1: none.
+  int dead() const;
   /// Waits until all ranks have called this, and closes the communicator. After
   /// a failure it waits for those that live, at most for the limit: so a rank
   /// prints what it has to print before, and then none is killed by a launcher
@@ -85,7 +87,7 @@ private:
   static void *enter(void *start);
   void live(OpenCommunicator open, LivenessOptions options);
   Status takePart(Liveness &liveness, class SumTree &sums);
-  void part(Liveness &liveness, const Status &failure);
+  Status part(Liveness &liveness, const Status &failure);
   bool isOver() const;
   bool isAtEnd() const;
   bool waitForWork(std::chrono::milliseconds time);
@@ -108,7 +110,10 @@ private:
   Status failure_;               // the group's
   Liveness *liveness_ = nullptr; // from the opening until it is left
   bool hasFailed_ = false;       // this rank
-  bool speaks_ = false;          // of the failure
+  struct {
+    bool speaks = false;
+    int dead = -1;
+  } outcome_; // of the failure
   enum { running, ending, left } state_ = running;
 };
 

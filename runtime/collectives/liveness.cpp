@@ -13,6 +13,8 @@ namespace {
 /// two calls counts as the silence of others.
 constexpr int kIntervalsAwake = 2;
 constexpr int kBeatsInLimit = 5;
+/// A rank that misses so many beats does not do any more what it said last.
+constexpr int kBeatsMissed = 3;
 constexpr std::chrono::milliseconds kLongestInterval{1000};
 /// Processes are looked for so often.
 constexpr std::chrono::milliseconds kLook{20};
@@ -28,61 +30,78 @@ std::string inSeconds(std::chrono::steady_clock::duration time) {
 } // namespace
 
 struct Liveness::Head {
-  Kind kind;
-  StatusCode code;
-  int32_t waitsFor, dead;
+  Kind kind = Kind::beat;
+  Cause cause = Cause::own;
+  StatusCode code = StatusCode::ok;
+  int32_t waitsFor = -1;      // of a beat
+  uint64_t number = 0;        // of a beat: collectives that are done
+  int32_t by = -1, dead = -1; // of a failure
 };
 
 Liveness::Liveness(Communicator &communicator, LivenessOptions options)
     : communicator_(communicator), options_(std::move(options)),
       interval_(std::clamp(options_.limit / kBeatsInLimit,
                            std::chrono::milliseconds(1), kLongestInterval)),
-      peers_(static_cast<size_t>(communicator.ranks())),
+      peers_(static_cast<size_t>(communicator.ranks())), where_(peers_.size()),
       last_{Clock::now(), Clock::now() - interval_, {}} {
-  peers_[static_cast<size_t>(communicator.rank())].hasEnded = true;
+  peer(communicator.rank()).hasEnded = true;
 }
 
 //===-- messages ----------------------------------------------------------===//
 
-Status Liveness::tellAll(Kind kind, StatusCode code, std::string text) {
-  Head head{kind, code, waitsFor_, dead_};
+/// Tells all that can be reached; the error is that of the first that cannot.
+Status Liveness::tellAll(Head head, std::string text) {
   text.resize(
       std::min(text.size(), Communicator::kMostControlBytes - sizeof(head)));
   std::vector<uint8_t> message(sizeof(head) + text.size());
   std::memcpy(message.data(), &head, sizeof(head));
   std::copy(text.begin(), text.end(), message.begin() + sizeof(head));
-  for (int rank = 0; rank < communicator_.ranks(); ++rank)
-    if (rank != communicator_.rank())
-      GRADUS_TRY(communicator_.tell(rank, message, kind != Kind::beat));
-  return {};
+  Status first;
+  for (int rank = 0; rank < communicator_.ranks(); ++rank) {
+    if (rank == communicator_.rank())
+      continue;
+    Status told = communicator_.tell(rank, message, head.kind != Kind::beat);
+    if (first.ok())
+      first = told;
+  }
+  return first;
 }
 
 Status Liveness::hear(int from, const std::vector<uint8_t> &message) {
+  auto isNoRank = [&](int32_t rank) {
+    return rank < -1 || rank >= communicator_.ranks();
+  };
   Head head;
-  if (message.size() < sizeof(head))
+  if (message.size() >= sizeof(head))
+    std::memcpy(&head, message.data(), sizeof(head));
+  if (message.size() < sizeof(head) || isNoRank(head.waitsFor) ||
+      isNoRank(head.by) || isNoRank(head.dead))
     return failed(named(from), " sent a message that is none of Gradus");
-  std::memcpy(&head, message.data(), sizeof(head));
   std::string text(message.begin() + sizeof(head), message.end());
-  Peer &peer = peers_[static_cast<size_t>(from)];
-  peer.silence = {};
+  at(from).silence = {};
   switch (head.kind) {
   case Kind::beat:
-    peer.waitsFor = head.waitsFor;
-    peer.does = std::move(text);
+    at(from) = {head.waitsFor, head.number, {}};
+    peer(from).does = std::move(text);
     break;
   case Kind::end:
-    peer.hasEnded = true;
+    peer(from).hasEnded = true;
     break;
   case Kind::failed:
-    if (failure_.ok()) {
-      failure_ = Status(head.code, std::move(text));
-      dead_ = head.dead;
-      if (dead_ >= 0 && dead_ < communicator_.ranks())
-        peers_[static_cast<size_t>(dead_)].hasEnded = true;
-    }
+    hearFailure(from, head, std::move(text));
     break;
   }
   return {};
+}
+
+void Liveness::hearFailure(int from, const Head &head, std::string text) {
+  peer(from).told = Failure{Status(head.code, std::move(text)), head.cause,
+                            head.by, head.dead};
+  peer(from).hasEnded = false; // It ends once more when it has said so.
+  if (head.dead >= 0)
+    peer(head.dead).isDead = true;
+  if (!failure_)
+    failure_ = peer(from).told;
 }
 
 Status Liveness::hearAll() {
@@ -101,23 +120,35 @@ std::string Liveness::named(int rank) const {
   return inWords("rank ", rank, " (", communicator_.host(rank), ")");
 }
 
-std::string Liveness::entered() const {
-  return what_ ? inWords(what_(), " (number ", number_, ")") : "";
+std::string Liveness::entered() {
+  return what_ ? inWords(what_(), " (number ", own().number, ")") : "";
 }
 
-Status Liveness::failNow(const Status &status) {
-  if (!failure_.ok())
-    return failure_;
-  failure_ = status;
+/// Tells the others, once, the failure that this rank knows.
+void Liveness::announce() {
+  if (std::exchange(isAnnounced_, true))
+    return;
+  Head head{.kind = Kind::failed,
+            .cause = failure_->cause,
+            .code = failure_->status.code(),
+            .by = failure_->by,
+            .dead = failure_->dead};
   // An error while they are told is no news: the group has failed.
-  (void)tellAll(Kind::failed, status.code(), status.message());
-  return failure_;
+  (void)tellAll(head, failure_->status.message());
+}
+
+Status Liveness::failNow(Cause cause, const Status &status, int dead) {
+  if (!failure_) {
+    failure_ = Failure{status, cause, communicator_.rank(), dead};
+    announce();
+  }
+  return failure_->status;
 }
 
 void Liveness::fail(const Status &status) {
   std::lock_guard lock(mutex_);
-  if (own_.ok())
-    own_ = status;
+  if (words_.ok())
+    words_ = status;
   hasFailed_ = true;
 }
 
@@ -130,9 +161,8 @@ Status Liveness::loses(int rank, const std::string &why) {
   std::string text = inWords(named(rank), why);
   if (std::string what = entered(); !what.empty())
     append(text, "; ", named(communicator_.rank()), " was in ", what);
-  dead_ = rank;
-  peers_[static_cast<size_t>(rank)].hasEnded = true; // It is not waited for.
-  return failNow(failed(text));
+  peer(rank).isDead = true; // It is not waited for.
+  return failNow(Cause::lost, failed(text), rank);
 }
 
 Status Liveness::findDead() {
@@ -141,35 +171,88 @@ Status Liveness::findDead() {
   if (looks)
     last_.looked = now;
   for (int rank = 0; rank < communicator_.ranks(); ++rank) {
-    const Peer &peer = peers_[static_cast<size_t>(rank)];
-    if (!peer.hasEnded && peer.silence > options_.limit)
+    if (peer(rank).hasEnded)
+      continue;
+    if (auto silence = at(rank).silence; silence > options_.limit)
       return loses(rank, inWords(" has given no sign of life for ",
-                                 inSeconds(peer.silence),
+                                 inSeconds(silence),
                                  ": it was killed or stopped, or its host is "
                                  "gone"));
-    if (!looks || peer.hasEnded || !communicator_.isGone(rank))
+    if (!looks || !communicator_.isGone(rank))
       continue;
     GRADUS_TRY(hearAll()); // Its last words may say why.
-    if (!failure_.ok())
-      return failure_;
-    if (!peer.hasEnded)
+    if (failure_)
+      return failure_->status;
+    if (!peer(rank).hasEnded)
       return loses(rank, " is gone: it was killed, or it crashed");
   }
   return {};
 }
 
+/// Whether nothing more is expected of a rank after a failure.
+bool Liveness::isLost(int rank) {
+  if (peer(rank).isDead || at(rank).silence > options_.limit)
+    return true;
+  if (!communicator_.isGone(rank))
+    return false;
+  (void)hearAll(); // its last words
+  return true;
+}
+
+bool Liveness::haveAllTold() {
+  for (int rank = 0; rank < communicator_.ranks(); ++rank)
+    if (rank != communicator_.rank() && !peer(rank).told && !isLost(rank))
+      return false;
+  return true;
+}
+
+Status Liveness::settle(const Status &status) {
+  if (!failure_)
+    (void)failNow(Cause::transport,
+                  runtime::at(status, named(communicator_.rank())));
+  announce();
+  auto start = Clock::now();
+  for (Clock::duration waited{}; waited < options_.limit && !haveAllTold();
+       waited = Clock::now() - start) {
+    communicator_.pause(
+        std::chrono::duration_cast<std::chrono::microseconds>(waited));
+    (void)keepInTouch(); // What can be heard is heard all the same.
+  }
+  for (const Peer &each : peers_)
+    if (each.told && each.told->comesBefore(*failure_))
+      failure_ = each.told;
+  return failure_->status;
+}
+
+/// A lower one that has told its failure and is no more was killed before it
+/// could print one. A rank that was given up, and wakes, leaves it to the
+/// others.
+bool Liveness::speaks() {
+  if (dead() == communicator_.rank())
+    return false;
+  for (int rank = 0; rank < communicator_.rank(); ++rank)
+    if (peer(rank).told && !communicator_.isGone(rank))
+      return false;
+  return true;
+}
+
 //===-- what is called again and again ------------------------------------===//
 
 Status Liveness::attend() {
-  if (!failure_.ok())
-    return failure_;
+  if (failure_)
+    return failure_->status;
+  Status touch = keepInTouch();
+  if (failure_)
+    return failure_->status;
   if (hasFailed_) {
     std::lock_guard lock(mutex_);
-    return failNow(at(own_, named(communicator_.rank())));
+    return failNow(Cause::own,
+                   runtime::at(words_, named(communicator_.rank())));
   }
-  if (Status status = keepInTouch(); !status.ok())
-    return failNow(at(status, named(communicator_.rank())));
-  return failure_.ok() ? findDead() : failure_;
+  if (!touch.ok())
+    return failNow(Cause::transport,
+                   runtime::at(touch, named(communicator_.rank())));
+  return findDead();
 }
 
 Status Liveness::keepInTouch() {
@@ -179,8 +262,9 @@ Status Liveness::keepInTouch() {
   auto awake = std::min<Clock::duration>(now - last_.attended,
                                          interval_ * kIntervalsAwake);
   last_.attended = now;
-  for (Peer &peer : peers_)
-    peer.silence += awake;
+  for (int rank = 0; rank < communicator_.ranks(); ++rank)
+    if (rank != communicator_.rank())
+      at(rank).silence += awake;
   GRADUS_TRY(hearAll());
   if (now - last_.told < interval_)
     return {};
@@ -188,57 +272,60 @@ Status Liveness::keepInTouch() {
   std::unique_lock lock(mutex_);
   std::string does = does_;
   lock.unlock();
-  return tellAll(Kind::beat, {}, std::move(does));
+  return tellAll({.waitsFor = own().waitsFor, .number = own().number},
+                 std::move(does));
 }
 
 void Liveness::enter(uint64_t number, std::function<std::string()> what) {
-  number_ = number;
+  own().number = number;
   what_ = std::move(what);
 }
 
-void Liveness::leave() { what_ = nullptr; }
+void Liveness::leave() {
+  ++own().number;
+  what_ = nullptr;
+}
 
-/// Follows who waits for whom to a rank that waits for none.
+/// The lowest of those that wait says it.
 void Liveness::sayWhoIsWaitedFor(Clock::duration waited) {
+  Clock::duration stale = interval_ * kBeatsMissed;
   if (!options_.say)
     return;
   for (int lower = 0; lower < communicator_.rank(); ++lower)
-    if (peers_[static_cast<size_t>(lower)].waitsFor >= 0)
+    if (at(lower).waitsFor >= 0 && at(lower).silence <= stale)
       return;
-  int slow = waitsFor_;
-  for (size_t seen = 0; seen < peers_.size(); ++seen) {
-    const Peer &peer = peers_[static_cast<size_t>(slow)];
-    if (peer.waitsFor < 0 || peer.waitsFor == communicator_.rank())
-      break;
-    slow = peer.waitsFor;
-  }
-  const Peer &peer = peers_[static_cast<size_t>(slow)];
+  int late = lateRank(where_, communicator_.rank(), stale);
   std::string line =
       inWords(named(communicator_.rank()), " has waited for ",
-              inSeconds(waited), " for ", named(slow), " in ", entered());
-  if (peer.hasEnded)
+              inSeconds(waited), " for ", named(late), " in ", entered());
+  if (peer(late).hasEnded)
     append(line, ", which has ended");
-  else if (!peer.does.empty())
-    append(line, ", which ", peer.does);
+  else if (at(late).silence > stale)
+    append(line, ", which has given no sign of life for ",
+           inSeconds(at(late).silence));
+  else if (!peer(late).does.empty())
+    append(line, ", which ", peer(late).does);
   options_.say(line);
 }
 
-Status Liveness::wait(Transfer transfer, int peer) {
-  waitsFor_ = peer;
+Status Liveness::wait(Transfer transfer, int from) {
+  own().waitsFor = from;
   auto start = Clock::now();
   Clock::duration patience = options_.patience, waited{};
   Status status;
   for (;; waited = Clock::now() - start) {
     auto done = communicator_.isDone(transfer);
-    status = done.ok()
-                 ? attend()
-                 : failNow(at(done.status(), named(communicator_.rank())));
+    status =
+        done.ok()
+            ? attend()
+            : failNow(Cause::transport,
+                      runtime::at(done.status(), named(communicator_.rank())));
     if (!status.ok() || *done)
       break;
-    if (peers_[static_cast<size_t>(peer)].hasEnded && waited > options_.limit) {
-      status = failNow(failed(named(peer), " has ended, and ",
-                              named(communicator_.rank()), " waits for it in ",
-                              entered()));
+    if (peer(from).hasEnded && waited > options_.limit) {
+      status = failNow(Cause::own, failed(named(from), " has ended, and ",
+                                          named(communicator_.rank()),
+                                          " waits for it in ", entered()));
       break;
     }
     if (waited >= patience) {
@@ -248,32 +335,29 @@ Status Liveness::wait(Transfer transfer, int peer) {
     communicator_.pause(
         std::chrono::duration_cast<std::chrono::microseconds>(waited));
   }
-  waitsFor_ = -1;
+  own().waitsFor = -1;
   if (!status.ok()) // The caller's memory may be away next.
     communicator_.forget();
   return status;
 }
 
-bool Liveness::haveAllEnded() const {
-  return std::all_of(peers_.begin(), peers_.end(), [&](const Peer &peer) {
-    return peer.hasEnded || peer.silence > options_.limit;
-  });
+bool Liveness::haveAllEnded() {
+  for (int rank = 0; rank < communicator_.ranks(); ++rank)
+    if (!peer(rank).hasEnded && at(rank).silence <= options_.limit)
+      return false;
+  return true;
 }
 
-/// Several may have died at once, of which one was found.
-bool Liveness::speaks() {
-  for (int rank = 0; rank < communicator_.rank(); ++rank) {
-    const Peer &peer = peers_[static_cast<size_t>(rank)];
-    if (rank != dead_ && peer.silence < options_.limit / 2 &&
-        !communicator_.isGone(rank))
+bool Liveness::haveAllParted() {
+  for (int rank = 0; rank < communicator_.ranks(); ++rank)
+    if (!peer(rank).hasEnded && !isLost(rank))
       return false;
-  }
   return true;
 }
 
 Status Liveness::end() {
   GRADUS_TRY(attend());
-  GRADUS_TRY(tellAll(Kind::end, {}, ""));
+  GRADUS_TRY(tellAll({.kind = Kind::end}, ""));
   auto start = Clock::now();
   while (!haveAllEnded()) {
     communicator_.pause(std::chrono::duration_cast<std::chrono::microseconds>(
@@ -285,15 +369,13 @@ Status Liveness::end() {
 
 void Liveness::part() {
   // An error while they part is no news: the group has failed.
-  if (!tellAll(Kind::end, {}, "").ok())
-    return;
+  (void)tellAll({.kind = Kind::end}, "");
   auto start = Clock::now();
-  for (Clock::duration waited{}; waited < options_.limit && !haveAllEnded();
+  for (Clock::duration waited{}; waited < options_.limit && !haveAllParted();
        waited = Clock::now() - start) {
     communicator_.pause(
         std::chrono::duration_cast<std::chrono::microseconds>(waited));
-    if (!keepInTouch().ok())
-      return;
+    (void)keepInTouch();
   }
 }
 

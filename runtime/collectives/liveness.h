@@ -6,17 +6,21 @@
 // the communicator does so, and no other has to be fast. A rank that tells
 // nothing for longer is dead: killed, stopped, or its host is gone. So is one
 // at once whose process the transport knows to be no more. One that lives is
-// waited for without end. A rank that fails tells its words to all,
-// and then all functions on all ranks return these same words.
+// waited for without end.
+//
+// A rank that fails tells its words to all. Where several fail at once, all
+// settle on one of these failures, by a rule and not by who was heard first.
 //
 // One thread owns an object, but for doing() and fail(), which any may call.
 
 #pragma once
 
 #include "runtime/collectives/communicator.h"
+#include "runtime/collectives/late_rank.h"
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 
 namespace gradus::runtime {
 
@@ -39,12 +43,12 @@ public:
   /// The time after which attend() must be called again.
   std::chrono::milliseconds interval() const { return interval_; }
 
-  /// Hears the others and tells them what is due. Returns the failure of the
-  /// group, if there is one.
+  /// Hears the others and tells them what is due. Returns a failure of the
+  /// group, if there is one; settle() says which one counts.
   Status attend();
-  /// Waits until a transfer with another rank has ended. After an error all
-  /// transfers are given up.
-  Status wait(Transfer transfer, int peer);
+  /// Waits until a transfer with another rank has ended. After an error, which
+  /// is as attend()'s, all transfers are given up.
+  Status wait(Transfer transfer, int from);
   /// Says what this rank does together with the others from now on, for errors
   /// and lines; `number` counts what it did.
   void enter(uint64_t number, std::function<std::string()> what);
@@ -55,13 +59,21 @@ public:
   /// Hears and tells what is due after a failure too; the error is the
   /// transport's.
   Status keepInTouch();
+  /// Settles after a failure on one that all ranks return. Each tells which one
+  /// it knows, or else that of the transport, `status`. What counts is what a
+  /// rank says of itself, then that one was lost, then an error of the
+  /// transport; of equal ones that of the lowest rank. Waits for all that live,
+  /// at most for the limit.
+  Status settle(const Status &status);
   /// Waits after a failure until all others that live have called part(), at
   /// most for the limit. A launcher kills all ranks when the first one ends, so
   /// each says before what it has to say.
   void part();
-  /// Whether this rank is the one to print the group's failure: the lowest that
-  /// lives, as far as it knows.
+  /// Whether this rank is the one to print the failure that was settled: the
+  /// lowest that lives.
   bool speaks();
+  /// The rank whose death is the failure of the group; -1: none.
+  int dead() const { return failure_ ? failure_->dead : -1; }
 
   /// Says what this rank does besides, as "reads data": what the others hear
   /// if they wait for it.
@@ -72,41 +84,60 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   enum class Kind : uint8_t { beat, failed, end };
+  /// Failures are of one of these kinds, the most telling first.
+  enum class Cause : uint8_t { own, lost, transport };
+  struct Failure {
+    Status status;
+    Cause cause = Cause::own;
+    int32_t by = -1;   // the rank that told it first
+    int32_t dead = -1; // the rank that was lost
+
+    /// Whether this one counts where ranks have told both.
+    bool comesBefore(const Failure &other) const {
+      return std::pair(cause, by) < std::pair(other.cause, other.by);
+    }
+  };
   struct Peer {
-    Clock::duration silence{}; // in time that this rank was awake
-    bool hasEnded = false;
-    int waitsFor = -1;
+    bool hasEnded = false, isDead = false;
     std::string does;
+    std::optional<Failure> told;
   };
   struct Head; // of a message; a text follows
 
+  Whereabouts &own() { return at(communicator_.rank()); }
+  Whereabouts &at(int rank) { return where_[static_cast<size_t>(rank)]; }
+  Peer &peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
   Status hearAll();
   Status hear(int from, const std::vector<uint8_t> &message);
-  Status tellAll(Kind kind, StatusCode code, std::string text);
-  Status failNow(const Status &status);
+  void hearFailure(int from, const Head &head, std::string text);
+  Status tellAll(Head head, std::string text);
+  void announce();
+  Status failNow(Cause cause, const Status &status, int dead = -1);
   Status findDead();
   Status loses(int rank, const std::string &why);
+  bool isLost(int rank);
+  bool haveAllTold();
+  bool haveAllEnded();
+  bool haveAllParted();
   void sayWhoIsWaitedFor(Clock::duration waited);
   std::string named(int rank) const;
-  std::string entered() const;
-  bool haveAllEnded() const;
+  std::string entered();
 
   Communicator &communicator_;
   LivenessOptions options_;
   std::chrono::milliseconds interval_;
   std::vector<Peer> peers_;
+  std::vector<Whereabouts> where_; // of all ranks, with the own
   struct {
     Clock::time_point attended, told, looked; // looked for who is gone
   } last_;
-  int waitsFor_ = -1;
-  uint64_t number_ = 0;
   std::function<std::string()> what_;
-  Status failure_;
-  int dead_ = -1; // the rank whose death is the failure; -1: none
+  std::optional<Failure> failure_; // of the group; one of several until settled
+  bool isAnnounced_ = false;       // the failure, to all others
 
   std::mutex mutex_; // of the two below
   std::string does_;
-  Status own_;
+  Status words_; // of fail()
   std::atomic<bool> hasFailed_{false};
 };
 

@@ -148,6 +148,33 @@ TEST(CommunicationThread, ReturnsTheFirstFailureEverywhere) {
   });
 }
 
+/// All fail at once, each with words and a code of its own; each may be the
+/// first.
+TEST(CommunicationThread, ReturnsOneFailureWhereAllFail) {
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Status> found(4);
+    std::atomic<int> ready = 0;
+    std::atomic<int> speaking = 0;
+    onThreads(4, [&](std::unique_ptr<CommunicationThread> rank) {
+      int own = rank->rank();
+      Status words(own % 2 ? StatusCode::invalid : StatusCode::failed,
+                   inWords("mine of ", own));
+      for (++ready; ready < 4;)
+        std::this_thread::yield();
+      Status &all = found[static_cast<size_t>(own)];
+      all = rank->fail(words);
+      speaking += rank->speaks();
+      EXPECT_EQ(rank->dead(), -1);
+      EXPECT_EQ(rank->end().message(), all.message());
+    });
+    EXPECT_EQ(speaking, 1);
+    for (const Status &each : found) {
+      EXPECT_EQ(each.message(), found[0].message());
+      EXPECT_EQ(each.code(), found[0].code());
+    }
+  }
+}
+
 /// Also while the rank that fails is in a collective.
 TEST(CommunicationThread, FailsInTheMiddleOfACollective) {
   onThreads(2, [](std::unique_ptr<CommunicationThread> rank) {

@@ -24,8 +24,17 @@ public:
     sleepFor(std::chrono::milliseconds(1));
   }
   bool isGone(int rank) override { return rank == gone; }
+  StatusOr<int> hear(std::vector<uint8_t> &message) override {
+    return isDeaf ? -1 : Passing::hear(message);
+  }
+  Status tell(int to, std::span<const uint8_t> message, bool needed) override {
+    if (to == unreachable)
+      return failed("MPI_Isend: no route");
+    return isMute ? Status() : Passing::tell(to, message, needed);
+  }
   std::function<void()> meanwhile;
-  int gone = -1;
+  int gone = -1, unreachable = -1;
+  bool isDeaf = false, isMute = false;
 };
 
 /// Ranks of one thread: what a test does not make one do, it does not do.
@@ -42,6 +51,28 @@ struct Ranks {
   /// rank is made to fail.
   Status wait(size_t rank, int peer) {
     return ranks[rank]->wait(*transports[rank]->receive(peer, byte), peer);
+  }
+  /// Fails on a rank that has not heard of other failures yet.
+  Status failAtOnce(size_t rank, const Status &status) {
+    transports[rank]->isDeaf = true;
+    ranks[rank]->fail(status);
+    Status own = ranks[rank]->attend();
+    transports[rank]->isDeaf = false;
+    return own;
+  }
+  /// Settles on all ranks from this one on; what each of them returns.
+  std::vector<std::string> settle(size_t from = 0) {
+    std::vector<std::string> settled;
+    bool isLast = from + 1 == ranks.size(), haveOthers = isLast;
+    transports[from]->meanwhile = [&] {
+      if (!std::exchange(haveOthers, true))
+        settled = settle(from + 1);
+    };
+    Status own = ranks[from]->settle(ranks[from]->attend());
+    transports[from]->meanwhile();
+    settled.insert(settled.begin(), own.message());
+    transports[from]->meanwhile = nullptr;
+    return settled;
   }
 
   std::vector<std::unique_ptr<Driven>> transports;
@@ -65,8 +96,11 @@ TEST(Liveness, FindsARankThatIsSilent) {
               StartsWith("rank 1 (this process) has given no sign of life"));
   EXPECT_THAT(status.message(), HasSubstr("rank 0 (this process) was in "
                                           "all-reduce of 5 f32 (number 7)"));
-  // A rank that was stopped hears it when it goes on.
+  // A rank that was stopped hears it when it goes on, and says nothing.
   EXPECT_EQ(ranks[1].attend().message(), status.message());
+  EXPECT_EQ(ranks[1].settle(status).message(), status.message());
+  EXPECT_FALSE(ranks[1].speaks());
+  EXPECT_TRUE(ranks[0].speaks());
 }
 
 /// As where mpirun has seen it end, and soon kills the others.
@@ -108,6 +142,130 @@ TEST(Liveness, TellsItsWordsToAll) {
   }
   EXPECT_FALSE(ranks.wait(0, 1).ok());
   EXPECT_FALSE(ranks[2].end().ok());
+}
+
+/// They say so within one beat, and neither has heard the other.
+TEST(Liveness, SettlesOnTheFailureOfTheLowestRank) {
+  for (bool isHigherFirst : {false, true}) {
+    Ranks ranks(4, patient());
+    for (size_t i : {0, 1}) {
+      size_t rank = (i == 0) == isHigherFirst ? 3 : 1;
+      Status own =
+          rank == 3 ? invalid("cat.png: no image") : failed("the disk is full");
+      EXPECT_EQ(ranks.failAtOnce(rank, own).code(), own.code());
+    }
+    EXPECT_EQ(
+        ranks.settle(),
+        std::vector<std::string>(4, "rank 1 (this process): the disk is full"));
+    for (size_t rank = 0; rank < 4; ++rank) {
+      EXPECT_EQ(ranks[rank].attend().code(), StatusCode::failed);
+      EXPECT_EQ(ranks[rank].speaks(), rank == 0);
+      EXPECT_EQ(ranks[rank].dead(), -1);
+    }
+  }
+}
+
+/// Those that find a rank dead say where each of them was.
+TEST(Liveness, SettlesOnOneFinderOfTheDead) {
+  Ranks ranks(4, patient());
+  for (size_t rank : {3, 2, 1}) {
+    ranks.transports[rank]->isDeaf = true;
+    ranks.transports[rank]->gone = 0;
+    ranks[rank].enter(rank, [] { return "all-reduce of 5 f32"; });
+    EXPECT_FALSE(ranks[rank].attend().ok());
+    ranks.transports[rank]->isDeaf = false;
+  }
+  EXPECT_EQ(ranks.settle(1),
+            std::vector<std::string>(
+                3, "rank 0 (this process) is gone: it was killed, or it "
+                   "crashed; rank 1 (this process) was in all-reduce of 5 f32 "
+                   "(number 1)"));
+  for (size_t rank : {1, 2, 3}) {
+    EXPECT_EQ(ranks[rank].dead(), 0);
+    EXPECT_EQ(ranks[rank].speaks(), rank == 1);
+  }
+}
+
+/// A rank's own words tell more than that another is gone, and both more than
+/// an error of the transport, which may be a consequence.
+TEST(Liveness, SettlesOnTheMostTellingFailure) {
+  for (size_t loses : {0, 2}) {
+    size_t says = 2 - loses;
+    Ranks ranks(4, patient());
+    ranks.transports[loses]->gone = 3;
+    EXPECT_FALSE(ranks[loses].attend().ok());
+    for (size_t rank = 0; rank < 3; ++rank)
+      ranks.transports[rank]->gone = 3;
+    EXPECT_FALSE(ranks.failAtOnce(says, invalid("cat.png: no image")).ok());
+    std::string words = ranks.settle().front();
+    EXPECT_EQ(words,
+              inWords("rank ", says, " (this process): cat.png: no image"));
+  }
+  Ranks ranks(3, patient());
+  ranks.transports[1]->gone = ranks.transports[0]->gone = 2;
+  EXPECT_FALSE(ranks[1].attend().ok());
+  ranks.transports[0]->meanwhile = [&] { (void)ranks[1].keepInTouch(); };
+  EXPECT_THAT(ranks[0].settle(failed("MPI_Isend: no route")).message(),
+              StartsWith("rank 2 (this process) is gone"));
+}
+
+/// As where a dead one is on another host, and MPI knows of it.
+TEST(Liveness, SettlesWithThoseThatCanBeReached) {
+  Ranks ranks(3, patient());
+  for (size_t rank : {0, 2}) {
+    ranks.transports[rank]->unreachable = 1;
+    ranks.transports[rank]->gone = 1;
+  }
+  EXPECT_FALSE(ranks.failAtOnce(2, invalid("cat.png: no image")).ok());
+  EXPECT_EQ(ranks[0].attend().message(),
+            "rank 2 (this process): cat.png: no image");
+  ranks.transports[0]->meanwhile = [&] {
+    EXPECT_EQ(ranks[2].settle({}).message(),
+              "rank 2 (this process): cat.png: no image");
+  };
+  EXPECT_EQ(ranks[0].settle({}).code(), StatusCode::invalid);
+  bool hasWaited = false;
+  ranks.transports[0]->meanwhile = [&] {
+    if (!std::exchange(hasWaited, true))
+      ranks[2].part();
+  };
+  ranks[0].part();
+  EXPECT_TRUE(hasWaited);
+}
+
+/// It lives, as it seems, and does not say what it knows.
+TEST(Liveness, SettlesAfterTheLimit) {
+  Ranks ranks(2, {kShort, std::chrono::minutes(5), {}});
+  ranks[0].fail(failed("the disk is full"));
+  EXPECT_FALSE(ranks[0].attend().ok());
+  ranks.transports[1]->isDeaf = true;
+  ranks.transports[0]->meanwhile = [&] {
+    EXPECT_TRUE(ranks[1].keepInTouch().ok());
+  };
+  EXPECT_EQ(ranks[0].settle(ranks[0].attend()).message(),
+            "rank 0 (this process): the disk is full");
+}
+
+/// A rank that waits for the end of all hears of a failure there, and is waited
+/// for again until it has said so.
+TEST(Liveness, SettlesWithThoseThatHaveEnded) {
+  Ranks ranks(2, patient());
+  bool isInside = false;
+  ranks.transports[1]->meanwhile = [&] {
+    if (!std::exchange(isInside, true))
+      ranks[0].fail(failed("the disk is full"));
+    EXPECT_FALSE(ranks[0].attend().ok());
+  };
+  EXPECT_FALSE(ranks[1].end().ok());
+  EXPECT_EQ(ranks.settle(), std::vector<std::string>(
+                                2, "rank 0 (this process): the disk is full"));
+  bool hasWaited = false;
+  ranks.transports[0]->meanwhile = [&] {
+    if (!std::exchange(hasWaited, true))
+      ranks[1].part();
+  };
+  ranks[0].part();
+  EXPECT_TRUE(hasWaited);
 }
 
 TEST(Liveness, CutsLongWords) {
@@ -161,6 +319,31 @@ TEST(Liveness, NamesTheRankThatAllWaitFor) {
     EXPECT_THAT(line, HasSubstr("for rank 2 (this process) in"));
     EXPECT_THAT(line, testing::EndsWith(", which writes a checkpoint"));
   }
+}
+
+/// Rank 2 was stopped while it waited for rank 1, which is what it said last.
+TEST(Liveness, NamesTheRankThatWasStopped) {
+  std::vector<std::string> lines;
+  LivenessOptions options = talkative(lines);
+  options.limit = std::chrono::milliseconds(500);
+  Ranks ranks(3, options);
+  ranks.transports[2]->isDeaf = true;
+  ranks.transports[2]->meanwhile = [&] {
+    ranks.transports[2]->isMute = true;
+    ranks[2].fail(failed("stopped"));
+  };
+  EXPECT_FALSE(ranks.wait(2, 1).ok());
+  bool isInside = false;
+  ranks.transports[0]->meanwhile = [&] { (void)ranks[1].keepInTouch(); };
+  ranks.transports[1]->meanwhile = [&] {
+    if (!std::exchange(isInside, true))
+      EXPECT_FALSE(ranks.wait(0, 1).ok());
+  };
+  EXPECT_THAT(ranks.wait(1, 2).message(),
+              StartsWith("rank 2 (this process) has given no sign of life"));
+  ASSERT_FALSE(lines.empty());
+  for (const std::string &line : lines)
+    EXPECT_THAT(line, HasSubstr(" s for rank 2 (this process) in "));
 }
 
 TEST(Liveness, EndsTogether) {
