@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "runtime/status.h"
 #include "training/metric.h"
 #include "training/training_record.h"
 
@@ -51,6 +52,10 @@ public:
   /// The number of steps, from 1 to `most`, to run after step `done` before the
   /// next border. It is asked once before each call of the runtime.
   virtual int64_t stepsToRun(int64_t done, int64_t most) = 0;
+  /// Settles whether the run goes on from a point between steps, to which all
+  /// processes come: the failure that this one has found, if any, becomes that
+  /// with which all end. An error ends the run at once.
+  virtual runtime::Status settle(runtime::Status &) { return {}; }
 
   /// Writes to the record of a checkpoint what decisions depend on, and reads
   /// it: a resumed run decides as one run would have.

@@ -148,43 +148,81 @@ StatusOr<std::vector<Metric>> meansOf(const Session &session,
   return metrics;
 }
 
-/// Rank 0 computes the means of the values of all and tells them.
-StatusOr<std::vector<Metric>> sharedMeans(const Session &session,
-                                          const data::Feed &feed,
-                                          const BatchValues &own,
-                                          std::vector<Metric> metrics,
-                                          CommunicationThread &ranks) {
+/// Rank 0 computes the means of the values of all and tells them. `*unread`
+/// says that it cannot read the labels.
+StatusOr<std::vector<Metric>>
+sharedMeans(const Session &session, const data::Feed &feed,
+            const BatchValues &own, std::vector<Metric> metrics,
+            CommunicationThread &ranks, Status *unread) {
   GRADUS_ASSIGN(BatchValues all, dealtBack(ranks, own, metrics.size()));
   BatchValues values(metrics.size());
   if (ranks.rank() == 0) {
-    GRADUS_ASSIGN(metrics, meansOf(session, feed, all, std::move(metrics)));
-    for (size_t m = 0; m < metrics.size(); ++m)
-      values[m] = metrics[m].value;
+    auto means = meansOf(session, feed, all, metrics);
+    *unread = means.status();
+    for (size_t m = 0; means.ok() && m < metrics.size(); ++m)
+      values[m] = (*means)[m].value;
   }
+  GRADUS_TRY(settle(ranks, *unread));
   GRADUS_TRY(takeFromFirst(ranks, values));
   for (size_t m = 0; m < metrics.size(); ++m)
     metrics[m].value = values[m];
   return metrics;
 }
 
+/// Runs the batches of a rank among all, whose failures to read data it shares:
+/// they are `*unread`.
+StatusOr<BatchValues> valuesOfRank(Session &session, int graph,
+                                   const data::Feed &feed, int dataThreads,
+                                   const AfterBatch &after,
+                                   CommunicationThread &ranks, Status *unread) {
+  Status other;
+  *unread = verifyEvaluates(feed, feed.source());
+  BatchValues values;
+  if (unread->ok()) {
+    auto own = valuesOf(session, graph, feed, {ranks.rank(), ranks.ranks()},
+                        dataThreads, after, &other);
+    GRADUS_TRY(other);
+    *unread = own.status();
+    if (own.ok())
+      values = *std::move(own);
+  }
+  GRADUS_TRY(settle(ranks, *unread));
+  return values;
+}
+
+/// Computes the metrics on ranks, of which all return the same.
+StatusOr<std::vector<Metric>>
+metricsOnRanks(Session &session, int graph, const data::Feed &feed,
+               int dataThreads, const AfterBatch &after,
+               std::vector<Metric> metrics, CommunicationThread &ranks,
+               Status *other) {
+  Status unread;
+  auto values =
+      valuesOfRank(session, graph, feed, dataThreads, after, ranks, &unread);
+  *other = values.status();
+  GRADUS_TRY(*other);
+  GRADUS_TRY(unread);
+  auto means =
+      sharedMeans(session, feed, *values, std::move(metrics), ranks, &unread);
+  *other = means.status();
+  GRADUS_TRY(unread);
+  return means;
+}
+
 StatusOr<std::vector<Metric>>
 metricsOf(Session &session, int graph, const data::Feed &feed, int dataThreads,
           const AfterBatch &after, CommunicationThread *ranks, Status *other) {
-  GRADUS_TRY(verifyEvaluates(feed, feed.source()));
-  data::Deal deal;
-  if (ranks)
-    deal = {ranks->rank(), ranks->ranks()};
-  GRADUS_ASSIGN(BatchValues values, valuesOf(session, graph, feed, deal,
-                                             dataThreads, after, other));
   std::vector<Metric> metrics;
   ScalarOutputs scalars(session.graphs()[graph], 1);
   for (const std::string &name : scalars.names())
     metrics.push_back({name, 0});
-  if (!ranks)
-    return meansOf(session, feed, values, std::move(metrics));
-  auto means = sharedMeans(session, feed, values, std::move(metrics), *ranks);
-  *other = means.status(); // another rank's, or of all
-  return means;
+  if (ranks)
+    return metricsOnRanks(session, graph, feed, dataThreads, after,
+                          std::move(metrics), *ranks, other);
+  GRADUS_TRY(verifyEvaluates(feed, feed.source()));
+  GRADUS_ASSIGN(BatchValues values,
+                valuesOf(session, graph, feed, {}, dataThreads, after, other));
+  return meansOf(session, feed, values, std::move(metrics));
 }
 } // namespace
 

@@ -38,7 +38,8 @@ using AfterBatch =
 ///
 /// `*unreadable`, if given, says of a failure whether the data can no longer be
 /// read (a file that was cut short, an image that was removed): the session and
-/// its state are as they were.
+/// its state are as they were. Then all ranks return the same failure, that of
+/// the lowest that cannot read its batches.
 runtime::StatusOr<std::vector<Metric>>
 evaluate(runtime::Session &session, int graph, const data::Feed &feed,
          int dataThreads = 1, const AfterBatch &after = {},

@@ -53,4 +53,15 @@ int64_t LedDecider::stepsToRun(int64_t done, int64_t most) {
   return fromFirst(ranks_, own, int64_t(1));
 }
 
+Status LedDecider::settle(Status &found) {
+  GRADUS_TRY(runtime::settle(ranks_, found));
+  if (!found.ok())
+    settled_ = found;
+  return {};
+}
+
+bool LedDecider::hasSettledOn(const Status &status) const {
+  return !settled_.ok() && status.message() == settled_.message();
+}
+
 } // namespace gradus::training

@@ -28,6 +28,11 @@ public:
   /// its words.
   Decision atBorder(const Border &border) override;
   int64_t stepsToRun(int64_t done, int64_t most) override;
+  /// All get the failure of the lowest rank that has one.
+  runtime::Status settle(runtime::Status &found) override;
+  /// Whether a failure is what all ranks have settled on: each ends with it by
+  /// itself, and need not tell it to the others.
+  bool hasSettledOn(const runtime::Status &status) const;
 
   void addTo(TrainingRecord &record) const override { own_.addTo(record); }
   void restore(const TrainingRecord &record) override { own_.restore(record); }
@@ -40,6 +45,7 @@ private:
   Decider &own_;
   std::function<bool()> wishesEnd_, isWhole_;
   bool owesEnd_ = false, owesSave_ = false; // on rank 0
+  runtime::Status settled_;                 // a failure
 };
 
 } // namespace gradus::training

@@ -103,13 +103,17 @@ StatusOr<Trainer::Flow> Trainer::trainPiece(const data::Chunk &chunk,
                       chunk.inputs.subspan(from * inputs, count * inputs),
                       scalars_.places(count), &ran);
   ran /= turns;
+  Status refused;
   double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   times_.all += seconds;
   times_.epoch += seconds;
   times_.epochSteps += ran;
-  for (int64_t i = 0; i < ran; ++i)
-    GRADUS_TRY(countStep(chunk.first + from + i, i,
-                         chunk.inputs.subspan((from + i) * inputs, inputs)));
+  for (int64_t i = 0; i < ran && refused.ok(); ++i)
+    refused = countStep(chunk.first + from + i, i,
+                        chunk.inputs.subspan((from + i) * inputs, inputs));
+  if (status.ok()) // Else other processes may be within their steps.
+    refused = settled(refused);
+  GRADUS_TRY(refused);
   span_.done = chunk.first + from + ran;
   if (status.code() == StatusCode::cancelled)
     return Flow::breakOff;
@@ -154,10 +158,10 @@ StatusOr<Trainer::Flow> Trainer::trainBatches() {
     if (chunk.ok() && !*chunk)
       chunk = invalid("the batches end after step ", span_.done, " of ",
                       span_.steps);
-    if (!chunk.ok()) {
-      why_ = chunk.status();
+    why_ = chunk.status();
+    GRADUS_TRY(decider_->settle(why_));
+    if (!why_.ok())
       return Flow::unreadable;
-    }
     GO_ON(trainChunk(**chunk));
   }
   return Flow::goOn;
@@ -171,6 +175,12 @@ StatusOr<Trainer::Flow> Trainer::trainAll() {
   auto flow = trainBatches();
   batches_->end();
   return flow;
+}
+
+/// Returns the failure with which all processes end: of this one, or another.
+Status Trainer::settled(Status found) {
+  GRADUS_TRY(decider_->settle(found));
+  return found;
 }
 
 //===-- borders -----------------------------------------------------------===//
@@ -224,7 +234,7 @@ StatusOr<Trainer::Flow> Trainer::endEpoch(Decision &decision) {
 StatusOr<Decision> Trainer::judge(bool isInside) {
   TestReport report{span_.done, span_.steps, epochOf(span_.done - 1) + 1,
                     tested_.figures, isInside};
-  GRADUS_TRY(each([&](Observer &o) { return o.onTest(report); }));
+  GRADUS_TRY(settled(each([&](Observer &o) { return o.onTest(report); })));
   Border border = this->border();
   border.tested = &tested_.figures;
   Decision decision = decider_->atBorder(border);
@@ -297,7 +307,7 @@ StatusOr<Trainer::Flow> Trainer::catchUp() {
 
 Status Trainer::save(SaveKind kind) {
   SaveReport report{span_.done, kind, {{"training", record().text()}}};
-  return each([&](Observer &o) { return o.onSave(report); });
+  return settled(each([&](Observer &o) { return o.onSave(report); }));
 }
 
 StatusOr<Outcome> Trainer::stop(Flow flow) {

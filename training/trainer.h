@@ -29,7 +29,9 @@
 // Errors. An error of a step, of an observer or of the disk ends run() with a
 // Status, and the state is not saved again. Data that can no longer be read,
 // and a run that is broken off, are outcomes: their steps were right and the
-// state is saved.
+// state is saved. What a process finds between steps (its data cannot be read,
+// a figure is refused) ends all at the same step, with the same words
+// (Decider::settle).
 
 #pragma once
 
@@ -153,6 +155,7 @@ private:
   runtime::StatusOr<Decision> judge(bool isInside);
   runtime::Status reportEpoch(bool hasOwnTest);
   runtime::Status save(SaveKind kind);
+  runtime::Status settled(runtime::Status found);
   runtime::StatusOr<Outcome> stop(Flow flow);
   /// Calls all observers until one fails.
   template <typename Call> runtime::Status each(Call call) {

@@ -125,6 +125,25 @@ std::string difference(const Facts &zero, const Facts &other,
   return words;
 }
 
+//===-- failures ----------------------------------------------------------===//
+
+/// A failure as one text, and back; success is empty.
+std::string asText(const Status &status) {
+  if (status.ok())
+    return "";
+  return inWords(static_cast<int>(status.code()), " ", status.message());
+}
+
+Status statusOf(std::string_view text) {
+  if (text.size() < 2)
+    return {};
+  return {static_cast<StatusCode>(text[0] - '0'), std::string(text.substr(2))};
+}
+
+std::string named(const CommunicationThread &thread, size_t rank) {
+  return inWords("rank ", rank, " (", thread.host(static_cast<int>(rank)), ")");
+}
+
 } // namespace
 
 StatusOr<std::vector<std::string>> atRankZero(CommunicationThread &thread,
@@ -154,16 +173,24 @@ StatusOr<std::string> fromRankZero(CommunicationThread &thread,
   return text;
 }
 
+Status settle(CommunicationThread &thread, Status &found) {
+  GRADUS_ASSIGN(std::vector<std::string> texts,
+                atRankZero(thread, asText(found)));
+  std::string verdict;
+  for (size_t rank = 0; rank < texts.size() && verdict.empty(); ++rank)
+    verdict = asText(at(statusOf(texts[rank]), named(thread, rank)));
+  GRADUS_ASSIGN(verdict, fromRankZero(thread, std::move(verdict)));
+  found = statusOf(verdict);
+  return {};
+}
+
 Status agree(CommunicationThread &thread, const Facts &facts) {
-  auto named = [&](size_t rank) {
-    return inWords("rank ", rank, " (", thread.host(static_cast<int>(rank)),
-                   ")");
-  };
   GRADUS_ASSIGN(std::vector<std::string> texts,
                 atRankZero(thread, asText(facts)));
   std::string verdict;
   for (size_t rank = 1; rank < texts.size() && verdict.empty(); ++rank)
-    verdict = difference(facts, factsOf(texts[rank]), named(0), named(rank));
+    verdict = difference(facts, factsOf(texts[rank]), named(thread, 0),
+                         named(thread, rank));
   GRADUS_ASSIGN(verdict, fromRankZero(thread, std::move(verdict)));
   return verdict.empty() ? Status() : invalid(verdict);
 }

@@ -25,6 +25,7 @@ struct Samples {
         folder.write("x.npy", data::npyFile("<f4", std::to_string(count) + ",",
                                             data::bytesOf(values)));
     set = *data::Dataset::open({"x=" + path});
+    file = path;
     feed = *feedOf(*adding.session, 0, set, Use::evaluation);
   }
 
@@ -32,6 +33,7 @@ struct Samples {
   data::Folder folder;
   data::Dataset set;
   data::Feed feed;
+  std::string file;
 };
 
 /// An artifact whose loss is a number of the batch alone.
@@ -98,4 +100,24 @@ TEST(Evaluation, OnRanksHasTheDigitsOfOneProcess) {
             EXPECT_EQ(figures->at(0).value, expected[0].value);
           });
   }
+}
+
+/// The others have read theirs, and return the same failure.
+TEST(Evaluation, OnRanksEndsTogetherWhereOneCannotRead) {
+  for (int unlucky : {0, 2})
+    runtime::onRanks(
+        runtime::inProcess(3), [&](runtime::CommunicationThread &rank) {
+          Samples samples(60, withLoss());
+          if (rank.rank() == unlucky)
+            std::filesystem::resize_file(samples.file, 0);
+          bool unreadable = false;
+          auto figures = evaluate(*samples.adding.session, 0, samples.feed, 1,
+                                  {}, &unreadable, &rank);
+          EXPECT_TRUE(unreadable);
+          EXPECT_THAT(figures.status().message(),
+                      testing::StartsWith(runtime::inWords(
+                          "rank ", unlucky, " (this process): ")));
+          EXPECT_THAT(figures.status().message(),
+                      testing::HasSubstr("cut short while it was read"));
+        });
 }

@@ -121,6 +121,24 @@ TEST(LedDecider, SavesAndEndsBehindAnUpdate) {
     });
 }
 
+TEST(LedDecider, SettlesOnOneFailure) {
+  onRanks(inProcess(3), [](CommunicationThread &rank) {
+    Own own(rank.rank());
+    LedDecider led(rank, own, isFalse, isTrue);
+    Status status;
+    EXPECT_TRUE(led.settle(status).ok());
+    EXPECT_TRUE(status.ok());
+    EXPECT_FALSE(led.hasSettledOn(status));
+    if (rank.rank())
+      status = invalid("x.png: no image");
+    EXPECT_TRUE(led.settle(status).ok());
+    EXPECT_EQ(status.code(), StatusCode::invalid);
+    EXPECT_EQ(status.message(), "rank 1 (this process): x.png: no image");
+    EXPECT_TRUE(led.hasSettledOn(status));
+    EXPECT_FALSE(led.hasSettledOn(failed("the disk is full")));
+  });
+}
+
 /// The next step has the words of the failure.
 TEST(LedDecider, GoesOnAfterAFailure) {
   auto openers = inProcess(2);
@@ -134,6 +152,9 @@ TEST(LedDecider, GoesOnAfterAFailure) {
   LedDecider led(*rank, own, isTrue, isTrue);
   EXPECT_EQ(led.atBorder({.step = 1}).then, Then::goOn);
   EXPECT_EQ(led.stepsToRun(5, 10), 1);
+  Status status;
+  EXPECT_THAT(led.settle(status).message(),
+              testing::HasSubstr("the disk is full"));
   EXPECT_THAT(rank->finish(rank->begin({})).message(),
               testing::HasSubstr("the disk is full"));
   EXPECT_FALSE(rank->end().ok());

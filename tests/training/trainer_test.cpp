@@ -1,7 +1,9 @@
 // The loop with batches of an iterator and decisions of somebody else.
 
+#include "tests/runtime/collectives/ranks.h"
 #include "tests/training/adding.h"
 #include "training/checkpoints.h"
+#include "training/led_decider.h"
 #include "training/policy.h"
 #include "training/trainer.h"
 
@@ -272,6 +274,62 @@ TEST(Trainer, SavesNothingAfterAnError) {
   EXPECT_EQ(run.trainer.run().status().message(), "step 2 is wrong");
   EXPECT_THAT(run.diary.lines, ElementsAre("step 1 of epoch 1"))
       << "a step that is refused is not told";
+}
+
+/// One rank's batches end after three steps; all save and end there.
+TEST(Trainer, EndsOnAllRanksWhereOneCannotRead) {
+  for (int unlucky : {0, 1, 2})
+    onRanks(inProcess(3), [&](CommunicationThread &rank) {
+      Adding adding;
+      Remote own = alwaysOn();
+      LedDecider led(rank, own, [] { return false; }, [] { return true; });
+      Trained run(*adding.session, led, 10, 4,
+                  /*batches=*/rank.rank() == unlucky ? 3 : 100);
+      auto outcome = run.trainer.run();
+      ASSERT_TRUE(outcome.ok()) << outcome.status();
+      EXPECT_EQ(outcome->end, End::unreadable);
+      EXPECT_EQ(outcome->why.message(),
+                inWords("rank ", unlucky,
+                        " (this process): the batches end after step 3 of 10"));
+      EXPECT_EQ(run.trainer.step(), 3);
+      EXPECT_THAT(run.diary.lines, ElementsAre("save 3 break"));
+      EXPECT_TRUE(led.hasSettledOn(outcome->why));
+    });
+}
+
+/// Each refuses in words of its own: a step, a test, a state to save.
+TEST(Trainer, EndsOnAllRanksWithTheWordsOfOne) {
+  struct Refusal : Observer {
+    explicit Refusal(int rank, int at) : rank(rank), at(at) {}
+    Status refuse(int place) const {
+      return at == place && rank > 0 ? failed("mine of ", rank) : Status();
+    }
+    Status checkStep(const StepReport &report) override {
+      return report.step == 2 ? refuse(0) : Status();
+    }
+    Status onTest(const TestReport &) override { return refuse(1); }
+    Status onSave(const SaveReport &) override { return refuse(2); }
+    int rank, at;
+  };
+  for (int place = 0; place < 3; ++place)
+    onRanks(inProcess(3), [&](CommunicationThread &rank) {
+      Adding adding;
+      Remote own([](const Border &border) {
+        Decision decision;
+        decision.save = border.step == 3;
+        if (border.step == 2 && !border.tested)
+          decision.test = Decision::Test::due;
+        return decision;
+      });
+      LedDecider led(rank, own, [] { return false; }, [] { return true; });
+      Refusal refusal(rank.rank(), place);
+      Trained run(*adding.session, led, 10);
+      run.testAs(0.5);
+      run.trainer.add(refusal);
+      Status status = run.trainer.run().status();
+      EXPECT_EQ(status.message(), "rank 1 (this process): mine of 1");
+      EXPECT_TRUE(led.hasSettledOn(status));
+    });
 }
 
 TEST(Trainer, LetsObserversSayWhatIsLeftOfAFailedRun) {

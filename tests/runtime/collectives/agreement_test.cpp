@@ -48,6 +48,23 @@ TEST(Agreement, NamesWhatOneDoesNotKnow) {
                       "1 (this process) (1 more fact differs)");
 }
 
+TEST(Agreement, SettlesOnTheFailureOfTheLowestRank) {
+  for (int first : {0, 1, 3})
+    onRanks(inProcess(4), [&](CommunicationThread &rank) {
+      Status status = rank.rank() >= first
+                          ? invalid("x", rank.rank(), ".png: no image\n")
+                          : Status();
+      EXPECT_TRUE(settle(rank, status).ok());
+      EXPECT_EQ(status.code(), StatusCode::invalid);
+      EXPECT_EQ(status.message(), inWords("rank ", first, " (this process): x",
+                                          first, ".png: no image\n"));
+      // The group lives on.
+      status = {};
+      EXPECT_TRUE(settle(rank, status).ok());
+      EXPECT_TRUE(status.ok()) << status;
+    });
+}
+
 TEST(Agreement, CarriesLongTexts) {
   std::string text(3'000'000, 'x');
   text += '\0';
