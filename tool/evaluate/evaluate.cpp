@@ -91,15 +91,19 @@ void run(const EvaluateOptions &all, const Ranks &ranks) {
   if (!options.json && ranks.isFirst())
     printOutline(outline, ranks);
   ranks.doing("evaluates its batches");
-  std::vector<Metric> metrics = take(training::evaluate(
+  bool unreadable = false;
+  auto metrics = training::evaluate(
       *session, graph, feed, dataThreads(options),
       [&](auto inputs, int64_t count) { report.add(inputs, count); },
-      /*unreadable=*/nullptr, ranks.thread().get()));
+      &unreadable, ranks.thread().get());
+  if (unreadable)
+    throw SharedFailure(failureOf(metrics.status()));
+  check(metrics.status());
   if (!ranks.isAlone())
     check(report.share(*ranks.thread()));
   if (ranks.isFirst())
-    print(metrics, outline, report, ranks, options.json);
-  for (const Metric &metric : metrics)
+    print(*metrics, outline, report, ranks, options.json);
+  for (const Metric &metric : *metrics)
     if (!std::isfinite(metric.value)) {
       std::string data = feed.firstNonfinite();
       throw failed(dataset.source(), ": ", metric.name, " is ", metric.value,

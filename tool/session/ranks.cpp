@@ -110,15 +110,6 @@ std::string Ranks::fromFirst(const std::string &text) const {
   return thread_ ? take(fromRankZero(*thread_, text)) : text;
 }
 
-namespace {
-
-/// A failure that all ranks throw alike.
-struct SharedFailure : Failure {
-  explicit SharedFailure(const Failure &failure) : Failure(failure) {}
-};
-
-} // namespace
-
 void Ranks::agree(const Facts &facts) const {
   Status status = thread_ ? runtime::agree(*thread_, facts) : Status();
   if (status.ok())
@@ -127,6 +118,15 @@ void Ranks::agree(const Facts &facts) const {
   if (lives) // so it is no failure of the group: they differ
     throw SharedFailure(failureOf(status));
   throw failureOf(status);
+}
+
+void Ranks::adviseWhenOneDies(std::function<std::string()> advice) const {
+  *advice_ = std::move(advice);
+}
+
+std::string Ranks::wordsOf(const Status &failure) const {
+  bool hasDied = thread_ && thread_->dead() >= 0;
+  return failure.message() + (hasDied && *advice_ ? (*advice_)() : "");
 }
 
 //===-- all of them -------------------------------------------------------===//
@@ -150,8 +150,8 @@ StatusCode codeOf(const Failure &failure) {
 }
 
 /// Ends a rank where all end alike, as an interrupted run.
-[[noreturn]] void endAlike(CommunicationThread &thread,
-                           const Failure &failure) {
+[[noreturn]] void endAlike(const Ranks &ranks, const Failure &failure) {
+  CommunicationThread &thread = *ranks.thread();
   // It says so before the end, as a launcher may end it when another ends.
   if (thread.rank() == 0)
     say(failure.what());
@@ -159,24 +159,23 @@ StatusCode codeOf(const Failure &failure) {
   if (ended.ok())
     throw Failure(failure.code, "");
   if (thread.speaks())
-    say(ended.message());
+    say(ranks.wordsOf(ended));
   throw Failure(failureOf(ended).code, "");
 }
 
 /// Ends a rank whose command threw: the others get its words, and one of them
 /// prints these.
-[[noreturn]] void endFailed(CommunicationThread &thread,
-                            const Failure &failure) {
+[[noreturn]] void endFailed(const Ranks &ranks, const Failure &failure) {
+  CommunicationThread &thread = *ranks.thread();
   if (failure.code == kInterrupted ||
       dynamic_cast<const SharedFailure *>(&failure))
-    endAlike(thread, failure);
+    endAlike(ranks, failure);
   Status shared = thread.fail(Status(codeOf(failure), failure.what()));
-  Failure all = failureOf(shared);
   if (thread.speaks())
-    say(all.what());
+    say(ranks.wordsOf(shared));
   // It has printed: a launcher may end the others when this one has ended.
   (void)thread.end();
-  throw Failure(all.code, "");
+  throw Failure(failureOf(shared).code, "");
 }
 
 /// Runs the command as one rank.
@@ -192,18 +191,19 @@ void runRank(OpenCommunicator open, const RankOptions &options,
   std::shared_ptr<CommunicationThread> thread =
       take(CommunicationThread::start(std::move(open), std::move(liveness)));
   Silence silence(thread->rank() != 0);
+  Ranks ranks(thread, isSimulated);
   try {
-    command(Ranks(thread, isSimulated));
+    command(ranks);
     check(
         agree(*thread, {})); // One may have failed behind the last collective.
   } catch (const Failure &failure) {
-    endFailed(*thread, failure);
+    endFailed(ranks, failure);
   } catch (const std::exception &thrown) {
-    endFailed(*thread, failed(thrown.what()));
+    endFailed(ranks, failed(thrown.what()));
   }
   if (Status ended = thread->end(); !ended.ok()) {
     bool speaks = thread->speaks();
-    throw Failure(failureOf(ended).code, speaks ? ended.message() : "");
+    throw Failure(failureOf(ended).code, speaks ? ranks.wordsOf(ended) : "");
   }
 }
 

@@ -7,7 +7,9 @@
 #pragma once
 
 #include "runtime/collectives/agreement.h"
+#include "runtime/collectives/in_process.h"
 #include "runtime/collectives/network.h"
+#include "tool/failure.h"
 
 #include <CLI/CLI.hpp>
 
@@ -26,6 +28,12 @@ struct RankOptions {
 
 /// Adds --ranks, --simulate-ranks, --network and --rank-timeout.
 void addRankOptions(CLI::App &command, RankOptions &options);
+
+/// A failure that all ranks throw alike: they end together, and rank 0 prints
+/// it.
+struct SharedFailure : Failure {
+  explicit SharedFailure(const Failure &failure) : Failure(failure) {}
+};
 
 /// A rank among others, or a process alone.
 class Ranks {
@@ -54,10 +62,18 @@ public:
   std::string fromFirst(const std::string &text) const;
   /// Throws a Failure on all ranks where a fact differs between them.
   void agree(const runtime::Facts &facts) const;
+  /// From now on the line about a rank that has died ends in what `advice`
+  /// returns, on the rank that prints it: "; the last checkpoint is ...". It
+  /// may be called when the command has been left.
+  void adviseWhenOneDies(std::function<std::string()> advice) const;
+  /// The words about the failure that ended all ranks.
+  std::string wordsOf(const runtime::Status &failure) const;
 
 private:
   std::shared_ptr<runtime::CommunicationThread> thread_;
   bool isSimulated_ = false;
+  std::shared_ptr<std::function<std::string()>> advice_ =
+      std::make_shared<std::function<std::string()>>();
 };
 
 /// Runs a command on the ranks that the options and the launcher ask for; with

@@ -101,15 +101,13 @@ void passSignalsOn() {
   _exit(1);
 }
 
-/// Waits for mpirun and returns its exit code, which is that of the first rank
-/// that failed. One that does not train yet ends by the signal.
-int codeOf(pid_t mpirun) {
+/// Waits for mpirun and returns how it ended.
+int statusOf(pid_t mpirun) {
   int status = 0;
   while (waitpid(mpirun, &status, 0) < 0 && errno == EINTR)
     ;
   child = 0;
-  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return asked && code == 128 + SIGUSR1 ? 128 + asked : code;
+  return status;
 }
 
 /// mpirun has 27 files open and 4 for each process while it starts them (Open
@@ -130,6 +128,16 @@ std::string crowdedText(int ranks, int cores) {
       "to take at least ",
       number("%.3g", static_cast<double>(ranks) / cores),
       " times as long as with a core for each");
+}
+
+int codeOfRanks(int status, int asked) {
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (asked)
+    return code == 128 + SIGUSR1 ? 128 + asked : code;
+  for (int ours : {kDone, kBadInput, kInterrupted})
+    if (code == ours)
+      return ours;
+  return kFailedWhileRunning;
 }
 
 void startRanks(int ranks) {
@@ -164,14 +172,17 @@ void startRanks(int ranks) {
       error = 0;
   }
   close(ends[0]);
-  int code = mpirun > 0 ? codeOf(mpirun) : 1;
+  int status = mpirun > 0 ? statusOf(mpirun) : 0;
   if (error)
     throw badInput("--ranks ", ranks, ": mpirun cannot be started (",
                    std::strerror(error),
                    "): install Open MPI, or run ranks as threads with "
                    "--simulate-ranks ",
                    ranks);
-  if (code)
+  if (WIFSIGNALED(status) && !asked)
+    throw failed("--ranks ", ranks, ": mpirun is gone: signal ",
+                 WTERMSIG(status), " has ended it");
+  if (int code = codeOfRanks(status, asked))
     throw Failure(static_cast<ExitCode>(code), "");
 }
 

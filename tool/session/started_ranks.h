@@ -15,4 +15,11 @@ std::string crowdedText(int ranks, int cores);
 /// they do not all end well.
 void startRanks(int ranks);
 
+/// The exit code of ranks whose mpirun has ended with `status`, as waitpid()
+/// gives it. Its own code is that of the first rank that failed; where one was
+/// killed, which mpirun says by a code above 128, ranks have failed. `asked`
+/// is the signal that asked for the end, 0 if none has: a rank that does not
+/// train yet ends by SIGUSR1, in which mpirun gets it.
+int codeOfRanks(int status, int asked);
+
 } // namespace gradus::cli

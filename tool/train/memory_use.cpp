@@ -68,4 +68,22 @@ uint64_t emptySessionBytes(int threads) {
                       : 0;
 }
 
+void MemoryMeter::begin(int threads) {
+  before_ = emptySessionBytes(threads);
+  releaseFreed();
+  before_ += anonymousBytes();
+}
+
+runtime::Status MemoryMeter::onSave(const training::SaveReport &report) {
+  if (report.kind != training::SaveKind::end)
+    return {};
+  releaseFreed();
+  after_ = anonymousBytes();
+  return {};
+}
+
+uint64_t MemoryMeter::bytes() const {
+  return after_ - std::min(before_, after_);
+}
+
 } // namespace gradus::cli

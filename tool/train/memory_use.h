@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include "training/observer.h"
+
 #include <cstdint>
 
 namespace gradus::cli {
@@ -16,5 +18,17 @@ void releaseFreed();
 /// The bytes that loading an artifact with an empty graph adds: the threads and
 /// tables that every session has. docs/contracts.md counts without them.
 uint64_t emptySessionBytes(int threads);
+
+/// Measures the memory of the process before and at the end of the steps.
+class MemoryMeter : public training::Observer {
+public:
+  /// Counts without what every session has.
+  void begin(int threads);
+  runtime::Status onSave(const training::SaveReport &report) override;
+  uint64_t bytes() const;
+
+private:
+  uint64_t before_ = 0, after_ = 0;
+};
 
 } // namespace gradus::cli

@@ -22,6 +22,7 @@
 #include "tool/train/agreed_run.h"
 #include "tool/train/continued_run.h"
 #include "tool/train/former_run.h"
+#include "tool/train/last_checkpoint.h"
 #include "tool/train/length_warnings.h"
 #include "tool/train/memory_use.h"
 #include "tool/train/recipe_changes.h"
@@ -72,28 +73,6 @@ public:
 
 private:
   Decider &decider_;
-};
-
-/// Measures the memory of the process before and at the end of the steps.
-class MemoryMeter : public training::Observer {
-public:
-  /// Counts without what every session has.
-  void begin(int threads) {
-    before_ = emptySessionBytes(threads);
-    releaseFreed();
-    before_ += anonymousBytes();
-  }
-  Status onSave(const training::SaveReport &report) override {
-    if (report.kind != training::SaveKind::end)
-      return {};
-    releaseFreed();
-    after_ = anonymousBytes();
-    return {};
-  }
-  uint64_t bytes() const { return after_ - std::min(before_, after_); }
-
-private:
-  uint64_t before_ = 0, after_ = 0;
 };
 
 /// Warns of steps that did not do what one expects.
@@ -155,6 +134,7 @@ struct Checks {
 
 /// The files that a run writes while it trains.
 struct Kept {
+  std::shared_ptr<LastCheckpoint> last;
   training::HeldCheckpoints held; // until `checkpoints` has them
   std::optional<training::Checkpoints> checkpoints;
   std::unique_ptr<training::TrainingLog> log;
@@ -179,6 +159,7 @@ private:
   TrainingRecord record() const;
   void makeTrainer(training::Decider &decider);
   TrainingOutline outline() const;
+  training::Outcome ended(const training::LedDecider *led);
   [[noreturn]] void leave(const training::Outcome &outcome) const;
   void train(Clock::time_point began);
   TrainingSummary summary(Clock::time_point began) const;
@@ -203,6 +184,9 @@ private:
 
 TrainCommand::TrainCommand(const TrainOptions &options, const Ranks &ranks)
     : ranks_(ranks), options_(optionsOfRank(options, ranks)) {
+  kept_.last = std::make_shared<LastCheckpoint>(options.checkpoint.path,
+                                                options.session.resume);
+  ranks.adviseWhenOneDies([last = kept_.last] { return last->advice(); });
   checkTrainOptions(options);
   checkWritable({options_.report});
   if (!options_.report.empty())
@@ -289,7 +273,7 @@ void TrainCommand::chooseBest() {
 
 void TrainCommand::watchValues() {
   training::FiniteOptions finite;
-  finite.saves = !options_.checkpoint.path.empty();
+  finite.saves = kept_.last->isKept();
   finite.searches = options_.debugNonfinite;
   finite.feed = &sources_.feeds.train;
   finite.testSource = sources_.testSource();
@@ -350,6 +334,7 @@ void TrainCommand::keepState() {
       *session_, options_.checkpoint, length_.perEpoch, std::move(kept_.held),
       tell)));
   kept_.checkpoints->goOnFrom(resume, length_.start);
+  kept_.last->begin(length_.start);
   training::LogOptions log;
   log.file = options_.log;
   log.events = options_.tensorboard;
@@ -435,7 +420,16 @@ TrainingOutline TrainCommand::outline() const {
   return outline;
 }
 
-/// Ends a run whose steps so far were right, so they are saved.
+/// Runs all steps. A failure on which all ranks have settled ends them alike.
+training::Outcome TrainCommand::ended(const training::LedDecider *led) {
+  auto outcome = trainer_->run();
+  if (led && led->hasSettledOn(outcome.status()))
+    throw SharedFailure(failureOf(outcome.status()));
+  return take(std::move(outcome));
+}
+
+/// Ends a run whose steps so far were right, so they are saved: all of its
+/// ranks, at the same step.
 void TrainCommand::leave(const training::Outcome &outcome) const {
   const std::string &path = options_.checkpoint.path;
   if (outcome.end == training::Outcome::End::brokenOff)
@@ -445,7 +439,7 @@ void TrainCommand::leave(const training::Outcome &outcome) const {
       path.empty() ? ""
                    : absl::StrCat("; the state of step ", trainer_->step(),
                                   " is in ", path, "; ", resumeAdvice(path));
-  throw Failure(failure.code, failure.what() + saved);
+  throw SharedFailure({failure.code, failure.what() + saved});
 }
 
 void TrainCommand::train(Clock::time_point began) {
@@ -480,10 +474,11 @@ void TrainCommand::train(Clock::time_point began) {
            checks_.watch.get(), &memory_, ranks_.isFirst() ? &bar : nullptr,
            kept_.log.get(), ranks_.isFirst() ? &lines : nullptr,
            &*checks_.finite, replicas ? &*replicas : nullptr,
-           &*kept_.checkpoints, &warnings, report_ ? &*report_ : nullptr})
+           &*kept_.checkpoints, &*kept_.last, &warnings,
+           report_ ? &*report_ : nullptr})
     if (observer)
       trainer_->add(*observer);
-  training::Outcome outcome = take(trainer_->run());
+  training::Outcome outcome = ended(led ? &*led : nullptr);
   if (outcome.end == training::Outcome::End::brokenOff ||
       outcome.end == training::Outcome::End::unreadable)
     leave(outcome);

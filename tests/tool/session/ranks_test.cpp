@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <sys/resource.h>
+#include <thread>
 
 using namespace gradus;
 using namespace gradus::cli;
@@ -158,6 +159,46 @@ TEST_F(RanksTest, EndTogetherWithOneLine) {
     EXPECT_EQ(printed, "gradus: rank " + std::to_string(wrong) +
                            " (this process): x.png: is no image\n");
   }
+}
+
+/// Each throws words and a code of its own, at once; one is what all have.
+TEST_F(RanksTest, ThatAllFailEndWithOneLine) {
+  std::atomic<int> ready = 0;
+  auto failure = failureOf([&](const Ranks &ranks) {
+    for (++ready; ready < 3;)
+      std::this_thread::yield();
+    throw Failure(ranks.rank() == 1 ? kBadInput : kFailedWhileRunning,
+                  "mine of " + std::to_string(ranks.rank()));
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_STREQ(failure->what(), "");
+  EXPECT_THAT(printed,
+              testing::MatchesRegex("gradus: rank ([012]) \\(this process\\): "
+                                    "mine of [012]\n"));
+  EXPECT_EQ(failure->code, printed.find("rank 1") == std::string::npos
+                               ? kFailedWhileRunning
+                               : kBadInput);
+}
+
+/// As where rank 2 could not read its data and all have settled on that.
+TEST_F(RanksTest, ThatShareAFailureLeaveItToTheFirst) {
+  auto failure = failureOf([](const Ranks &) {
+    throw SharedFailure(badInput("rank 2 (this process): x.png: is no image"));
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, kBadInput);
+  EXPECT_EQ(printed + failure->what(),
+            "gradus: rank 2 (this process): x.png: is no image\n");
+}
+
+/// Nobody has died, so nothing is said about what is left.
+TEST_F(RanksTest, HaveAdviceForADeathAlone) {
+  auto failure = failureOf([](const Ranks &ranks) {
+    ranks.adviseWhenOneDies([] { return "; the last checkpoint is x"; });
+    throw failed("no space");
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_THAT(printed, testing::EndsWith(": no space\n"));
 }
 
 TEST_F(RanksTest, HearOfAFailureAtTheirEnd) {

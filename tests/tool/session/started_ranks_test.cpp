@@ -90,10 +90,30 @@ TEST_F(StartedRanks, HaveTheWordsOfTheCall) {
 }
 
 TEST_F(StartedRanks, EndWithTheCodeOfMpirun) {
-  beMpirun("exit 130\n");
-  EXPECT_EQ(code(2), 130);
+  for (int ours : {kFailedWhileRunning, kBadInput, kInterrupted}) {
+    beMpirun("exit " + std::to_string(ours) + "\n");
+    EXPECT_EQ(code(2), ours);
+  }
+}
+
+/// mpirun ends with 128 and the number of the signal then.
+TEST_F(StartedRanks, HaveFailedWhereOneWasKilled) {
+  for (const char *others : {"137", "139", "3"}) {
+    beMpirun(std::string("exit ") + others + "\n");
+    EXPECT_EQ(code(2), kFailedWhileRunning);
+  }
+}
+
+TEST_F(StartedRanks, SayThatMpirunIsGone) {
   beMpirun("kill -KILL $$\n");
-  EXPECT_EQ(code(2), 137);
+  try {
+    startRanks(2);
+    ADD_FAILURE();
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, kFailedWhileRunning);
+    EXPECT_STREQ(failure.what(),
+                 "--ranks 2: mpirun is gone: signal 9 has ended it");
+  }
 }
 
 TEST_F(StartedRanks, ReadNothing) {
