@@ -1,8 +1,8 @@
-"""Kills and stops ranks of a training, lets one sleep in its data, and starts many short runs.
+"""Kills and stops ranks of a training, lets them go on late, lets one sleep in its data, and starts many short runs.
 
 Not among the tests of each change: `python3 tests/torture/ranks.py` takes minutes, with a build that has MPI. Prints
-what became of the tries; exit code 1 where a promise was broken: the other ranks have ended within SECONDS, stderr
-names the rank, the checkpoint is whole, and the run goes on in the bits of one that nobody harmed.
+what became of the tries; exit code 1 where a promise was broken: the other ranks have ended within SECONDS, one
+line of stderr names the rank and the last checkpoint, that is whole, and the run goes on in the bits of one that nobody harmed.
 """
 
 import argparse
@@ -58,22 +58,22 @@ class Run:
         self.folder, self.artifact, self.ranks, self.steps = folder, artifact, ranks, steps
         run([*self.words("whole"), "--simulate-ranks", str(ranks)])
 
-    def words(self, name):
+    def words(self, name, timeout=TIMEOUT):
         state = self.folder.at(f"{name}{self.ranks}.safetensors")
         resume = ["--resume", state] if os.path.exists(state) else ["--overwrite"]
         return [GRADUS, "train", self.artifact, *DATA, "--steps", str(self.steps), "--checkpoint", state, "--threads", "1",
-                "--checkpoint-every", "40steps", "--rank-timeout", str(TIMEOUT), *resume]
+                "--checkpoint-every", "40steps", "--rank-timeout", str(timeout), *resume]
 
-    def start(self, launcher):
-        words, mpirun = self.words("harmed"), LAUNCHERS[launcher]
+    def start(self, launcher, name="harmed", timeout=TIMEOUT):
+        words, mpirun = self.words(name, timeout), LAUNCHERS[launcher]
         command = [*mpirun, "-n", str(self.ranks), *words] if mpirun else [*words, "--ranks", str(self.ranks)]
         self.said = self.folder.at("said")
         with open(self.said, "w") as said:
             return begin(command, stdout=said, stderr=said)
 
-    def saved(self):
+    def saved(self, name="harmed"):
         try:
-            return os.stat(self.folder.at(f"harmed{self.ranks}.safetensors")).st_mtime_ns
+            return os.stat(self.folder.at(f"{name}{self.ranks}.safetensors")).st_mtime_ns
         except FileNotFoundError:
             return None
 
@@ -97,8 +97,12 @@ class Run:
         self.wait([*ranks.values(), process.pid], time.monotonic(), process)
         with open(self.said) as file:
             said = file.read()
-        if not re.search(rf"^gradus: .*rank {rank} \(", said, re.M):
-            raise AssertionError(f"{launcher}: rank {rank} of {self.ranks} got signal {number}, and is not named:\n{said}")
+        lines = re.findall("^gradus: .*", said, re.M)
+        if len(lines) != 1 or not re.search(rf"rank {rank} \(.*; the last checkpoint is .* of step [0-9]+; continue", lines[0]):
+            raise AssertionError(f"{launcher}: rank {rank} of {self.ranks} got signal {number}, and is not named with the last "
+                                 f"checkpoint in one line:\n{said}")
+        if launcher == "--ranks" and process.wait(SECONDS) != 1:
+            raise AssertionError(f"rank {rank} of {self.ranks} got signal {number}; exit code {process.returncode}")
         return took, said
 
     def wait(self, pids, began, process=None):
@@ -143,6 +147,31 @@ def harmed(trainings, number, count, chance):
         training.finish()
     return f"{number.name}: {count} ranks, the others ended after at most {max(times, default=0):.1f} s; {silent} were " \
         f"found by their silence, {gone} at once; all resumed in the same bits"
+
+
+def slow(training, chance, count):
+    """A rank that is stopped and goes on lives: the others wait, and say for whom."""
+    lines = 0
+    for _ in range(count):
+        if training.saved("slow"):
+            os.remove(training.folder.at(f"slow{training.ranks}.safetensors"))
+        process = training.start("mpirun", "slow", timeout=600)
+        wait_for(training.folder.at(f"slow{training.ranks}.safetensors"), process)
+        time.sleep(chance.uniform(0, 0.3))
+        ranks, rank = ranks_of(process), chance.randrange(training.ranks)
+        os.kill(ranks[rank], signal.SIGSTOP)
+        time.sleep(12)  # for the lines after 5 s and 10 s
+        os.kill(ranks[rank], signal.SIGCONT)
+        time.sleep(1)
+        process.send_signal(signal.SIGUSR1)
+        code = process.wait(SECONDS)
+        with open(training.said) as file:
+            said = file.read()
+        named = re.findall(r"^note: rank [0-9]+ .* has waited for .* s for rank ([0-9]+) .*", said, re.M)
+        if code not in (0, 130) or not named or set(named) != {str(rank)} or "which has given no sign of life" not in said:
+            raise AssertionError(f"rank {rank} of {training.ranks} was stopped; code {code}:\n{said}")
+        lines += len(named)
+    return f"{count} ranks were stopped for 12 s and waited for, as {lines} lines said, which named them"
 
 
 # Lets rank 1 sleep once, where it opens an image.
@@ -214,6 +243,7 @@ def main():
     parser = argparse.ArgumentParser(prog="ranks.py", description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=20, help="ranks that get SIGKILL (%(default)s)")
     parser.add_argument("--stops", type=int, default=10, help="ranks that get SIGSTOP (%(default)s)")
+    parser.add_argument("--slow", type=int, default=5, help="ranks that are stopped and go on (%(default)s)")
     parser.add_argument("--sleep", type=int, default=40, help="seconds that a rank sleeps in its data (%(default)s)")
     parser.add_argument("--short", type=int, default=200, help="short runs without harm (%(default)s)")
     parser.add_argument("--steps", type=int, default=6000, help="of the runs that are harmed (%(default)s)")
@@ -228,6 +258,8 @@ def main():
             print(harmed(trainings, signal.SIGKILL, options.kills, chance))
         if options.stops:
             print(harmed(trainings, signal.SIGSTOP, options.stops, chance))
+        if options.slow:
+            print(slow(trainings[-1], chance, options.slow))
         if options.sleep:
             print(sleeping(trainings[0], options.sleep))
         if options.short:

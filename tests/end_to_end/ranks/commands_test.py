@@ -31,6 +31,14 @@ if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then
 fi
 exec "$@"
 """
+# Runs the words behind the first one, and keeps the exit code in a file of that name and the rank's number.
+KEEPING_CODE = """#!/bin/sh
+name=$1; shift
+"$@"
+code=$?
+echo $code >"$name.$OMPI_COMM_WORLD_RANK"
+exit $code
+"""
 
 
 def missing():
@@ -147,6 +155,15 @@ class SimulatedRanks(RanksTest):
                       "distribution.mode=data_parallel", said)
         self.assertFalse(os.path.exists(self.at("net.safetensors")))
 
+    def test_a_nan_that_all_see_is_told_by_the_first(self):
+        self.assertEqual(len({self.nan("--simulate-ranks", "3") for _ in range(5)}), 1)
+
+    def nan(self, *ranks):
+        artifact = self.folder.compile("nan.gradus", **MODE, optimizer={"type": "sgd", "learning_rate": 1e38})
+        said = self.ends(self.words(40, "nan", "--overwrite", *ranks, artifact=artifact), code=1)
+        self.assertRegex(said, r"(?m)^gradus: rank 0 \(.*\): step \d+: loss is (?:nan|inf); nothing was saved after the last checkpoint")
+        return said
+
     def test_a_signal_ends_all(self):
         self.interrupted(SIMULATED, lambda process: process.send_signal(signal.SIGINT))
 
@@ -171,6 +188,7 @@ class SimulatedRanks(RanksTest):
 @unittest.skipIf(missing(), missing())
 class StartedRanks(RanksTest):
     interrupted = SimulatedRanks.interrupted
+    nan = SimulatedRanks.nan
 
     def setUp(self):
         self.script = self.at("on_rank_1.sh")
@@ -237,7 +255,11 @@ class StartedRanks(RanksTest):
         said = self.interrupted([], lambda process: process.send_signal(signal.SIGUSR1), launcher=self.mpirun())
         self.assertTrue(said.startswith("mpirun --quiet "), said)
 
+    def test_a_nan_that_all_see_is_told_by_the_first(self):
+        self.nan(*STARTED)
+
     def test_data_that_one_rank_cannot_read_any_more_end_all(self):
+        """What all have done by then is saved."""
         mine = self.at("mine.safetensors")
         shutil.copy(os.path.join(DIGITS, "train.safetensors"), mine)
         words = [self.script, DATA[1], mine, *self.words(20000, "net", "--checkpoint-every", "10steps")]
@@ -247,28 +269,68 @@ class StartedRanks(RanksTest):
         os.truncate(mine, 4096)
         said = process.communicate(timeout=SECONDS)[1]
         self.assertEqual(process.returncode, 2, said)
-        self.assertRegex(said, r"(?m)^gradus: rank 1 \(.*\): .*mine.safetensors: the file was cut short while it was read")
-        self.assertEqual(said.count("gradus: "), 1, said)
-        self.train(4, "net", *SIMULATED)  # which reads the checkpoint
+        found = re.search(r"^gradus: rank 1 \(.*\): .*mine.safetensors: the file was cut short while it was read: .*; "
+                          r"the state of step (\d+) is in (\S*); continue with: mpirun ", said, re.M)
+        self.assertTrue(found, said)
+        self.assertEqual(len(re.findall("^gradus: ", said, re.M)), 1, said)
+        self.assertEqual(found[2], self.at("net.safetensors"))
+        self.assertEqual(self.step("net"), int(found[1]))
+        self.train(int(found[1]), "whole", *SIMULATED)
+        one, two = states(self.at("net.safetensors")), states(self.at("whole.safetensors"))
+        self.assertEqual([name for name in two if one[name].tobytes() != two[name].tobytes()], [])
+        self.train(int(found[1]) + 3, "net", *SIMULATED)
+
+    def step(self, name):
+        with open(self.at(f"{name}.safetensors"), "rb") as file:
+            return int(json.loads(file.read(int.from_bytes(file.read(8), "little")))["__metadata__"]["step"])
 
     def test_a_rank_that_is_killed_is_named(self):
         """With --enable-recovery mpirun leaves it to the other ranks; tests/torture/ranks.py does more."""
+        script, codes = self.at("keeping_code.sh"), self.at("code")
+        with open(script, "w") as file:
+            file.write(KEEPING_CODE)
+        os.chmod(script, 0o755)
         words = self.words(1000000, "net", "--checkpoint-every", "10steps", "--rank-timeout", "2")
-        process = subprocess.Popen(self.mpirun("--enable-recovery", *words), stdout=subprocess.DEVNULL,
+        process = subprocess.Popen(self.mpirun("--enable-recovery", script, codes, *words, ranks=3), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True, env={**os.environ, **MPI})
         wait_for(self.at("net.safetensors"), process)
         self.kill_rank(process.pid, 1)
-        said = process.communicate(timeout=SECONDS)[1]
-        self.assertRegex(said, r"(?m)^gradus: rank 1 \(.*\) is gone: it was killed, or it crashed")
-        self.assertEqual(said.count("gradus: "), 1, said)
+        self.expect_named(process.communicate(timeout=SECONDS)[1], 1)
+        for rank, code in (0, 1), (1, 128 + signal.SIGKILL), (2, 1):
+            with open(f"{codes}.{rank}") as file:
+                self.assertEqual(int(file.read()), code, f"of rank {rank}")
+
+    def test_a_killed_rank_is_a_failure_of_ours(self):
+        """mpirun says 137. Rank 0 writes the checkpoint, and either may be the one to name it."""
+        for rank in 0, 1:
+            process = subprocess.Popen(self.words(1000000, "net", "--checkpoint-every", "10steps", *STARTED),
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **MPI})
+            before = self.step("net") if rank else 0
+            while not os.path.exists(self.at("net.safetensors")) or self.step("net") == before:
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            self.kill_rank(self.children(process.pid)[0], rank)
+            said = process.communicate(timeout=SECONDS)[1]
+            self.assertEqual(process.returncode, 1, said)
+            self.expect_named(said, rank)
+
+    def expect_named(self, said, rank):
+        found = re.search(rf"^gradus: rank {rank} \(.*\) is gone: it was killed, or it crashed.*; the last checkpoint is (\S+) of "
+                          r"step (\d+); continue with: .*--resume (\S+)$", said, re.M)
+        self.assertTrue(found, said)
+        self.assertEqual(len(re.findall("^gradus: ", said, re.M)), 1, said)
+        self.assertEqual([found[1], found[3]], 2 * [self.at("net.safetensors")])
+        self.assertEqual(int(found[2]), self.step("net"))
+
+    def children(self, process):
+        with open(f"/proc/{process}/task/{process}/children") as file:
+            return [int(child) for child in file.read().split()]
 
     def kill_rank(self, launcher, rank):
-        with open(f"/proc/{launcher}/task/{launcher}/children") as file:
-            children = file.read().split()
-        for child in children:
+        for child in self.children(launcher):
             with open(f"/proc/{child}/environ") as file:
                 if f"OMPI_COMM_WORLD_RANK={rank}\0" in file.read():
-                    return os.kill(int(child), signal.SIGKILL)
+                    return os.kill(next(iter(self.children(child)), child), signal.SIGKILL)
         self.fail(f"rank {rank} is not there")
 
 
