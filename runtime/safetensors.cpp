@@ -174,11 +174,12 @@ std::string headerText(const std::vector<NamedTensor> &tensors,
   }
   size_t at = 0;
   for (const NamedTensor &tensor : tensors) {
+    size_t end = at + bytesOf(tensor.type).value_or(0);
     append(text, quoted(tensor.name), ":{\"dtype\":\"",
            fileNameOf(tensor.type.dtype),
            "\",\"shape\":", Json(tensor.type.shape).dump(),
-           ",\"data_offsets\":[", at, ",", at + tensor.data.size(), "]},");
-    at += tensor.data.size();
+           ",\"data_offsets\":[", at, ",", end, "]},");
+    at = end;
   }
   if (text.back() == ',')
     text.pop_back();
@@ -257,16 +258,24 @@ const std::map<std::string, std::string> &Safetensors::metadata() const {
   return storage_->metadata;
 }
 
+StatusOr<std::string>
+safetensorsHeader(const std::vector<NamedTensor> &tensors,
+                  const std::map<std::string, std::string> &metadata) {
+  GRADUS_TRY(verifyNames(tensors, metadata));
+  std::string text = headerText(tensors, metadata);
+  uint64_t size = text.size();
+  return std::string(reinterpret_cast<const char *>(&size), sizeof(size)) +
+         text;
+}
+
 Status writeSafetensors(const std::string &path,
                         const std::vector<NamedTensor> &tensors,
                         const std::map<std::string, std::string> &metadata,
                         FileHold *hold) {
-  GRADUS_TRY(at(verifyNames(tensors, metadata), path));
-  std::string header = headerText(tensors, metadata);
-  uint64_t size = header.size();
+  auto header = safetensorsHeader(tensors, metadata);
+  GRADUS_TRY(at(header.status(), path));
   GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path, hold));
-  GRADUS_TRY(file.write(&size, sizeof(size)));
-  GRADUS_TRY(file.write(header.data(), header.size()));
+  GRADUS_TRY(file.write(header->data(), header->size()));
   for (const NamedTensor &tensor : tensors)
     GRADUS_TRY(file.write(tensor.data.data(), tensor.data.size()));
   return file.commit();

@@ -46,11 +46,17 @@ private:
   std::unique_ptr<Storage> storage_;
 };
 
+/// The bytes of a file in front of its data: the size of the header and the
+/// header. Of the tensors only names and types are read. Refuses names and
+/// metadata that would not be read back as they are (runtime/names.h).
+StatusOr<std::string>
+safetensorsHeader(const std::vector<NamedTensor> &tensors,
+                  const std::map<std::string, std::string> &metadata);
+
 class FileHold;
 
 /// Writes `tensors` in this order; data are aligned to 8 bytes. `hold`, if
-/// given, goes on to hold the new file. Refuses names and metadata that would
-/// not be read back as they are (runtime/names.h).
+/// given, goes on to hold the new file. Refuses what safetensorsHeader does.
 Status writeSafetensors(const std::string &path,
                         const std::vector<NamedTensor> &tensors,
                         const std::map<std::string, std::string> &metadata = {},

@@ -34,24 +34,35 @@ std::string listOf(const std::vector<std::string> &names,
 constexpr const char *kContentHash = "content_hash";
 constexpr const char *kNumbers = "numbers"; // names, each with a newline
 
+/// What the hash of the contents is made of: the tensor, and the hash of its
+/// data.
+std::string factOf(const NamedTensor &tensor, uint64_t hash) {
+  return inWords(tensor.name, " ", toString(tensor.type), " ", inHex(hash));
+}
+
 /// A hash of the tensors and metadata of a checkpoint that does not depend on
-/// their order.
-std::string contentHash(const std::vector<NamedTensor> &tensors,
+/// their order. `facts` are of the tensors.
+std::string contentHash(std::vector<std::string> facts,
                         const std::map<std::string, std::string> &metadata) {
-  std::vector<std::string> facts;
   for (const auto &[key, value] : metadata)
     if (key != kContentHash)
       facts.push_back(inWords(key, "=", value));
-  for (const NamedTensor &tensor : tensors)
-    facts.push_back(inWords(
-        tensor.name, " ", toString(tensor.type), " ",
-        inHex(artifact::hashBytes(tensor.data.data(), tensor.data.size()))));
   std::sort(facts.begin(), facts.end());
   std::string all;
   for (const std::string &fact : facts)
     append(all, fact, "\n");
   return inHex(artifact::hashBytes(
       reinterpret_cast<const uint8_t *>(all.data()), all.size()));
+}
+
+std::string contentHash(const std::vector<NamedTensor> &tensors,
+                        const std::map<std::string, std::string> &metadata) {
+  std::vector<std::string> facts;
+  facts.reserve(tensors.size());
+  for (const NamedTensor &tensor : tensors)
+    facts.push_back(factOf(
+        tensor, artifact::hashBytes(tensor.data.data(), tensor.data.size())));
+  return contentHash(std::move(facts), metadata);
 }
 
 /// The tensor of a file for each state; null if it has none.
@@ -224,6 +235,75 @@ Status writeCheckpoint(const std::string &path,
   return writeSafetensors(path, tensors, metadata, hold);
 }
 
+//===-- TensorsWriter -----------------------------------------------------===//
+
+StatusOr<TensorsWriter>
+TensorsWriter::create(const std::string &path, std::vector<NamedTensor> tensors,
+                      std::map<std::string, std::string> metadata) {
+  GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  TensorsWriter writer(path, std::move(file));
+  // The hash, which is as long, takes the place of this text at the end.
+  metadata[kContentHash] = inHex(0);
+  writer.metadata_ = std::move(metadata);
+  GRADUS_TRY(at(writer.begin(std::move(tensors)), path));
+  return writer;
+}
+
+Status TensorsWriter::begin(std::vector<NamedTensor> tensors) {
+  GRADUS_ASSIGN(std::string header, safetensorsHeader(tensors, metadata_));
+  tensors_ = std::move(tensors);
+  if (!tensors_.empty())
+    missing_ = bytesOf(tensors_.front().type).value_or(0);
+  finishTensors();
+  return file_.write(header.data(), header.size());
+}
+
+/// Goes on to the next tensor while the current one is complete: a tensor may
+/// have no data.
+void TensorsWriter::finishTensors() {
+  while (facts_.size() < tensors_.size() && missing_ == 0) {
+    facts_.push_back(factOf(tensors_[facts_.size()], hash_.finish()));
+    hash_ = {};
+    if (facts_.size() < tensors_.size())
+      missing_ = bytesOf(tensors_[facts_.size()].type).value_or(0);
+  }
+}
+
+Status TensorsWriter::flush() {
+  hash_.add(buffer_.data(), buffer_.size());
+  GRADUS_TRY(file_.write(buffer_.data(), buffer_.size()));
+  buffer_.clear();
+  finishTensors();
+  return Status();
+}
+
+Status TensorsWriter::write(std::span<const uint8_t> bytes) {
+  // All pieces of a tensor that are hashed, but for the last, are this large.
+  constexpr size_t kPiece = artifact::BytesHash::kBlock << 15;
+  while (!bytes.empty()) {
+    size_t count = std::min({bytes.size(), missing_, kPiece - buffer_.size()});
+    if (count == 0)
+      return invalid(path_, ": is given more bytes than its ", tensors_.size(),
+                     " tensors have");
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + count);
+    bytes = bytes.subspan(count);
+    missing_ -= count;
+    if (missing_ == 0 || buffer_.size() == kPiece)
+      GRADUS_TRY(flush());
+  }
+  return Status();
+}
+
+Status TensorsWriter::commit() {
+  if (facts_.size() < tensors_.size())
+    return invalid(path_, ": lacks ", missing_, " bytes of tensor ",
+                   tensors_[facts_.size()].name);
+  metadata_[kContentHash] = contentHash(facts_, metadata_);
+  GRADUS_ASSIGN(std::string header, safetensorsHeader(tensors_, metadata_));
+  GRADUS_TRY(file_.writeAt(0, header.data(), header.size()));
+  return file_.commit();
+}
+
 /// Leaves out the numbers of the recipe that a file has: an artifact of another
 /// recipe need not have them.
 static std::vector<std::string> withoutNumbers(std::vector<std::string> names,
@@ -258,6 +338,16 @@ Status verifyStates(const Safetensors &file,
     if (sources[i])
       GRADUS_TRY(verifyNumber(*states[i].info, sources[i]->data));
   return Status();
+}
+
+Status verifyShapes(const Safetensors &file,
+                    const std::vector<StoredState> &states) {
+  Sources sources = sourcesOf(file, states);
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (!sources[i])
+      missing.push_back(states[i].info->name);
+  return verifyFit(missing, {}, differences(states, sources, false));
 }
 
 static Status readEverything(const std::string &path,

@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include "runtime/artifact_hash.h"
+#include "runtime/file.h"
 #include "runtime/safetensors.h"
 #include "runtime/session/host_view.h"
 #include "runtime/session/session.h"
@@ -32,6 +34,38 @@ Status writeCheckpoint(const std::string &path,
                        std::map<std::string, std::string> metadata,
                        FileHold *hold = nullptr);
 
+/// Writes a file of tensors with the hash of its contents in its metadata. The
+/// data come in pieces, so that only a piece of them need be in memory. Without
+/// a commit nothing is left of the file.
+class TensorsWriter {
+public:
+  /// Of the tensors only names and types are read.
+  static StatusOr<TensorsWriter>
+  create(const std::string &path, std::vector<NamedTensor> tensors,
+         std::map<std::string, std::string> metadata);
+
+  /// Writes the next bytes of the data, tensor after tensor.
+  Status write(std::span<const uint8_t> bytes);
+  /// Fails if the data are not complete.
+  Status commit();
+
+private:
+  TensorsWriter(std::string path, AtomicFile file)
+      : path_(std::move(path)), file_(std::move(file)) {}
+  Status begin(std::vector<NamedTensor> tensors);
+  Status flush();
+  void finishTensors();
+
+  std::string path_;
+  AtomicFile file_;
+  std::vector<NamedTensor> tensors_;
+  std::map<std::string, std::string> metadata_;
+  std::vector<std::string> facts_; // of the tensors that are complete
+  size_t missing_ = 0;             // bytes of the current tensor
+  artifact::BytesHash hash_;       // of the current tensor
+  std::vector<uint8_t> buffer_;
+};
+
 /// Fails for a number of the recipe outside the range of its key, or that f32
 /// would lose; success for other states.
 Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from);
@@ -40,9 +74,14 @@ Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from);
 /// has no hash.
 Status verifyContents(const Safetensors &file);
 
-/// Checks that a file has each of the states, but for numbers of the recipe, and
-/// nothing else, all of their types.
+/// Checks that a file has each of the states, but for numbers of the recipe,
+/// and nothing else, all of their types.
 Status verifyStates(const Safetensors &file,
+                    const std::vector<StoredState> &states);
+
+/// Checks that a file has each of the states, of their shapes, and of their
+/// types or of floating-point numbers that can be converted to them.
+Status verifyShapes(const Safetensors &file,
                     const std::vector<StoredState> &states);
 
 /// Maps each name to the tensor of a file that is meant for it: a tensor that

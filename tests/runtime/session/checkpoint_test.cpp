@@ -254,3 +254,108 @@ TEST(Checkpoints, GoOnOnAnotherDevice) {
       EXPECT_EQ(floatsOf(*first, "total"), floatsOf(*second, "total"));
     }
 }
+
+namespace {
+
+/// Tensors of several sizes, one of which is more than a piece of the writer.
+struct Tensors {
+  std::vector<uint8_t> small = std::vector<uint8_t>(3, 7),
+                       large = std::vector<uint8_t>((3 << 20) + 5);
+  std::vector<NamedTensor> all;
+
+  Tensors() {
+    for (size_t i = 0; i < large.size(); ++i)
+      large[i] = static_cast<uint8_t>(i * i >> 8);
+    all = {{"none", {DType::f32, {0, 2}}, {}},
+           {"small", {DType::u8, {3}}, small},
+           {"large", {DType::u8, {int64_t(large.size())}}, large},
+           {"also none", {DType::f32, {0}}, {}}};
+  }
+  std::vector<uint8_t> data() const {
+    std::vector<uint8_t> bytes = small;
+    bytes.insert(bytes.end(), large.begin(), large.end());
+    return bytes;
+  }
+};
+
+} // namespace
+
+TEST(TensorsWriter, WritesPiecesOfAnySizeWithTheHashOfTheirContents) {
+  Tensors tensors;
+  std::vector<uint8_t> data = tensors.data();
+  std::string hash;
+  for (size_t piece : {1000u, 1u << 20, 1u << 22}) {
+    std::string path = temporaryPath("pieces.safetensors");
+    auto writer = TensorsWriter::create(path, tensors.all, {{"step", "7"}});
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    for (size_t at = 0; at < data.size(); at += piece)
+      ASSERT_TRUE(writer
+                      ->write(std::span(data).subspan(
+                          at, std::min(piece, data.size() - at)))
+                      .ok());
+    ASSERT_TRUE(writer->commit().ok());
+    auto file = Safetensors::open(path);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(file->metadata().at("step"), "7");
+    for (const NamedTensor &tensor : tensors.all) {
+      const NamedTensor *found = file->find(tensor.name);
+      ASSERT_NE(found, nullptr);
+      EXPECT_EQ(found->type, tensor.type);
+      EXPECT_TRUE(std::ranges::equal(found->data, tensor.data));
+    }
+    EXPECT_TRUE(verifyContents(*file).ok());
+    EXPECT_TRUE(hash.empty() || hash == file->metadata().at("content_hash"));
+    hash = file->metadata().at("content_hash");
+    EXPECT_NE(hash, inHex(0));
+  }
+}
+
+TEST(TensorsWriter, WritesNoFileOfTooFewOrTooManyBytes) {
+  Tensors tensors;
+  std::vector<uint8_t> data = tensors.data();
+  std::string path = temporaryPath("wrong.safetensors");
+  {
+    auto writer = TensorsWriter::create(path, tensors.all, {});
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE(writer->write(std::span(data).first(13)).ok());
+    EXPECT_EQ(writer->commit().message(),
+              path + ": lacks 3145723 bytes of tensor large");
+  }
+  {
+    auto writer = TensorsWriter::create(path, tensors.all, {});
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE(writer->write(data).ok());
+    EXPECT_EQ(writer->write(std::span(data).first(1)).message(),
+              path + ": is given more bytes than its 4 tensors have");
+  }
+  EXPECT_FALSE(Safetensors::open(path).ok());
+  EXPECT_EQ(TensorsWriter::create(path, {{"w\xE9", {DType::f32, {}}, {}}}, {})
+                .status()
+                .message(),
+            path + ": the name of tensor 'w\\xE9' is not UTF-8");
+}
+
+TEST(VerifyShapes, AcceptsOtherFloatsAndTensorsThatAreMore) {
+  std::vector<uint8_t> bytes(32);
+  std::string path = temporaryPath("shapes.safetensors");
+  ASSERT_TRUE(
+      writeSafetensors(path,
+                       {{"a", {DType::f16, {2, 4}}, std::span(bytes).first(16)},
+                        {"b", {DType::i32, {8}}, bytes},
+                        {"c", {DType::f32, {8}}, bytes}})
+          .ok());
+  auto file = Safetensors::open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  auto words = [&](const char *name, TensorType type) {
+    StateInfo state;
+    state.name = name;
+    state.type = std::move(type);
+    return verifyShapes(*file, {{&state, 0}}).message();
+  };
+  EXPECT_EQ(words("a", {DType::f32, {2, 4}}), "");
+  EXPECT_EQ(words("a", {DType::f32, {8}}),
+            "a is 2x4xf16 in the file and 8xf32 in the artifact");
+  EXPECT_EQ(words("b", {DType::f32, {8}}),
+            "b is 8xi32 in the file and 8xf32 in the artifact");
+  EXPECT_EQ(words("d", {DType::f32, {8}}), "lacks d");
+}
