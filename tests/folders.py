@@ -91,6 +91,7 @@ INSIDE = {
     "tool/compile": "tool tool/inspect tool/report tool/session tool/tune",
     "tool/export": "tool tool/session tool/evaluate",
     "tool/train": "tool tool/evaluate tool/report tool/session",
+    "tool/basis": "tool tool/session tool/train",
     "tool/run": "tool tool/session tool/evaluate tool/train",
 }
 

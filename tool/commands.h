@@ -16,6 +16,7 @@ void addInspect(CLI::App &app);
 void addCheck(CLI::App &app);
 void addVerify(CLI::App &app);
 void addExport(CLI::App &app);
+void addBasis(CLI::App &app);
 void addBench(CLI::App &app);
 void addCompare(CLI::App &app);
 void addTune(CLI::App &app);

@@ -51,6 +51,7 @@ static void addCommands(CLI::App &app) {
   addCheck(app);
   addVerify(app);
   addExport(app);
+  addBasis(app);
   addBench(app);
   addCompare(app);
   addTune(app);
