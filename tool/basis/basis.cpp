@@ -14,6 +14,7 @@
 #include "tool/commands.h"
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
+#include "tool/number_options.h"
 #include "tool/output_files.h"
 #include "tool/session/session_options.h"
 #include "tool/text.h"
