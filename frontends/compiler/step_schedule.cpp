@@ -26,7 +26,7 @@ namespace gradus::compiler {
 namespace {
 
 constexpr int64_t kFirstSteps = 192;     // listed one by one
-constexpr int64_t kLongestPeriod = 4096; // of variants by `every`
+constexpr int64_t kLongestPeriod = 4096; // of variants, in updates
 constexpr int64_t kRatePoints = 240;
 
 //===-- values ------------------------------------------------------------===//
@@ -102,6 +102,87 @@ public:
   explicit Silence(MLIRContext *context)
       : ScopedDiagnosticHandler(context,
                                 [](Diagnostic &) { return success(); }) {}
+};
+
+//===-- periods -----------------------------------------------------------===//
+
+/// How an integer depends on the counter: it repeats after so many steps, or it
+/// grows by one in them.
+struct Course {
+  int64_t steps = 1;
+  bool grows = false;
+};
+
+/// Finds out from the ops behind a value how it depends on the counter.
+class Courses {
+public:
+  /// Returns nothing if a value neither repeats nor counts. What compares the
+  /// counter with a number is such.
+  std::optional<Course> of(Value value) {
+    auto [known, isNew] = known_.try_emplace(value);
+    if (isNew) {
+      std::optional<Course> course = find(value);
+      known_[value] = course;
+      return course;
+    }
+    return known->second;
+  }
+
+  /// The largest period of a remainder that was met, or 1.
+  int64_t longestRemainder() const { return longestRemainder_; }
+
+private:
+  static constexpr int64_t kMost = int64_t(1) << 40;
+
+  std::optional<Course> find(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return std::nullopt;
+    if (isa<ReadOp>(op))
+      return Course{.steps = 1, .grows = true};
+    bool divides = isa<arith::DivSIOp>(op), cuts = isa<arith::RemSIOp>(op);
+    if (!divides && !cuts && !isa<arith::AddIOp>(op))
+      return ofPeriodic(op);
+    std::optional<Course> left = of(op->getOperand(0));
+    std::optional<int64_t> right = constant(op->getOperand(1));
+    if (!left || !left->grows || !right)
+      return ofPeriodic(op);
+    if (!divides && !cuts)
+      return left;
+    if (*right < 1 || *right > kMost / left->steps)
+      return std::nullopt;
+    Course result{.steps = left->steps * *right, .grows = divides};
+    if (cuts)
+      longestRemainder_ = std::max(longestRemainder_, result.steps);
+    return result;
+  }
+
+  /// Repeats as all of the operands do.
+  std::optional<Course> ofPeriodic(Operation *op) {
+    int64_t period = 1;
+    bool repeats = true;
+    for (Value operand : op->getOperands()) {
+      std::optional<Course> course = of(operand);
+      if (!course || course->grows ||
+          course->steps > kMost / (period / std::gcd(period, course->steps)))
+        repeats = false; // The remainders of the others are still to be met.
+      else
+        period = std::lcm(period, course->steps);
+    }
+    return repeats ? std::optional(Course{.steps = period}) : std::nullopt;
+  }
+
+  static std::optional<int64_t> constant(Value value) {
+    auto op = value.getDefiningOp<arith::ConstantOp>();
+    auto values = op ? dyn_cast<DenseIntElementsAttr>(op.getValue())
+                     : DenseIntElementsAttr();
+    if (!values || !values.isSplat())
+      return std::nullopt;
+    return values.getSplatValue<APInt>().getSExtValue();
+  }
+
+  int64_t longestRemainder_ = 1;
+  llvm::DenseMap<Value, std::optional<Course>> known_;
 };
 
 //===-- variants ----------------------------------------------------------===//
@@ -199,11 +280,35 @@ private:
         result.first.push_back(*variant);
       else
         return;
+    Courses courses;
+    std::optional<Course> course = courses.of(next_);
+    if (course && !course->grows)
+      takePeriod(result, std::lcm(course->steps, batches_));
+    else if (courses.longestRemainder() <= batches_)
+      takeChanges(result); // Else changes and a period are mixed.
+  }
+
+  /// By the table where that is all that repeats, else by each update.
+  void takePeriod(StepSchedule &result, int64_t period) {
     for (Operation *op : SmallVector<Operation *>(evaluation_.ops().begin(),
                                                   evaluation_.ops().end()))
-      if (std::vector<int64_t> table = tableIn(op); !table.empty())
+      if (std::vector<int64_t> table = tableIn(op);
+          int64_t(table.size()) * batches_ == period)
         return takeTable(result, table);
-    takeChanges(result);
+    if (period / batches_ <= kLongestPeriod)
+      takeUpdates(result, period);
+  }
+
+  /// All batches of an update but the last run the same variant. The period
+  /// begins behind the first one, whose first step no step has chosen.
+  void takeUpdates(StepSchedule &result, int64_t period) {
+    std::vector<int> steps;
+    for (int64_t step = period; step < 2 * period; step += batches_) {
+      if (batches_ > 1)
+        steps.insert(steps.end(), batches_ - 1, variantAt(step).value_or(0));
+      steps.push_back(variantAt(step + batches_ - 1).value_or(0));
+    }
+    takeShares(result, steps);
   }
 
   /// A constant list in which the step may look up its next update.
