@@ -63,6 +63,17 @@ std::string nested(std::string_view path) {
                  nested(path.substr(dot + 1)), "}");
 }
 
+/// The keys from an object down to what a synonym means; empty where that is
+/// not in an object within it.
+std::string_view within(std::string_view path, const Synonym &synonym) {
+  std::string_view key = synonym.key();
+  bool isWithin = !path.empty() && synonym.value().empty() &&
+                  key.size() > path.size() && key.starts_with(path) &&
+                  key[path.size()] == '.';
+  std::string_view rest = isWithin ? key.substr(path.size() + 1) : "";
+  return firstOf(rest) == rest ? "" : rest;
+}
+
 /// Returns why there is nothing to say for a word, or else other words.
 std::string nothingOr(std::string others, std::string_view word) {
   std::string_view why = whyNeedless(word);
@@ -98,6 +109,10 @@ std::string suggestionForKey(std::string_view path, std::string_view word,
     if (synonym.value().empty() &&
         std::ranges::count(known, lastOf(synonym.key())))
       return askedFor(lastOf(synonym.key()), synonym);
+  for (const Synonym &synonym : synonyms)
+    if (std::string_view keys = within(path, synonym);
+        !keys.empty() && std::ranges::count(known, firstOf(keys)))
+      return message("; write ", nested(keys));
   // A type that lacks what others have is not led to another object.
   bool isElsewhere = std::ranges::none_of(synonyms, [&](const Synonym &each) {
     return firstOf(each.key()) == firstOf(path);

@@ -85,6 +85,20 @@ TEST(Suggestions, NameOtherObjectsForOurOwnKeys) {
             "  r: lookahead.alpha: unknown key; did you mean \"rate\"?");
 }
 
+TEST(Suggestions, NameKeysOfObjectsWithin) {
+  EXPECT_EQ(said(R"({"precondition": {"type": "thor", "frequency": 50}})"),
+            "r: precondition.frequency: unknown key of thor; write "
+            "\"refresh\": {\"every\": ...}");
+  EXPECT_EQ(said(R"({"precondition": {"type": "kfac", "factor_decay": 0.9}})"),
+            "r: precondition.factor_decay: unknown key of kfac; did you mean "
+            "\"decay\"?");
+  EXPECT_EQ(said(R"({"update_freq": 2})"),
+            "r: update_freq: unknown key; did you mean \"accumulation\"?");
+  EXPECT_EQ(said(R"({"optimizer": {"type": "sgd", "frequency": 50}})"),
+            "r: optimizer.frequency: unknown key of sgd; did you mean "
+            "\"precondition.refresh.every\"?");
+}
+
 TEST(Suggestions, NameTheTypesThatHaveAKey) {
   EXPECT_EQ(said(R"({"optimizer": {"momentum": 0.9}})"),
             "r: optimizer.momentum: unknown key of adamw; sgd, rmsprop, lars, "
