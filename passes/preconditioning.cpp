@@ -1,4 +1,5 @@
-// The keys of `precondition`; see preconditioning.h.
+// The keys of `precondition`, and what is a layer norm's; see
+// preconditioning.h.
 
 #include "passes/preconditioning.h"
 
@@ -108,6 +109,17 @@ Field preconditionKey() {
 const recipe::Method<PreconditionSettings> &preconditioning() {
   static const recipe::Method<PreconditionSettings> method{preconditionKey()};
   return method;
+}
+
+bool isOfLayerNorm(ParameterUpdate update) {
+  auto graph = update->getParentOfType<GraphOp>();
+  for (auto read : graph.getBody().front().getOps<ReadOp>())
+    if (read.getState() == update.getParameterName())
+      for (Operation *user : read.getResult().getUsers())
+        if (auto norm = dyn_cast<LayerNormOp>(user);
+            norm && norm.getInput() != read.getResult())
+          return true;
+  return false;
 }
 
 } // namespace gradus

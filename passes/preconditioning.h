@@ -40,6 +40,9 @@ struct PreconditionSettings {
 
 const recipe::Method<PreconditionSettings> &preconditioning();
 
+/// Whether a layer norm of the graph reads the parameter as its scale or bias.
+bool isOfLayerNorm(ParameterUpdate update);
+
 /// Marks updates whose gradient was preconditioned.
 constexpr llvm::StringLiteral kPreconditioned = "gradus.preconditioned";
 

@@ -19,9 +19,33 @@ def TraceFactors : GradusPass<"trace-factors"> {
     ```mlir
     gradus.program @p attributes {recipe = {precondition = {type = "thor"}}} {
       gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-      gradus.graph @train(%x: tensor<8x3xf32>, %dy: tensor<8x2xf32>) -> () {
+      gradus.graph @train(%x: tensor<8x3xf32>, %t: tensor<8x2xf32>) -> () {
+        %w = gradus.read @w : tensor<2x3xf32>
+        %y = gradus.matmul %x, %w transposed : tensor<8x3xf32>, tensor<2x3xf32> -> tensor<8x2xf32>
+        %dy = arith.subf %y, %t : tensor<8x2xf32>
         %dw = gradus.matmul %dy transposed, %x : tensor<8x2xf32>, tensor<8x3xf32> -> tensor<2x3xf32>
         gradus.update @w, %dw : tensor<2x3xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precondition = {type = "thor"}}} {
+      gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<8x3xf32>, %t: tensor<8x2xf32>) -> () {
+        %w = gradus.read @w : tensor<2x3xf32>
+        %y = gradus.matmul %x, %w transposed : tensor<8x3xf32>, tensor<2x3xf32> -> tensor<8x2xf32>
+        %dy = arith.subf %y, %t : tensor<8x2xf32>
+        %dw = gradus.matmul %dy transposed, %x : tensor<8x2xf32>, tensor<8x3xf32> -> tensor<2x3xf32>
+        gradus.update @w, %dw : tensor<2x3xf32>
+        %a = gradus.gram %x axis 1 block 3 : tensor<8x3xf32> -> tensor<1x3x3xf32>
+        %mean = gradus.gram %dy axis 1 block 2 : tensor<8x2xf32> -> tensor<1x2x2xf32>
+        %square = arith.constant dense<64.0> : tensor<1x2x2xf32>
+        %g = arith.mulf %mean, %square : tensor<1x2x2xf32>
+        gradus.factors @w inputs %a outputs %g {axes = array<i64: 1>, kind = "dense"} : tensor<1x3x3xf32>, tensor<1x2x2xf32>
         gradus.return
       }
     }
@@ -47,6 +71,47 @@ def RefreshVariants : GradusPass<"refresh-variants"> {
         gradus.update @w, %dw : tensor<2x3xf32>
         gradus.factors @w inputs %a outputs %g {axes = array<i64: 1>, kind = "dense"} : tensor<1x3x3xf32>, tensor<1x2x2xf32>
         gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precondition = {type = "thor", refresh = {every = 4 : i64}}}} {
+      gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @"step/variant" : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @train(%a: tensor<1x3x3xf32>, %g: tensor<1x2x2xf32>, %dw: tensor<2x3xf32>) -> () {
+        gradus.update @w, %dw : tensor<2x3xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %update = arith.addi %step, %one : tensor<i64>
+        %none = arith.constant dense<0> : tensor<i64>
+        %every = arith.constant dense<4> : tensor<i64>
+        %rest = arith.remsi %update, %every : tensor<i64>
+        %now = arith.cmpi eq, %rest, %none : tensor<i64>
+        %next = arith.select %now, %one, %none : tensor<i1>, tensor<i64>
+        gradus.write @"step/variant", %next : tensor<i64>
+        gradus.return
+      }
+      gradus.graph @train_refresh(%a: tensor<1x3x3xf32>, %g: tensor<1x2x2xf32>, %dw: tensor<2x3xf32>) -> () attributes {gradus.trains = "updates"} {
+        gradus.update @w, %dw : tensor<2x3xf32>
+        gradus.factors @w inputs %a outputs %g {axes = array<i64: 1>, kind = "dense"} : tensor<1x3x3xf32>, tensor<1x2x2xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %update = arith.addi %step, %one : tensor<i64>
+        %none = arith.constant dense<0> : tensor<i64>
+        %every = arith.constant dense<4> : tensor<i64>
+        %rest = arith.remsi %update, %every : tensor<i64>
+        %now = arith.cmpi eq, %rest, %none : tensor<i64>
+        %next = arith.select %now, %one, %none : tensor<i1>, tensor<i64>
+        gradus.write @"step/variant", %next : tensor<i64>
+        gradus.return
+      }
+      gradus.schedule @train by @"step/variant" {
+        gradus.variant @train every 2
+        gradus.variant @train_refresh every 2 at 1
       }
     }
     ```

@@ -78,6 +78,45 @@ def Precondition : GradusPass<"precondition"> {
       }
     }
     ```
+
+    After, where each block is positive definite (what keeps the last inverse of
+    one that is not, and counts it, left out):
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precondition = {type = "thor"}}} {
+      gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @precondition.damping : tensor<f64> {role = #gradus.role<hyperparameter>, init = #gradus.init<constant, 0.03 : f64>}
+      gradus.state @"precondition/inputs/w" : tensor<1x3x3xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.state @"precondition/outputs/w" : tensor<1x2x2xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train(%a: tensor<1x3x3xf32>, %g: tensor<1x2x2xf32>, %dw: tensor<2x3xf32>) -> () {
+        %damping = gradus.read @precondition.damping : tensor<f64>
+        %0 = math.sqrt %damping : tensor<f64>
+        %root = arith.truncf %0 : tensor<f64> to tensor<f32>
+        %ia = gradus.iota axis 1 : tensor<1x3x3xi64>
+        %ja = gradus.iota axis 2 : tensor<1x3x3xi64>
+        %diagonala = arith.cmpi eq, %ia, %ja : tensor<1x3x3xi64>
+        %roota = gradus.broadcast %root dims [] : tensor<f32> -> tensor<1x3x3xf32>
+        %morea = arith.addf %a, %roota : tensor<1x3x3xf32>
+        %dampeda = arith.select %diagonala, %morea, %a : tensor<1x3x3xi1>, tensor<1x3x3xf32>
+        %inversea = gradus.inverse %dampeda : tensor<1x3x3xf32>
+        gradus.write @"precondition/inputs/w", %inversea : tensor<1x3x3xf32>
+        %ig = gradus.iota axis 1 : tensor<1x2x2xi64>
+        %jg = gradus.iota axis 2 : tensor<1x2x2xi64>
+        %diagonalg = arith.cmpi eq, %ig, %jg : tensor<1x2x2xi64>
+        %rootg = gradus.broadcast %root dims [] : tensor<f32> -> tensor<1x2x2xf32>
+        %moreg = arith.addf %g, %rootg : tensor<1x2x2xf32>
+        %dampedg = arith.select %diagonalg, %moreg, %g : tensor<1x2x2xi1>, tensor<1x2x2xf32>
+        %inverseg = gradus.inverse %dampedg : tensor<1x2x2xf32>
+        gradus.write @"precondition/outputs/w", %inverseg : tensor<1x2x2xf32>
+        %outputs = gradus.reshape %inverseg : tensor<1x2x2xf32> -> tensor<2x2xf32>
+        %1 = gradus.matmul %outputs, %dw : tensor<2x2xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+        %inputs = gradus.reshape %inversea : tensor<1x3x3xf32> -> tensor<3x3xf32>
+        %2 = gradus.matmul %1, %inputs : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x3xf32>
+        gradus.update @w, %2 {gradus.preconditioned} : tensor<2x3xf32>
+        gradus.return
+      }
+    }
+    ```
   }];
 }
 

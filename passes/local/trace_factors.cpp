@@ -114,6 +114,11 @@ private:
                           "\"data_parallel\"; train on one process, or without "
                           "precondition";
     const auto &at = settings.refresh.at;
+    if (settings.refresh.measureEvery && (settings.decay == 0 || at))
+      return error(".refresh.measure_every")
+             << (at ? "excludes refresh.at, whose updates measure and invert"
+                    : "is for a mean over time, and decay is 0: factors are "
+                      "measured where they are inverted");
     if (at && (at->empty() || at->front() != 0))
       return error(".refresh.at")
              << "does not begin with 0, and the first update needs factors";
@@ -146,7 +151,8 @@ private:
     FailureOr<Value> divisor = divisorOfLoss(builder, train);
     if (failed(divisor))
       return failure();
-    int64_t traced = 0;
+    std::string kept; // the first weight that is, with the reason
+    bool isUsed = false;
     for (ParameterUpdate update : updates) {
       if (auto other = preconditionerOf(groups, update); !other.empty())
         return error("") << "excludes the optimizer " << other << ", which "
@@ -157,15 +163,19 @@ private:
           weightProduct(update.getGradientUse().get(), forward, reason);
       if (product && reason.empty())
         reason = reasonToKeep(*product);
-      if (!reason.empty()) {
-        reportKept(update, reason);
+      isUsed |= reason.empty() ||
+                (settings.has(Kind::layerNorm) && isOfLayerNorm(update));
+      if (reason.empty()) {
+        add(builder, update, *product, *divisor);
         continue;
       }
-      add(builder, update, *product, *divisor);
-      ++traced;
+      std::string words = reportKept(update, reason);
+      if (kept.empty())
+        kept = words;
     }
-    if (traced == 0 && !settings.has(Kind::layerNorm))
-      return error(".kinds") << "fits no trained weight of the model";
+    if (!isUsed)
+      return error("") << "fits no layer that is trained"
+                       << (kept.empty() ? "" : ": ") << kept;
     return success();
   }
 
@@ -296,10 +306,14 @@ private:
 
   //===-- remarks ---------------------------------------------------------===//
 
-  void reportKept(ParameterUpdate update, StringRef reason) {
+  /// Returns what it says.
+  std::string reportKept(ParameterUpdate update, StringRef reason) {
+    std::string words =
+        (update.getParameterName() + " keeps its gradient: " + reason).str();
     remark::missed(update.getLoc(),
                    remark::RemarkOpts::name("Kept").category(getArgument()))
-        << (update.getParameterName() + " keeps its gradient: " + reason).str();
+        << words;
+    return words;
   }
 
   void reportLong(ParameterUpdate update, StringRef side, const Side &of) {

@@ -467,17 +467,6 @@ private:
                         rows, matrix);
   }
 
-  static bool isOfLayerNorm(ParameterUpdate update) {
-    auto graph = update->getParentOfType<GraphOp>();
-    for (auto read : graph.getBody().front().getOps<ReadOp>())
-      if (read.getState() == update.getParameterName())
-        for (Operation *user : read.getResult().getUsers())
-          if (auto norm = dyn_cast<LayerNormOp>(user);
-              norm && norm.getInput() != read.getResult())
-            return true;
-    return false;
-  }
-
   /// g / (g^2 / B + root of the damping), where B divides the loss.
   FailureOr<Value> ofLayerNorm(const Arithmetic &math, Value gradient,
                                GraphOp train, const Shared &shared) {
