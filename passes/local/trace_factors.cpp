@@ -158,15 +158,18 @@ private:
         return error("") << "excludes the optimizer " << other << ", which "
                          << update.getParameterName()
                          << " has: it preconditions gradients itself";
+      if (settings.has(Kind::layerNorm) && isOfLayerNorm(update)) {
+        isUsed = true; // `precondition` divides it by its own curvature.
+        continue;
+      }
       std::string reason;
       auto product =
           weightProduct(update.getGradientUse().get(), forward, reason);
       if (product && reason.empty())
         reason = reasonToKeep(*product);
-      isUsed |= reason.empty() ||
-                (settings.has(Kind::layerNorm) && isOfLayerNorm(update));
       if (reason.empty()) {
         add(builder, update, *product, *divisor);
+        isUsed = true;
         continue;
       }
       std::string words = reportKept(update, reason);

@@ -2,6 +2,8 @@
 
 #include "passes/local/weight_products.h"
 
+#include "ir/build.h"
+
 #include "../program_text.h"
 
 #include <gmock/gmock.h>
