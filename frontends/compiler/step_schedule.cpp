@@ -106,7 +106,7 @@ public:
 
 //===-- periods -----------------------------------------------------------===//
 
-/// How an integer depends on the counter: it repeats after so many steps, or it
+/// An integer that depends on the counter: it repeats after so many steps, or it
 /// grows by one in them.
 struct Course {
   int64_t steps = 1;
