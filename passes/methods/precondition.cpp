@@ -467,14 +467,16 @@ private:
                         rows, matrix);
   }
 
-  /// g / (g^2 / B + root of the damping), where B divides the loss.
+  /// g / (g^2 / B + root of the damping), where B divides the loss: of all
+  /// micro-batches of an update, each of which has as many labels as the last.
   FailureOr<Value> ofLayerNorm(const Arithmetic &math, Value gradient,
                                GraphOp train, const Shared &shared) {
     FailureOr<Value> divisor = divisorOfLoss(math.builder, train);
     if (failed(divisor))
       return failure();
+    Value samples = math.scale(stepsPerUpdate(getOperation()), *divisor);
     Value square = math.multiply(gradient, gradient);
-    Value curvature = math.divide(square, spreadLike(math, *divisor, square));
+    Value curvature = math.divide(square, spreadLike(math, samples, square));
     return math.divide(
         gradient,
         math.add(curvature, spreadLike(math, shared.root, curvature)));

@@ -188,7 +188,8 @@ std::vector<Model> models() {
     if (auto recorded = check::RecordedCase::open(folder); recorded.ok())
       for (const std::string &file : recorded->files())
         for (const char *precision : {"f32", "bf16"})
-          models.push_back({folder, file, precision});
+          if (recorded->missing(file).empty())
+            models.push_back({folder, file, precision});
   return models;
 }
 
@@ -235,30 +236,19 @@ TEST_P(LayerSides, MakeTheGradient) {
   ASSERT_TRUE(module);
   GraphOp train = (*module->getOps<ProgramOp>().begin()).getGraph(kTrain);
   ForwardPass forward(train);
-  int64_t found = 0, seen = 0, matrices = 0;
-  std::set<std::string> reasons;
+  int64_t seen = 0;
   for (auto update : train.getBody().front().getOps<ParameterUpdate>()) {
     Value gradient = update.getGradientUse().get();
-    matrices += tensorType(gradient).getRank() > 1;
     std::string reason;
     auto product = weightProduct(gradient, forward, reason);
-    if (!product) {
-      reasons.insert((update.getParameterName() + " " + reason).str());
-      continue;
-    }
-    ++found;
-    if (costOf(*product, tensorType(gradient)) > kLargest)
+    EXPECT_NE(product.has_value(), !reason.empty());
+    if (!product || costOf(*product, tensorType(gradient)) > kLargest)
       continue;
     ++seen;
     expectIdentity(*product, update);
     if (HasFailure())
       return;
   }
-  RecordProperty("found", found);
-  std::cout << found << " found, " << seen << " seen, " << matrices
-            << " matrices\n";
-  for (const std::string &reason : reasons)
-    std::cout << "  " << reason << "\n";
   EXPECT_GT(seen, 0);
 }
 

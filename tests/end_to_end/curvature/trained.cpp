@@ -120,7 +120,9 @@ std::string curvature::textOf(const Network &network, const Json &recipe,
 std::string curvature::refusalOf(const Network &network, const Json &recipe) {
   if (auto read = recipe::read(recipe.dump(), "r"); !read.ok())
     return std::string(read.status().message());
-  mlir::MLIRContext context;
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
   auto module = moduleOf(context, network, recipe, kSamples);
   std::string said;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &each) {
