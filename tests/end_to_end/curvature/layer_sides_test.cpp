@@ -249,7 +249,9 @@ TEST_P(LayerSides, MakeTheGradient) {
     if (HasFailure())
       return;
   }
-  EXPECT_GT(seen, 0);
+  // All that this one does with parameters is elementwise.
+  bool isElementwise = llvm::StringRef(GetParam().folder).ends_with("zero");
+  EXPECT_EQ(seen > 0, !isElementwise);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, LayerSides, testing::ValuesIn(models()),

@@ -332,35 +332,44 @@ TEST(WithLessBn, LayersWithoutTheirNormalizationArePreconditioned) {
 
 //===-- precision ---------------------------------------------------------===//
 
-/// Defect 11: an EmbeddingLookup's factors are of f16. A direction has the
-/// roundings of a gradient, 2^-8 and 2^-11, times some of the condition of
-/// damped factors. The loss scale is one at which no step overflows.
+/// How far a run in a narrow type is from a wide one, for each parameter: the
+/// norm of what differs in its change over some steps, in parts of that change.
+static std::map<std::string, double>
+deviations(const Network &network, Json recipe, const std::string &precision) {
+  Trained wide(network, recipe);
+  // At this scale no step overflows.
+  recipe["loss_scale"] = {{"type", "static"}, {"initial", 64}};
+  recipe["precision"] = precision;
+  Trained narrow(network, recipe);
+  for (const runtime::StateInfo &info : narrow.session().states())
+    if (isFactor(info.name) && info.name != "precondition/kept")
+      EXPECT_EQ(info.type.dtype, artifact::DType::f32) << info.name;
+  NamedTensors start = wide.parameters();
+  wide.steps(0, 4);
+  narrow.steps(0, 4);
+  expectFinite(narrow.states());
+  std::map<std::string, double> parts;
+  for (const auto &[name, from] : start) {
+    std::vector<double> expected = change(from.floats, wide.state(name)),
+                        found = change(from.floats, narrow.state(name));
+    parts[name] = normOf(change(expected, found)) / normOf(expected);
+  }
+  return parts;
+}
+
+/// Defect 11: an EmbeddingLookup's factors are of f16. A direction is as near
+/// to that of f32 as the gradient is, up to its own roundings.
 TEST(WithPrecision, NarrowStepsAreNearAndFactorsWide) {
   Json keys = every(2);
   keys["damping"] = 1.0;
   for (auto [precision, part] :
-       {std::pair("bf16", 0.05), std::pair("f16", 0.01)})
+       {std::pair("bf16", 0x1p-6), std::pair("f16", 0x1p-9)})
     for (const Network &network : networks()) {
       SCOPED_TRACE(precision);
-      Trained wide(network, preconditioned(keys)),
-          narrow(network, preconditioned(
-                              keys, {{"precision", precision},
-                                     {"loss_scale",
-                                      {{"type", "static"}, {"initial", 64}}}}));
-      NamedTensors start = wide.parameters();
-      for (const runtime::StateInfo &info : narrow.session().states())
-        if (isFactor(info.name) && info.name != "precondition/kept")
-          EXPECT_EQ(info.type.dtype, artifact::DType::f32) << info.name;
-      wide.steps(0, 4);
-      narrow.steps(0, 4);
-      expectFinite(narrow.states());
-      NamedTensors found, expected;
-      for (const auto &[name, from] : start) {
-        found[name] = expected[name] = from;
-        found[name].floats = change(from.floats, narrow.state(name));
-        expected[name].floats = change(from.floats, wide.state(name));
-      }
-      expectClose(found, expected, part);
+      auto ofGradients = deviations(network, plain(), precision),
+           ofDirections = deviations(network, preconditioned(keys), precision);
+      for (const auto &[name, deviation] : ofDirections)
+        EXPECT_LE(deviation, 2 * ofGradients.at(name) + part) << name;
     }
 }
 
