@@ -71,7 +71,7 @@ TEST(WeightProducts, KnowTheAxesOfADenseLayer) {
 }
 
 TEST(WeightProducts, AreSeenThroughMovesAndCasts) {
-  Gradient turned(kDense + "    %dw = gradus.transpose %0 [1, 0] : "
+  Gradient turned(kDense + "    %dw = gradus.transpose %0 perm [1, 0] : "
                            "tensor<2x3xf32> -> tensor<3x2xf32>",
                   "tensor<3x2xf32>");
   ASSERT_TRUE(turned.found) << turned.reason;
