@@ -66,7 +66,7 @@ gradus.program @p {
     %scale = gradus.read @scale : tensor<4xf32>
     %bias = gradus.read @bias : tensor<4xf32>
     %x = gradus.read @input : tensor<4xf32>
-    %y = gradus.layer_norm %x, %scale, %bias {epsilon = 1.0e-5 : f64} : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+    %y = gradus.layer_norm %x, %scale plus %bias {epsilon = 1.0e-5 : f64} : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
     gradus.update @scale, %g : tensor<4xf32>
     gradus.update @bias, %g : tensor<4xf32>
     gradus.update @input, %g : tensor<4xf32>
