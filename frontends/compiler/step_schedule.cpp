@@ -106,8 +106,8 @@ public:
 
 //===-- periods -----------------------------------------------------------===//
 
-/// An integer that depends on the counter: it repeats after so many steps, or it
-/// grows by one in them.
+/// An integer that depends on the counter: it repeats after so many steps, or
+/// it grows by one in them.
 struct Course {
   int64_t steps = 1;
   bool grows = false;
