@@ -30,6 +30,16 @@ SmallVector<std::string> graphsOf(ScheduleOp schedule) {
   return graphs;
 }
 
+/// Fails if a schedule of @train is not one of those made here; null is none.
+LogicalResult checkOwner(ScheduleOp schedule) {
+  if (!schedule || schedule.getCounter() == kVariantState)
+    return success();
+  return schedule.emitError("is the program's own schedule of @train, beside "
+                            "which no method can have variants of the step: "
+                            "gradient_freeze, accumulation and precondition "
+                            "need a program without one");
+}
+
 /// Runs each graph where the state has its number.
 void schedule(ProgramOp program, ArrayRef<std::string> graphs) {
   if (ScheduleOp old = scheduleOf(program))
@@ -121,6 +131,8 @@ GraphOp cloneVariant(GraphOp train, const Twine &name, StringRef what) {
 LogicalResult addChoices(ProgramOp program, ArrayRef<std::string> graphs,
                          int64_t first, Choice choose) {
   ScheduleOp old = scheduleOf(program);
+  if (failed(checkOwner(old)))
+    return failure();
   SmallVector<std::string> all =
       old ? graphsOf(old) : SmallVector<std::string>{kTrain.str()};
   int64_t earlier = all.size();
@@ -130,6 +142,10 @@ LogicalResult addChoices(ProgramOp program, ArrayRef<std::string> graphs,
       failed(ensureState(program, kVariantState, scalar, Role::counter)))
     return failure();
   StateOp state = program.getState(kVariantState);
+  if (!state.getInit())
+    return state.emitOpError("is the model's, but training keeps under that "
+                             "name which variant of the step runs next; rename "
+                             "it in the model");
   if (first > 0 && state.getInit()->getRule() == Initializer::zeros)
     setInitial(state, double(first + earlier - 1));
   reviseNext(program, [&](OpBuilder &builder, Value chosen) {
@@ -147,6 +163,8 @@ addAccumulation(ProgramOp program,
                 function_ref<std::string(StringRef train)> accumulating) {
   int64_t batches = stepsPerUpdate(program);
   ScheduleOp old = scheduleOf(program);
+  if (failed(checkOwner(old)))
+    return failure();
   if (!old) { // The number of the step tells its place in the update.
     if (failed(ensureClock(program)))
       return failure();

@@ -293,8 +293,12 @@ private:
     for (Operation *op : SmallVector<Operation *>(evaluation_.ops().begin(),
                                                   evaluation_.ops().end()))
       if (std::vector<int64_t> table = tableIn(op);
-          int64_t(table.size()) * batches_ == period)
-        return takeTable(result, table);
+          int64_t(table.size()) * batches_ == period) {
+        takeTable(result, table);
+        if (!result.shares.empty())
+          return;
+        break; // Others than the table choose, too.
+      }
     if (period / batches_ <= kLongestPeriod)
       takeUpdates(result, period);
   }

@@ -26,6 +26,9 @@ LogicalResult GramOp::verify() {
   if (axis.has_value() == getWindow().has_value())
     return emitOpError("expected an axis or a window, found ")
            << (axis ? "both" : "neither");
+  if (type.getRank() < 2)
+    return emitOpError("has an input of type ")
+           << type << ", expected rows and columns";
   if (axis && (*axis < 0 || *axis >= type.getRank()))
     return emitOpError("has its columns along axis ")
            << *axis << " of " << type;

@@ -40,13 +40,10 @@ double costOf(FactorsOp factors) {
     RankedTensorType type = tensorType(side);
     if (type.getRank() < 3)
       continue; // a vector
-    double size = type.getDimSize(1), blocks = type.getDimSize(0);
-    cost += 8.0 / 3 * blocks * size * size * size;
-    if (GramOp gram = measurementOf(side)) {
-      RankedTensorType input = tensorType(gram.getInput());
-      int64_t features = input.getDimSize(gram.getAxis().value_or(1));
-      cost += 2.0 * blocks * size * size * input.getNumElements() / features;
-    }
+    double size = type.getDimSize(1);
+    cost += type.getDimSize(0) * size * size * size;
+    if (GramOp gram = measurementOf(side))
+      cost += gram.getFlops();
   }
   return cost;
 }
@@ -102,8 +99,10 @@ private:
            settings.refresh.spread == 1;
   }
 
-  LogicalResult addVariants(GraphOp train,
-                            const PreconditionSettings &settings) {
+  LogicalResult addVariants(GraphOp train, PreconditionSettings settings) {
+    // A part has a layer at least.
+    settings.refresh.spread =
+        std::min<int64_t>(settings.refresh.spread, factorsOf(train).size());
     SmallVector<std::string> names = {kRefresh.str()};
     cloneVariant(train, kRefresh, kUpdates);
     if (settings.measuresOften()) {
@@ -125,7 +124,8 @@ private:
   /// Adds a variant for each part of a refresh that is spread over updates.
   void addParts(GraphOp train, int64_t count,
                 SmallVectorImpl<std::string> &names) {
-    auto parts = partsOf(factorsOf(train), count);
+    SmallVector<FactorsOp> layers = factorsOf(train);
+    auto parts = partsOf(layers, count);
     for (auto [number, part] : llvm::enumerate(parts)) {
       std::string name = (kRefresh + "_" + Twine(number + 1)).str();
       GraphOp variant = cloneVariant(train, name, kUpdates);
@@ -178,8 +178,7 @@ private:
       chosen = math.select(
           isEqual(math, place, part * refresh.every / refresh.spread),
           math.number(2 + measures + part, update), chosen);
-    return math.select(isEqual(math, update, 0), math.number(1, update),
-                       chosen);
+    return chosen; // The state begins with the whole refresh.
   }
 };
 

@@ -122,6 +122,16 @@ private:
     if (at && (at->empty() || at->front() != 0))
       return error(".refresh.at")
              << "does not begin with 0, and the first update needs factors";
+    if (settings.refresh.measureEvery &&
+        *settings.refresh.measureEvery >= settings.refresh.every)
+      return error(".refresh.measure_every")
+             << "is " << *settings.refresh.measureEvery
+             << ", expected less than refresh.every, which is "
+             << settings.refresh.every;
+    if (settings.refresh.measureEvery && settings.refresh.spread > 1)
+      return error(".refresh.measure_every")
+             << "excludes refresh.spread, whose updates each measure a part "
+                "of the layers";
     if (settings.refresh.spread > 1 && at)
       return error(".refresh.spread")
              << "is " << settings.refresh.spread
@@ -288,6 +298,7 @@ private:
     return side;
   }
 
+  /// Factors are f32, whatever the layer computes in.
   Value gram(OpBuilder &builder, const Side &side) {
     Location loc = side.value.getLoc();
     int64_t features = side.features(),
@@ -297,14 +308,16 @@ private:
         {side.groups * blocks, block, block},
         computeType(tensorType(side.value).getElementType()));
     auto op = side.window;
-    if (!op)
-      return GramOp::create(
-          builder, loc, type, side.value, builder.getI64IntegerAttr(side.axis),
-          DenseI64ArrayAttr(), {}, {}, {}, {}, side.groups, block);
-    return GramOp::create(builder, loc, type, side.value, IntegerAttr(),
-                          builder.getDenseI64ArrayAttr(side.taps()),
-                          op.getStrides(), op.getPadsBegin(), op.getPadsEnd(),
-                          op.getDilations(), side.groups, block);
+    Value factor =
+        op ? GramOp::create(builder, loc, type, side.value, IntegerAttr(),
+                            builder.getDenseI64ArrayAttr(side.taps()),
+                            op.getStrides(), op.getPadsBegin(), op.getPadsEnd(),
+                            op.getDilations(), side.groups, block)
+           : GramOp::create(builder, loc, type, side.value,
+                            builder.getI64IntegerAttr(side.axis),
+                            DenseI64ArrayAttr(), {}, {}, {}, {}, side.groups,
+                            block);
+    return convert(builder, loc, factor, builder.getF32Type());
   }
 
   //===-- remarks ---------------------------------------------------------===//

@@ -65,7 +65,9 @@ Found ofConvolution(ConvolutionBackwardWeightsOp op,
 
 Found ofEmbedding(ScatterAddOp op, const ForwardPass &forward) {
   if (op.getBatchDims() != 0 || op.getAxis() != 0 ||
-      op.getType().getRank() != 2 || !forward.computes(op.getIndices()) ||
+      op.getType().getRank() != 2 ||
+      tensorType(op.getUpdates()).getRank() <
+          2 || // of a single index !forward.computes(op.getIndices()) ||
       forward.computes(op.getUpdates()))
     return {};
   return WeightProduct{.kind = WeightKind::embedding,
@@ -161,6 +163,8 @@ std::string whyNone(Value gradient) {
     return "an input of the graph";
   if (isa<ConvolutionBackwardWeightsOp>(op))
     return "that of a transposed convolution";
+  if (isa<arith::AddFOp>(op))
+    return "a sum, as the weight is used several times";
   return ("made by " + op->getName().getStringRef() +
           ", which sums no product of a layer's two sides over rows")
       .str();

@@ -31,13 +31,17 @@ using namespace mlir;
 
 constexpr StringLiteral kInputs = "inputs", kOutputs = "outputs";
 constexpr StringLiteral kKept = "precondition/kept";
-constexpr StringLiteral kMeasured = "precondition/measured";
+/// The damping where its schedule says less.
+constexpr double kLeastDamping = 1e-20;
 
 std::string inverseOf(StringRef side, StringRef parameter) {
   return ("precondition/" + side + "/" + parameter).str();
 }
 std::string averageOf(StringRef side, StringRef parameter) {
   return ("precondition/mean_" + side + "/" + parameter).str();
+}
+std::string measuredOf(StringRef parameter) {
+  return ("precondition/measured/" + parameter).str();
 }
 
 /// A weight with the forms of its factors, which all graphs share.
@@ -66,11 +70,9 @@ using Inverses = Sides;
 /// The values that a step's layers share.
 struct Shared {
   Value root;                  // of the damping, a scalar of f32
-  Value weight;                // of this measurement in the mean over time
   Value rate;                  // of learning, where `kl_clip` bounds the step
   SmallVector<Value> kept;     // how many blocks of each keep their inverse
   SmallVector<Value> products; // of gradients and directions
-  bool measures = false;
 };
 
 struct PreconditionPass : impl::PreconditionBase<PreconditionPass> {
@@ -180,30 +182,29 @@ private:
       return failure();
     if (Value factor = schedules->factorOf("damping"))
       damping = math.multiply(factor, damping);
+    damping = math.larger(damping, math.number(kLeastDamping, damping));
     Shared shared;
     shared.root =
         convert(builder, loc, math.squareRoot(damping), builder.getF32Type());
     if (settings.klClip && !(shared.rate = learningRate(
                                  math, schedules->factorOf("learning_rate"))))
       return failure();
-    if (settings.decay == 0)
-      return shared;
-    shared.weight = weightOfMeasurement(math);
-    if (!shared.weight)
-      return failure();
     return shared;
   }
 
-  /// The weight of a measurement in the mean over time, so that the first
-  /// counts alone: (1 - d) / (1 - d^n) for the n-th.
-  Value weightOfMeasurement(const Arithmetic &math) {
+  /// The weight of a layer's measurement in the mean over time, so that the
+  /// first counts alone: (1 - d) / (1 - d^n) for the n-th. Counts it.
+  Value weightOfMeasurement(const Arithmetic &math, const Layer &layer,
+                            States &states) {
     auto type = RankedTensorType::get({}, math.builder.getI64Type());
-    if (failed(ensureState(getOperation(), kMeasured, type, Role::counter)))
+    std::string name = measuredOf(layer.name);
+    if (failed(states.ensure(name, type, Role::counter)))
       return {};
-    Value before = readState(math.builder, math.loc, kMeasured, type);
-    Value number = convert(math.builder, math.loc,
-                           math.add(before, math.number(1, before)),
-                           math.builder.getF64Type());
+    Value before = readState(math.builder, math.loc, name, type);
+    Value count = math.add(before, math.number(1, before));
+    writeState(math.builder, math.loc, name, count);
+    Value number =
+        convert(math.builder, math.loc, count, math.builder.getF64Type());
     Value one = math.number(1, number);
     Value power = math.power(math.number(settings.decay, number), number);
     Value weight = math.divide(math.number(1 - settings.decay, number),
@@ -223,7 +224,7 @@ private:
                 : rate;
   }
 
-  /// Counts the measurements, and the blocks that kept an inverse.
+  /// Counts the blocks that kept an inverse.
   LogicalResult count(OpBuilder &builder, GraphOp train, const Shared &shared) {
     Arithmetic math(builder, train.getLoc());
     auto type = RankedTensorType::get({}, builder.getI64Type());
@@ -231,8 +232,6 @@ private:
       Value old = readState(builder, train.getLoc(), name, type);
       writeState(builder, train.getLoc(), name, math.add(old, by));
     };
-    if (shared.measures && shared.weight)
-      advance(kMeasured, splat(builder, train.getLoc(), type, 1));
     if (shared.kept.empty())
       return success();
     if (failed(ensureState(getOperation(), kKept, type, Role::counter)))
@@ -323,11 +322,14 @@ private:
   FailureOr<Inverses> refresh(const Arithmetic &math, const Layer &layer,
                               FactorsOp factors, Shared &shared,
                               States &states) {
-    shared.measures = true;
+    Value weight;
+    if (settings.decay > 0 &&
+        !(weight = weightOfMeasurement(math, layer, states)))
+      return failure();
     FailureOr<Value> inputs = averaged(math, averageOf(kInputs, layer.name),
-                                       factors.getInputs(), shared, states),
+                                       factors.getInputs(), weight, states),
                      outputs = averaged(math, averageOf(kOutputs, layer.name),
-                                        factors.getOutputs(), shared, states);
+                                        factors.getOutputs(), weight, states);
     FailureOr<Inverses> old = read(math, layer, states);
     if (failed(inputs) || failed(outputs) || failed(old))
       return failure();
@@ -336,20 +338,23 @@ private:
     return inverted(math, layer, {*inputs, *outputs}, *old, shared);
   }
 
-  /// The mean of a factor over time, or the factor itself if the recipe wants
-  /// no mean.
+  /// The mean of a factor over time. A block that is not finite does not count.
   FailureOr<Value> averaged(const Arithmetic &math, const std::string &name,
-                            Value factor, const Shared &shared,
-                            States &states) {
-    if (!factor || !shared.weight)
+                            Value factor, Value weight, States &states) {
+    if (!factor || !weight)
       return factor;
     RankedTensorType type = tensorType(factor);
     if (failed(states.ensure(name, type, Role::slot)))
       return failure();
     Value old = readState(math.builder, math.loc, name, type);
-    Value way = math.multiply(spreadLike(math, shared.weight, factor),
+    Value way = math.multiply(spreadLike(math, weight, factor),
                               math.subtract(factor, old));
     Value mean = math.add(old, way);
+    if (type.getRank() == 3)
+      mean =
+          math.select(broadcast(math.builder, math.loc, areFinite(math, factor),
+                                type.getShape(), {0}),
+                      mean, old);
     writeState(math.builder, math.loc, name, mean);
     return mean;
   }
@@ -386,7 +391,8 @@ private:
   }
 
   /// The inverses of damped blocks, times `scale`. One that is not positive
-  /// definite keeps its old inverse.
+  /// definite keeps its old inverse, or has that of its mean eigenvalue if
+  /// there is no old one.
   Value inverted(const Arithmetic &math, Blocks blocks, Value factor,
                  Value damping, double scale, Value old, Shared &shared) {
     Value inverse = InverseOp::create(math.builder, math.loc,
@@ -397,10 +403,17 @@ private:
     Value kept = math.make<arith::SelectOp>(finite, splatCount(math, finite, 0),
                                             splatCount(math, finite, 1));
     shared.kept.push_back(sum(math.builder, math.loc, kept, {0}));
-    RankedTensorType type = tensorType(inverse);
-    return math.select(
-        broadcast(math.builder, math.loc, finite, type.getShape(), {0}),
-        inverse, old);
+    ArrayRef<int64_t> shape = tensorType(inverse).getShape();
+    auto everywhere = [&](Value each) {
+      return broadcast(math.builder, math.loc, each, shape, {0});
+    };
+    Value first = inversesOfMeans(math, factor, damping);
+    if (scale != 1)
+      first = math.scale(scale, first);
+    Value size = sum(math.builder, math.loc, math.multiply(old, old), {1, 2});
+    Value isThere = math.greater(size, math.number(0, size));
+    return math.select(everywhere(finite), inverse,
+                       math.select(everywhere(isThere), old, first));
   }
 
   static Value splatCount(const Arithmetic &math, Value like, double number) {
@@ -440,16 +453,24 @@ private:
         layer.matrix.ofWeight(math, convert(math.builder, math.loc, gradient,
                                             math.builder.getF32Type()));
     matrix = rowsTimes(math, layer, matrix, inverses);
-    Value columns =
-        layer.matrix.rowsAreInputs() ? inverses.outputs : inverses.inputs;
-    if (columns)
-      matrix =
-          multiplyColumns(math,
-                          layer.matrix.rowsAreInputs() ? layer.outputBlocks()
-                                                       : layer.inputBlocks(),
-                          matrix, columns);
+    matrix = columnsTimes(math, layer, matrix, inverses);
     return convert(math.builder, math.loc, layer.matrix.toWeight(math, matrix),
                    narrow);
+  }
+
+  static Value columnsTimes(const Arithmetic &math, const Layer &layer,
+                            Value matrix, Inverses inverses) {
+    bool isOutputs = layer.matrix.rowsAreInputs();
+    Value columns = isOutputs ? inverses.outputs : inverses.inputs;
+    if (!columns)
+      return matrix;
+    if (!isOutputs && layer.isEmbedding())
+      return math.multiply(matrix,
+                           broadcast(math.builder, math.loc, columns,
+                                     tensorType(matrix).getShape(), {2}));
+    return multiplyColumns(
+        math, isOutputs ? layer.outputBlocks() : layer.inputBlocks(), matrix,
+        columns);
   }
 
   static Value rowsTimes(const Arithmetic &math, const Layer &layer,

@@ -58,6 +58,14 @@ Value batched(const Arithmetic &math, Value a, Value b) {
   return shaped(math, result, {1, left[1], right[2]});
 }
 
+/// Where an element of blocks is on the diagonal.
+Value onDiagonal(const Arithmetic &math, Value factor) {
+  RankedTensorType type = tensorType(factor).clone(math.builder.getI64Type());
+  return math.compare(arith::CmpIPredicate::eq,
+                      iota(math.builder, math.loc, type, 1),
+                      iota(math.builder, math.loc, type, 2));
+}
+
 /// Where an element of the blocks is on the diagonal, and no padding.
 struct Diagonal {
   Value all, own;
@@ -65,9 +73,8 @@ struct Diagonal {
 
 Diagonal diagonalOf(const Arithmetic &math, Blocks blocks, Value factor) {
   RankedTensorType type = tensorType(factor).clone(math.builder.getI64Type());
-  Value row = iota(math.builder, math.loc, type, 1),
-        column = iota(math.builder, math.loc, type, 2);
-  Value all = math.compare(arith::CmpIPredicate::eq, row, column);
+  Value row = iota(math.builder, math.loc, type, 1);
+  Value all = onDiagonal(math, factor);
   if (blocks.padded() == blocks.features)
     return {all, all};
   Value block = iota(math.builder, math.loc, type, 0);
@@ -170,6 +177,22 @@ Value meanOfDiagonal(const Arithmetic &math, Blocks blocks, Value factor) {
   Value own = math.select(diagonal.own, factor, math.number(0, factor));
   Value total = sum(math.builder, math.loc, own, {0, 1, 2});
   return math.scale(1.0 / (blocks.features * blocks.groups), total);
+}
+
+Value inversesOfMeans(const Arithmetic &math, Value factor, Value damping) {
+  RankedTensorType type = tensorType(factor);
+  Value diagonal = onDiagonal(math, factor), zero = math.number(0, factor);
+  Value total =
+      sum(math.builder, math.loc, math.select(diagonal, factor, zero), {1, 2});
+  Value mean = math.scale(1.0 / type.getDimSize(1), total);
+  Value inverse = math.divide(math.number(1, mean),
+                              math.add(mean, everywhere(math, damping, mean)));
+  Value isFinite = math.equal(math.multiply(mean, math.number(0, mean)),
+                              math.number(0, mean));
+  inverse = math.select(isFinite, inverse, math.number(0, mean));
+  return math.select(
+      diagonal,
+      broadcast(math.builder, math.loc, inverse, type.getShape(), {0}), zero);
 }
 
 Value areFinite(const Arithmetic &math, Value blocks) {

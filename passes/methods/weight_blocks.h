@@ -58,6 +58,10 @@ mlir::Value damped(const Arithmetic &math, Blocks blocks, mlir::Value factor,
 /// The mean of the diagonal, without padding, as a scalar.
 mlir::Value meanOfDiagonal(const Arithmetic &math, Blocks blocks,
                            mlir::Value factor);
+/// The inverses of the blocks as if each were its mean eigenvalue alone, with
+/// `damping`; 0 where that is not finite.
+mlir::Value inversesOfMeans(const Arithmetic &math, mlir::Value factor,
+                            mlir::Value damping);
 /// Returns a boolean for each block: whether all its elements are finite.
 mlir::Value areFinite(const Arithmetic &math, mlir::Value blocks);
 

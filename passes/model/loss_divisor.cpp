@@ -2,7 +2,7 @@
 
 #include "passes/model/loss_divisor.h"
 
-#include "ir/build.h"
+#include "ir/arithmetic.h"
 #include "runtime/well_known.h"
 
 namespace gradus {
@@ -40,8 +40,11 @@ FailureOr<Value> divisorOfLoss(OpBuilder &builder, GraphOp train) {
     return splat(builder, loc, scalar, 1);
   if (loss.labels() == Labels::classes)
     for (auto [i, input] : llvm::enumerate(train.getBody().getArguments()))
-      if (train.getInputName(i) == loss.label)
-        return countLabels(builder, loc, loss, input);
+      if (train.getInputName(i) == loss.label) {
+        Arithmetic math(builder, loc);
+        Value count = countLabels(builder, loc, loss, input);
+        return math.larger(count, math.number(1, count));
+      }
   return splat(builder, loc, scalar,
                loss.isPerSample ? loss.outputType.getDimSize(0)
                                 : samplesOf(train));

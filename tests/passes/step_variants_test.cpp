@@ -152,3 +152,23 @@ TEST(StepVariants, RefuseAStateOfTheModel) {
   EXPECT_NE(text.messages.find("is the model's"), std::string::npos)
       << text.messages;
 }
+
+TEST(StepVariants, RefuseAScheduleOfTheProgram) {
+  std::string program = programWith("");
+  program.insert(program.rfind('}'), R"(  gradus.graph @slow() -> () {
+    gradus.return
+  }
+  gradus.schedule @train {
+    gradus.variant @train
+    gradus.variant @slow every 3
+  }
+)");
+  PassText text(program);
+  cloneVariant(text.program().getGraph(kTrain), "a", kUpdates);
+  EXPECT_TRUE(
+      failed(addChoices(text.program(), {std::string("a")}, 0,
+                        [&](OpBuilder &, Value update) { return update; })));
+  EXPECT_NE(text.messages.find("is the program's own schedule of @train"),
+            std::string::npos)
+      << text.messages;
+}

@@ -96,10 +96,12 @@ TEST(WithLossScale, APowerOfTwoChangesNoBit) {
 }
 
 TEST(WithLossScale, AnOverflowChangesNothingAndTheRefreshRunsAgain) {
-  for (const char *type : {"thor", "kfac"}) {
-    Json keys = {{"type", type},
-                 {"refresh", {{"every", 4}, {"measure_every", 2}}}},
+  for (bool isMean : {false, true}) {
+    Json keys = {{"type", isMean ? "kfac" : "thor"},
+                 {"refresh", {{"every", 4}}}},
          more = {{"loss_scale", {{"type", "dynamic"}, {"initial", 1024}}}};
+    if (isMean)
+      keys["refresh"]["measure_every"] = 2;
     const std::vector<std::string> ofSteps = {"loss_scale", "step",
                                               "skipped_steps"};
     Trained calm(denseNetwork(), preconditioned(keys, more)),

@@ -73,7 +73,8 @@ TEST(Refresh, MeasuresMoreOftenThanItInverts) {
                            expected = cycle;
   llvm::append_range(expected, cycle);
   EXPECT_EQ(run.steps(0, 8), expected);
-  EXPECT_EQ(run.count("precondition/measured"), 4);
+  for (const std::string &weight : kWeights)
+    EXPECT_EQ(run.count("precondition/measured/" + weight), 4);
 }
 
 TEST(Refresh, IsAtListedUpdatesAndNeverAfter) {
@@ -93,6 +94,63 @@ TEST(Refresh, OfEachUpdateNeedsNoVariant) {
   Trained first(run);
   first.steps(0, 1);
   expectClose(first.parameters(), other.parameters(), 1e-6);
+}
+
+TEST(Refresh, MayBeSpreadOverUpdates) {
+  Trained run(denseNetwork(),
+              preconditioned({{"refresh", {{"every", 6}, {"spread", 2}}}}));
+  std::vector<std::string> expected(10, "train");
+  expected[0] = "train_refresh";
+  expected[3] = expected[9] = "train_refresh_2";
+  expected[6] = "train_refresh_1";
+  EXPECT_EQ(run.steps(0, 10), expected);
+}
+
+/// On the same samples in each update, with weights that stand still, a part
+/// makes of its layers what a whole refresh does, also of means over time.
+TEST(Refresh, ThatIsSpreadIsAWholeOneLayerByLayer) {
+  Json still = {{"optimizer", {{"type", "sgd"}, {"learning_rate", 1e-30}}}};
+  Json whole = {{"type", "kfac"}, {"refresh", {{"every", 6}}}}, spread = whole;
+  spread["refresh"]["spread"] = 2;
+  Trained wholes(denseNetwork(), preconditioned(whole, still)),
+      parts(denseNetwork(), preconditioned(spread, still));
+  for (Trained *run : {&wholes, &parts}) {
+    run->steps(0, 1);
+    for (int update = 1; update < 9; ++update)
+      run->step(1);
+  }
+  for (const std::string &weight : kWeights)
+    for (const char *what :
+         {"inputs/", "outputs/", "mean_inputs/", "mean_outputs/"}) {
+      std::string name = "precondition/" + std::string(what) + weight;
+      EXPECT_EQ(parts.count("precondition/measured/" + weight), 2) << weight;
+      EXPECT_EQ(parts.state(name), wholes.state(name)) << name;
+    }
+}
+
+TEST(Step, IsNoLongerThanKlClipAllows) {
+  Json keys = every(2), sgd = {{"type", "sgd"}, {"learning_rate", 0.5}};
+  keys["kinds"] = {"dense"};
+  Trained loose(plainNetwork(), preconditioned(keys, {{"optimizer", sgd}})),
+      same(plainNetwork(), plain({{"optimizer", sgd}}));
+  keys["kl_clip"] = 1e-3;
+  Trained bound(plainNetwork(), preconditioned(keys, {{"optimizer", sgd}}));
+  NamedTensors start = loose.parameters();
+  for (Trained *run : {&loose, &same, &bound})
+    run->step(0);
+  double product = 0, clipped = 0; // of the rate's square, as steps have it
+  for (const std::string &weight : kWeights) {
+    std::vector<double> from = start.at(weight).floats,
+                        gradient = change(from, same.state(weight)),
+                        direction = change(from, loose.state(weight)),
+                        found = change(from, bound.state(weight));
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      product += gradient[i] * direction[i];
+      clipped += gradient[i] * found[i];
+    }
+  }
+  ASSERT_GT(product, 1e-3);
+  EXPECT_NEAR(clipped, std::sqrt(1e-3 * product), 1e-4 * clipped);
 }
 
 TEST(Refresh, AloneChangesTheInverses) {
@@ -246,6 +304,21 @@ TEST(Kept, IsAnInverseWhereTheNextCannotBeMade) {
   for (const std::string &weight : kWeights)
     EXPECT_NE(run.state("precondition/inputs/" + weight),
               before.at("precondition/inputs/" + weight).floats);
+}
+
+/// Without an inverse to keep, the mean eigenvalue stands for all.
+TEST(Kept, HasAMeanEigenvalueWhereThereIsNoInverseYet) {
+  Json keys = every(4);
+  keys["damping"] = 1e-4;
+  Json slow = {{"optimizer", {{"type", "sgd"}, {"learning_rate", 1e-6}}}};
+  Trained run(plainNetwork(), preconditioned(keys, slow));
+  EXPECT_EQ(run.stepOn(equalSamples(run)), "train_refresh");
+  EXPECT_GT(run.count("precondition/kept"), 0);
+  std::vector<double> inverse = run.state("precondition/inputs/fc1.weight");
+  // The mean of 1, 4, 9, 16 and 25, times 10^8.
+  for (int64_t i = 0; i < 25; ++i)
+    EXPECT_NEAR(inverse[i], i % 6 == 0 ? 1 / 11e8 : 0, 1e-14) << i;
+  expectFinite(run.states());
 }
 
 /// Nothing behind `fc1` matters: its outputs have a factor of 0, and so have

@@ -137,3 +137,13 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{has an input of type 'tensor<4xf32>', expected rows and columns}}
+    %y = gradus.gram %x axis 0 block 4 : tensor<4xf32> -> tensor<1x4x4xf32>
+    gradus.return
+  }
+}

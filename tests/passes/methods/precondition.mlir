@@ -42,10 +42,10 @@ gradus.program @dense attributes {recipe = {precondition = {type = "thor"}}} {
 // CHECK:         gradus.state @"precondition/mean_inputs/w"
 // CHECK:         gradus.graph @train_measure(
 // CHECK-NOT:       gradus.inverse
+// CHECK:           gradus.write @"precondition/measured/w"
 // CHECK:           gradus.write @"precondition/mean_inputs/w"
 // CHECK:           gradus.write @"precondition/mean_outputs/w"
 // CHECK-NOT:       gradus.write @"precondition/inputs/w"
-// CHECK:           gradus.write @"precondition/measured"
 gradus.program @often attributes {recipe = {precondition = {type = "kfac"}}} {
   gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train_measure(%a: tensor<1x3x3xf32>, %g: tensor<1x2x2xf32>, %dw: tensor<2x3xf32>) -> () attributes {gradus.trains = "updates"} {

@@ -54,6 +54,13 @@ TEST(LossDivisor, IsTheNumberOfLabelsThatCount) {
       3);
 }
 
+// The loss of such a batch is 0, and so are its gradients.
+TEST(LossDivisor, IsOneWhereNoLabelCounts) {
+  EXPECT_EQ(divisor("type = \"nll\", class_axis = 1 : i64", kClasses,
+                    {-100, -100, -100, -100, -100, -100}),
+            1);
+}
+
 TEST(LossDivisor, IsTheNumberOfSamplesWhereLabelsAreValues) {
   EXPECT_EQ(divisor("type = \"mse\"", kValues, {}), 3);
   EXPECT_EQ(
