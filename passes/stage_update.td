@@ -169,7 +169,8 @@ def ExpandGuards : GradusPass<"expand-guards"> {
   let description = [{
     Each `gradus.guard` becomes a selection for every write of its graph, except
     to the states that it lists: of the written value if the condition holds,
-    else of the state's value at entry.
+    else of the state's value at entry. Several guards that list the same states
+    become one, with the conjunction of their conditions.
 
     Before:
 

@@ -23,3 +23,26 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// Guards that exempt the same states are one selection; what another one
+// exempts is chosen by the others alone.
+// CHECK-LABEL: gradus.program @several
+// CHECK:         %[[BOTH:.*]] = arith.andi %one, %two
+// CHECK:         %[[KEPT:.*]] = arith.select %[[BOTH]], %new, %{{.*}}
+// CHECK:         %[[FREE:.*]] = arith.select %[[BOTH]], %mean, %{{.*}}
+// CHECK:         gradus.write @mean, %[[FREE]]
+// CHECK:         %[[ALL:.*]] = arith.select %three, %[[KEPT]], %{{.*}}
+// CHECK:         gradus.write @w, %[[ALL]]
+// CHECK-NOT:     arith.select
+gradus.program @several {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @mean : tensor<f32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.graph @train(%new: tensor<f32>, %mean: tensor<f32>, %one: tensor<i1>, %two: tensor<i1>, %three: tensor<i1>) {
+    gradus.guard %one
+    gradus.guard %two
+    gradus.guard %three always [@mean]
+    gradus.write @w, %new : tensor<f32>
+    gradus.write @mean, %mean : tensor<f32>
+    gradus.return
+  }
+}
