@@ -58,6 +58,8 @@ const Stage stages[] = {
        program.addPass(createTrainBatchNorm());
        // The dropout mask is a constant to the gradients.
        program.addPass(createTrainDropout());
+       // Autodiff reads off the values where gradients change their scale.
+       program.addPass(createLossScaleBorders());
        // Every trained parameter has a gradient from here on.
        program.addPass(createAutodiff());
      }},

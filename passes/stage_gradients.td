@@ -160,6 +160,66 @@ def TrainDropout : GradusPass<"train-dropout"> {
   }];
 }
 
+def LossScaleBorders : GradusPass<"loss-scale-borders"> {
+  let summary = "Gives the gradients of each group of parameters a loss scale of their own";
+  let description = [{
+    With `loss_scale = {type = "group", groups = ...}` in the recipe, the
+    gradients of each group's parameters are to be the true ones times the
+    group's scale, the state `@"loss_scale/0"` for the first group. Each value of
+    `@train` that depends on a trained parameter has a level: the highest group
+    among the parameters behind it. Where an op of a higher level uses a value, a
+    border stands: an identity whose gradient is multiplied by the ratio of both
+    scales. So the gradient of any value is the true one times its level's
+    scale, also where a layer's input is added again further on and where a
+    weight is used in several layers. The gradient of the loss itself is the
+    scale of its level.
+
+    The identity is a `gradus.stop_gradient` whose substitute is the value times
+    the factor; the product is never computed.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {loss_scale = {type = "group", groups = [["v"], ["w"]], initial = [8.0, 4.0]}}} {
+      gradus.state @v : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) {
+        %v = gradus.read @v : tensor<f32>
+        %w = gradus.read @w : tensor<f32>
+        %y = arith.mulf %x, %v : tensor<f32>
+        %loss = arith.mulf %y, %w : tensor<f32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {loss_scale = {type = "group", groups = [["v"], ["w"]], initial = [8.0, 4.0]}}} {
+      gradus.state @v : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @"loss_scale/0" : tensor<f32> {role = #gradus.role<hyperparameter>, init = #gradus.init<constant, 8.0 : f64>}
+      gradus.state @"loss_scale/1" : tensor<f32> {role = #gradus.role<hyperparameter>, init = #gradus.init<constant, 4.0 : f64>}
+      gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) attributes {gradus.bordered} {
+        %scale0 = gradus.read @"loss_scale/0" : tensor<f32>
+        %scale1 = gradus.read @"loss_scale/1" : tensor<f32>
+        %ratio = arith.divf %scale0, %scale1 {gradus.border = array<i64: 0, 1>} : tensor<f32>
+        %v = gradus.read @v : tensor<f32>
+        %w = gradus.read @w : tensor<f32>
+        %y = arith.mulf %x, %v : tensor<f32>
+        %scaled = arith.mulf %y, %ratio : tensor<f32>
+        %behind = gradus.stop_gradient %y passing_to %scaled : tensor<f32>
+        %loss = arith.mulf %behind, %w : tensor<f32>
+        %larger = arith.mulf %loss, %scale1 : tensor<f32>
+        %start = gradus.stop_gradient %loss passing_to %larger : tensor<f32>
+        gradus.return %start : tensor<f32>
+      }
+    }
+    ```
+  }];
+}
+
 def Autodiff : GradusPass<"autodiff"> {
   let summary = "Computes the gradient of the loss for every trained parameter";
   let description = [{

@@ -212,6 +212,15 @@ def LossScale : GradusPass<"loss-scale"> {
     any other state; `@skipped_steps` counts them. `on_nonfinite = "skip"` adds
     only the guard.
 
+    With `type = "group"` the gradients of each group of parameters have a scale
+    of their own, the states `@"loss_scale/0"`, `@"loss_scale/1"`, ...: behind a
+    step it is multiplied by `reduction` if an overflow began in the group, which
+    means that a gradient of it, or what it passed on at a border to a lower
+    group (see `loss-scale-borders`), is not finite, though all that it was given
+    at borders is. Otherwise it is multiplied by `growth`. `minimum` and
+    `maximum` bound it. Each group has a guard: where an overflow began in none,
+    all gradients are finite.
+
     Before:
 
     ```mlir

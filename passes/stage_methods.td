@@ -13,7 +13,8 @@ def StepMetrics : GradusPass<"step-metrics"> {
       accumulated it is that of the sum so far.
     * `learning_rate`, where they ask for it: that of the recipe's `optimizer`
       at this step, under its schedule, without the factors of groups.
-    * `loss_scale`, where the recipe has one: what this step multiplied by.
+    * `loss_scale`, where the recipe has one: what this step multiplied by. Scales
+      of groups are `loss_scale/0`, `loss_scale/1`, ...
     * `skipped_steps`, where steps with overflows are skipped: how many there
       were up to this step, itself included.
 

@@ -13,11 +13,12 @@ struct Metric {
   double value = 0;
 };
 
-/// Whether a metric is a current value (learning_rate, loss_scale,
-/// skipped_steps) rather than a result of one step.
+/// Whether a metric is a current value (learning_rate, loss_scale or a group's
+/// loss_scale/0, skipped_steps) rather than a result of one step.
 inline bool isStanding(const std::string &metric) {
-  return metric == "learning_rate" || metric == well_known::kLossScale ||
-         metric == well_known::kSkippedSteps;
+  static const std::string scale = well_known::kLossScale;
+  return metric == "learning_rate" || metric == scale ||
+         metric.starts_with(scale + "/") || metric == well_known::kSkippedSteps;
 }
 
 } // namespace gradus::training

@@ -46,15 +46,18 @@ struct HalfReducePass : impl::HalfReduceBase<HalfReducePass> {
     OpBuilder builder = OpBuilder::atBlockBegin(&graph.getBody().front());
     Arithmetic math(builder, graph.getLoc());
     Value ranks = readRanks(builder, math.loc, getOperation());
-    Value scale = readScale(builder, math.loc);
-    if (!ranks || !scale)
+    if (!ranks)
       return failure();
-    scale = convert(builder, math.loc, scale, builder.getF32Type());
     Value count = convert(builder, math.loc, ranks, builder.getF32Type());
-    Value down = math.divide(scale, count), up = math.divide(count, scale);
     SmallVector<Value> results;
-    for (AllReduceOp sum : sums)
-      results.push_back(sumNarrow(sum, down, up));
+    for (AllReduceOp sum : sums) {
+      Value scale = readScale(builder, math.loc, sum.getParameter(0));
+      if (!scale)
+        return failure();
+      scale = convert(builder, math.loc, scale, builder.getF32Type());
+      results.push_back(
+          sumNarrow(sum, math.divide(scale, count), math.divide(count, scale)));
+    }
     Block &block = graph.getBody().front();
     for (auto guard : llvm::to_vector(block.getOps<GuardOp>()))
       alsoIfFinite(guard, results);
@@ -69,12 +72,11 @@ struct HalfReducePass : impl::HalfReduceBase<HalfReducePass> {
     return success();
   }
 
-  /// Reads the factor of gradients while they are narrow, a scalar.
-  Value readScale(OpBuilder &builder, Location loc) {
+  /// Reads the factor of a parameter's gradient while it is narrow, a scalar.
+  Value readScale(OpBuilder &builder, Location loc, StringRef parameter) {
     if (settings.halfScale)
       return readNumber(builder, loc, getOperation(), *settings.halfScale);
-    auto type = RankedTensorType::get({}, builder.getF32Type());
-    return seedOfLoss(builder, loc, getOperation(), type);
+    return scaleOfGradient(builder, loc, getOperation(), parameter);
   }
 
   /// Replaces a sum by one of 16 bits, and returns what it gives.

@@ -5,7 +5,7 @@
 // gradients is a variant of @train and has the same outputs.
 
 #include "passes/clock.h"
-#include "passes/loss_scale.h"
+#include "passes/loss_scale_groups.h"
 #include "passes/methods/gradient_norm.h"
 #include "passes/model/losses.h"
 #include "passes/optimizers/parameters.h"
@@ -60,17 +60,26 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
   LogicalResult addTo(GraphOp graph) {
     std::vector<std::string> metrics = metricsOf(getOperation());
     if (llvm::is_contained(metrics, "gradient_norm"))
-      add(graph, "gradient_norm", &StepMetricsPass::gradientNorm);
+      add(graph, "gradient_norm", std::mem_fn(&StepMetricsPass::gradientNorm));
     if (llvm::is_contained(metrics, "learning_rate"))
-      add(graph, "learning_rate", &StepMetricsPass::learningRate);
-    if (gradus::lossScale().of(getOperation()))
-      add(graph, well_known::kLossScale, &StepMetricsPass::lossScale);
+      add(graph, "learning_rate", std::mem_fn(&StepMetricsPass::learningRate));
+    if (auto groups = ScaleGroups::of(getOperation()))
+      for (size_t group = 0; group < groups->size(); ++group)
+        add(graph, groupScaleName(group),
+            [&](StepMetricsPass &, OpBuilder &builder, GraphOp graph) {
+              return groups->read(builder, graph.getLoc(), group);
+            });
+    else if (gradus::lossScale().of(getOperation()))
+      add(graph, well_known::kLossScale,
+          std::mem_fn(&StepMetricsPass::lossScale));
     if (skipsSteps(getOperation()))
-      add(graph, well_known::kSkippedSteps, &StepMetricsPass::skippedSteps);
+      add(graph, well_known::kSkippedSteps,
+          std::mem_fn(&StepMetricsPass::skippedSteps));
     return success();
   }
 
-  using Metric = Value (StepMetricsPass::*)(OpBuilder &, GraphOp);
+  using Metric =
+      llvm::function_ref<Value(StepMetricsPass &, OpBuilder &, GraphOp)>;
 
   /// Adds an output, unless the graph has one of the name.
   void add(GraphOp graph, StringRef name, Metric metric) {
@@ -78,7 +87,7 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
       if (graph.getOutputName(i) == name)
         return;
     OpBuilder builder(graph.getBody().front().getTerminator());
-    Value value = (this->*metric)(builder, graph);
+    Value value = metric(*this, builder, graph);
     if (!value)
       return;
     graph.addOutput(name, value);

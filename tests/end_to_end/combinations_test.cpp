@@ -310,6 +310,83 @@ INSTANTIATE_TEST_SUITE_P(
                     "clip = {type = \"global_norm\", value = 0.1}",
                     "boost = {boost = {adasum = true}}"));
 
+//===-- loss scales of groups ---------------------------------------------===//
+
+namespace {
+
+/// Scales of 4 and 2 that double in each step without an overflow.
+const std::string kGroupScales =
+    "loss_scale = {type = \"group\", groups = [[\"w\"], [\"v\"]], "
+    "initial = [4.0, 2.0], growth = 2.0, reduction = 0.5, maximum = 16.0}, ";
+
+double scale(Compiled &compiled, int group) {
+  return compiled.states().at("loss_scale/" + std::to_string(group)).floats[0];
+}
+
+} // namespace
+
+TEST(GroupScales, AreTakenOffByWhatWasUsed) {
+  Compiled compiled(program(kPlain + kGroupScales));
+  step(compiled, 4, 2);
+  EXPECT_EQ(w(compiled), 0.0625 - 1);
+  EXPECT_EQ(v(compiled), -1);
+  step(compiled, 8, 4);
+  EXPECT_EQ(w(compiled), 0.0625 - 2);
+  EXPECT_EQ(v(compiled), -2);
+  EXPECT_EQ(scale(compiled, 0), 16);
+  EXPECT_EQ(scale(compiled, 1), 8);
+}
+
+/// Nothing changes but the scales, of which those grow that overflowed in no
+/// gradient of their own.
+TEST(GroupScales, SkipAStepWhereverItOverflowed) {
+  Compiled compiled(program(
+      "optimizer = {type = \"sgd\", learning_rate = 1.0, momentum = 0.9}, " +
+      kGroupScales));
+  step(compiled, 4, 2);
+  NamedTensors before = compiled.states();
+  step(compiled, INFINITY, 4);
+  NamedTensors after = compiled.states();
+  for (std::string name : {"w", "v", "sgd/momentum/w", "sgd/momentum/v"})
+    EXPECT_EQ(after.at(name).floats, before.at(name).floats) << name;
+  EXPECT_EQ(after.at("accepted_steps").integers[0], 1);
+  EXPECT_EQ(after.at("step").integers[0], 2);
+  EXPECT_EQ(scale(compiled, 0), 4);
+  EXPECT_EQ(scale(compiled, 1), 8);
+}
+
+/// Each batch of an update has the scales of its own step; one that is skipped
+/// is not among them.
+TEST(GroupScales, AreOfEachAccumulatedBatch) {
+  Compiled compiled(program(kPlain + kGroupScales + "accumulation = 2 : i64"));
+  step(compiled, 8, 2);
+  step(compiled, 16, INFINITY);
+  EXPECT_EQ(w(compiled), 0.0625);
+  EXPECT_EQ(scale(compiled, 0), 16);
+  EXPECT_EQ(scale(compiled, 1), 2);
+  step(compiled, 64, 6);
+  EXPECT_EQ(w(compiled), 0.0625 - (2 + 4) / 2.0);
+  EXPECT_EQ(v(compiled), -(1 + 3) / 2.0);
+}
+
+TEST(GroupScales, AreOffBeforeClipping) {
+  Compiled compiled(program(kPlain + kGroupScales +
+                            "clip = {type = \"global_norm\", value = 5.0}"));
+  step(compiled, 12, 2 * 4 / std::sqrt(2.0));
+  EXPECT_NEAR(w(compiled), 0.0625 - 3, 1e-5);
+  EXPECT_NEAR(v(compiled), -4 / std::sqrt(2.0), 1e-5);
+}
+
+/// A frozen group's gradient is not looked at, and its scale stays.
+TEST(GroupScales, StayWhereNothingIsTrained) {
+  Compiled compiled(program(kPlain + kGroupScales + kHalfFrozen));
+  step(compiled, 4, 2);
+  step(compiled, INFINITY, 4);
+  EXPECT_EQ(v(compiled), -2);
+  EXPECT_EQ(scale(compiled, 0), 8);
+  EXPECT_EQ(scale(compiled, 1), 8);
+}
+
 //===-- refusals ----------------------------------------------------------===//
 
 TEST(Combinations, AreRefusedWithTheReason) {

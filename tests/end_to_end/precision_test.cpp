@@ -199,6 +199,61 @@ TEST(Precision, F16FindsItsLossScale) {
   EXPECT_NE(compiled.states()["w"].floats, before["w"].floats);
 }
 
+/// The scale of the first convolution's group overflows f16, that of no other
+/// does, and gradients of a shortcut and of a bias that is used twice pass from
+/// one to the other.
+TEST(Precision, F16FindsTheLossScaleOfEachGroup) {
+  Compiled compiled(network(
+      "f16", 3, 8, 6,
+      R"(, loss_scale = {type = "group", groups = [["w", "scale", "bias"],
+          ["v"], ["dense", "head"]], initial = [1.0e9, 8.0, 4.0],
+          growth = 1.0, reduction = 0.25, maximum = 1.0e9})"));
+  auto before = compiled.states();
+  double scale = 1e9;
+  int64_t skipped = 0;
+  for (int step = 0; step < 12; ++step) {
+    compiled.run("train", batch(3, 8, 6, step));
+    auto states = compiled.states();
+    bool overflowed = states["skipped_steps"].integers[0] > skipped;
+    EXPECT_EQ(states["w"].floats == before["w"].floats, overflowed) << step;
+    skipped += overflowed;
+    scale *= overflowed ? 0.25 : 1;
+    EXPECT_EQ(states["loss_scale/0"].floats[0], float(scale)) << step;
+    EXPECT_EQ(states["loss_scale/1"].floats[0], 8) << step;
+    EXPECT_EQ(states["loss_scale/2"].floats[0], 4) << step;
+    before = states;
+  }
+  EXPECT_GT(skipped, 3);
+  EXPECT_LT(skipped, 10);
+}
+
+/// Powers of two change no bit of a gradient, nor of a curvature measured on
+/// it.
+TEST(Precision, GroupsOfLossScalesTrainAsNoneWould) {
+  for (auto [groups, more] :
+       {std::pair(R"(["w", "scale", "bias"], ["v"], ["dense", "head"])",
+                  R"(, precondition = {type = "thor", block = 8 : i64,
+                      refresh = {every = 2 : i64}})"),
+        {R"(["dense", "scale"], ["head", "w", "bias"], ["v"])",
+         ", ema = {decay = 0.5}"}}) {
+    std::string scales =
+        std::string(", loss_scale = {type = \"group\", groups = [") + groups +
+        "], initial = [1024.0, 8.0, 32768.0], growth = 1.0}";
+    Compiled scaled(network("f32", 3, 8, 6, more + scales)),
+        plain(network("f32", 3, 8, 6, more));
+    setStates(plain, scaled, 8);
+    for (int step = 0; step < 4; ++step) {
+      NamedTensors inputs = batch(3, 8, 6, step);
+      EXPECT_EQ(scaled.run("train", inputs)["loss"].floats,
+                plain.run("train", inputs)["loss"].floats)
+          << more;
+    }
+    auto found = scaled.states();
+    for (const auto &[name, expected] : plain.states())
+      EXPECT_EQ(found[name].floats, expected.floats) << name << more;
+  }
+}
+
 //===-- copies of weights -------------------------------------------------===//
 
 namespace {

@@ -48,6 +48,8 @@ CASES = {
     "skip": ((SGD, "on_nonfinite=skip"), {**STEP, "skipped_steps": COUNTER, "accepted_steps": COUNTER}),
     "scale": ((SGD, 'loss_scale={"type":"dynamic"}'),
               {**STEP, "skipped_steps": COUNTER, "accepted_steps": COUNTER, "loss_scale": 4, "loss_scale_good_steps": COUNTER}),
+    "group scales": ((SGD, 'loss_scale={"type":"group","groups":[["conv*"],["fc*"]]}'),
+                     {**STEP, "skipped_steps": COUNTER, "accepted_steps": COUNTER, "loss_scale/0": 4, "loss_scale/1": 4}),
 }
 
 

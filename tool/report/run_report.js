@@ -69,7 +69,8 @@ function epochSection(data) {
     ? milliseconds(at(curve, step)) : short(at(curve, step), 5));
   const shown = thinned(steps, 200);
   const standing = {ms_per_step: "ms/step", learning_rate: "learning rate", loss_scale: "loss scale", skipped_steps: "skipped steps"};
-  const titles = [...curves.map(curve => "#" + (Object.hasOwn(standing, curve.name) ? standing[curve.name] : "train " + curve.name)), ...tests.map(curve => "#test " + curve.name)];
+  const titles = [...curves.map(curve => "#" + (Object.hasOwn(standing, curve.name) ? standing[curve.name]
+    : curve.name.startsWith("loss_scale/") ? "loss scale " + curve.name.slice("loss_scale/".length) : "train " + curve.name)), ...tests.map(curve => "#test " + curve.name)];
   return section("epochs", "Epochs", steps.length > shown.length ? how(`${shown.length} of ${steps.length} lines, at equal distances.`) : null,
     steps.length ? folded([plural(shown.length, "line"), " ", muted("means over the steps of each epoch, and tests")],
       table(["#After step", "#Epoch", ...titles], shown.map(step => [step, +(step / data.run.steps_per_epoch).toFixed(2),

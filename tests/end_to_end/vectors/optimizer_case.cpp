@@ -505,4 +505,51 @@ void checkLossScale(const VectorFile &file) {
   }
 }
 
+void checkGroupLossScale(const VectorFile &file) {
+  const Json &initial = file.hyperparameters().at("init");
+  Json parameters, groups = Json::array();
+  for (size_t group = 0; group < initial.size(); ++group) {
+    std::string name = "w" + std::to_string(group);
+    parameters[name] = {{"shape", Json::array()}};
+    groups.push_back({name});
+  }
+  Json recipe = {
+      {"optimizer", {{"type", "sgd"}}},
+      {"loss_scale",
+       {{"type", "group"}, {"groups", groups}, {"initial", initial}}}};
+  Compiled compiled(programText(parameters, recipe));
+  double skipped = 0;
+  std::vector<double> used = initial;
+  for (size_t step = 0; step < file.inputs().at("overflow").size(); ++step) {
+    std::string pattern = file.inputs().at("overflow").at(step);
+    NamedTensors gradients;
+    for (size_t group = 0; group < initial.size(); ++group) {
+      HostTensor &gradient =
+          gradients["gradient of w" + std::to_string(group)] =
+              zeros(llvm::ArrayRef<int64_t>{});
+      gradient.floats[0] = pattern[group] == '1' ? INFINITY : 1;
+    }
+    NamedTensors before = compiled.states(),
+                 outputs = compiled.run("train", gradients),
+                 after = compiled.states();
+    std::vector<double> scales = {1}; // The input's and the loss's are 1.
+    for (size_t group = 0; group < initial.size(); ++group) {
+      std::string name = "loss_scale/" + std::to_string(group);
+      EXPECT_EQ(outputs.at(name).floats[0], used[group]) << name;
+      used[group] = after.at(name).floats[0];
+      scales.push_back(used[group]);
+      std::string parameter = "w" + std::to_string(group);
+      bool isSkipped = pattern.find('1') != pattern.npos;
+      EXPECT_EQ(after.at(parameter).floats == before.at(parameter).floats,
+                isSkipped)
+          << parameter << " after step " << step;
+    }
+    scales.push_back(1);
+    file.expectNear("scales", scales, file.expected().at("scales_after_step"),
+                    step);
+    skipped += pattern.find('1') != pattern.npos;
+    EXPECT_EQ(after.at("skipped_steps").integers[0], skipped);
+  }
+}
+
 } // namespace gradus::vectors

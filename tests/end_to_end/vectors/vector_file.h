@@ -102,6 +102,7 @@ std::string textOf(ProgramBuilder &net, const Json &recipe);
 void checkOptimizer(const VectorFile &file);
 void checkSchedule(const VectorFile &file);
 void checkLossScale(const VectorFile &file);
+void checkGroupLossScale(const VectorFile &file);
 void checkTraining(const VectorFile &file);
 /// With accumulation, a loss scale or both.
 void checkGuardedTraining(const VectorFile &file);

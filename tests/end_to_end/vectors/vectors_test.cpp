@@ -27,7 +27,7 @@ const Kind kinds[] = {{"optimizer", checkOptimizer},
                       {"boost.freeze_sequence", checkFreezeSequence},
                       {"freeze_run", checkRestingRun},
                       {"boost.grad_centralization", checkCentralization},
-                      {"boost.group_loss_scale", nullptr},
+                      {"boost.group_loss_scale", checkGroupLossScale},
                       {"boost.less_bn", checkLessBn},
                       {"thor", checkThor}};
 

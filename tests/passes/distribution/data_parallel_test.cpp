@@ -132,6 +132,8 @@ TEST(DataParallel, SkipsOnAllRanksOrNone) {
   for (std::string scale :
        {"loss_scale = {type = \"dynamic\", initial = 1024.0, growth_interval = "
         "2}",
+        "loss_scale = {type = \"group\", groups = [[\"w1\", \"scale\"], "
+        "[\"w2\"]], initial = [1024.0, 16.0]}",
         "on_nonfinite = \"skip\""})
     for (int accumulation : {1, 3})
       expectExact({.recipe = kClassLoss + ", " + scale +

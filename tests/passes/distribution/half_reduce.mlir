@@ -14,8 +14,8 @@ gradus.program @scaled attributes {recipe = {loss_scale = {type = "static", init
   gradus.state @skipped : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>, %veto: tensor<f32>) -> () {
     // CHECK: %[[RANKS:.*]] = gradus.read @distribution.ranks
-    // CHECK: %[[SCALE:.*]] = arith.constant dense<8.0
     // CHECK: %[[COUNT:.*]] = arith.sitofp %[[RANKS]]
+    // CHECK: %[[SCALE:.*]] = arith.constant dense<8.0
     // CHECK: %[[DOWN:.*]] = arith.divf %[[SCALE]], %[[COUNT]]
     // CHECK: %[[UP:.*]] = arith.divf %[[COUNT]], %[[SCALE]]
     // CHECK: %[[VETOES:.*]] = gradus.all_reduce %veto : tensor<f32> -> tensor<f32>

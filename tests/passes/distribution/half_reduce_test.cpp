@@ -61,6 +61,19 @@ TEST(HalfReduce, SkipsAStepWhoseSumIsNotFinite) {
   EXPECT_EQ(ranks.states(0)["skipped_steps"].integers[0], 2);
 }
 
+// A group's gradients travel in its own scale: 4 times 40000 is out of range.
+TEST(HalfReduce, ScalesByTheGroupOfTheParameter) {
+  Ranks ranks(programOf("reduce = \"half\"",
+                        "loss_scale = {type = \"group\", groups = [[\"w\"]], "
+                        "initial = [4.0], reduction = 0.5},"),
+              2);
+  EXPECT_EQ(trained(ranks, {40000, 1}, {40000, 3}), (Numbers{0, 0}));
+  EXPECT_EQ(ranks.states(1)["loss_scale/0"].floats[0], 2);
+  EXPECT_EQ(trained(ranks, {40000, 1}, {40000, 3}), (Numbers{0, 0}));
+  EXPECT_EQ(trained(ranks, {40000, 1}, {40000, 3}), (Numbers{-40000, -2}));
+  EXPECT_EQ(ranks.states(0)["skipped_steps"].integers[0], 2);
+}
+
 TEST(HalfReduce, BoundsARanksGradientBeforeItRounds) {
   Ranks ranks(programOf("reduce = \"half\", local_clip = 100.0"), 2);
   EXPECT_EQ(trained(ranks, {1e6, 1}, {-300, 3}), (Numbers{0, -2}));

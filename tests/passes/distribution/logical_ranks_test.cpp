@@ -139,13 +139,16 @@ TEST(LogicalRanks, NormalizeBySamplesOfTheirOwn) {
 }
 
 TEST(LogicalRanks, SkipAllOrNone) {
-  expectBoth({.recipe = kClassLoss + ", loss_scale = {type = \"dynamic\", "
-                                     "initial = 1000.0, growth_interval = 2}",
-              .steps = 6,
-              .change = [](int step, Inputs &inputs) {
-                if (step == 1 || step == 3)
-                  inputs[0].floats[5 * kFeatures] = HUGE_VAL;
-              }});
+  for (std::string scale :
+       {"type = \"dynamic\", initial = 1000.0, growth_interval = 2",
+        "type = \"group\", groups = [[\"w1\", \"scale\"], [\"w2\"]], initial "
+        "= [1000.0, 16.0]"})
+    expectBoth({.recipe = kClassLoss + ", loss_scale = {" + scale + "}",
+                .steps = 6,
+                .change = [](int step, Inputs &inputs) {
+                  if (step == 1 || step == 3)
+                    inputs[0].floats[5 * kFeatures] = HUGE_VAL;
+                }});
 }
 
 TEST(LogicalRanks, TakeTheMeanOfEachOnesMean) {

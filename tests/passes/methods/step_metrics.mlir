@@ -56,6 +56,24 @@ gradus.program @scaled attributes {recipe = {loss_scale = {type = "dynamic", ini
   }
 }
 
+// So are those of groups.
+// CHECK-LABEL: gradus.program @groups
+// CHECK:         gradus.graph @train({{.*}} -> ("loss_scale/0": tensor<f32>, "loss_scale/1": tensor<f32>, skipped_steps: tensor<i64>)
+// CHECK-DAG:       %[[S0:.*]] = gradus.read @"loss_scale/0"
+// CHECK-DAG:       %[[S1:.*]] = gradus.read @"loss_scale/1"
+// CHECK:           gradus.return %[[S0]], %[[S1]], %n
+gradus.program @groups attributes {recipe = {loss_scale = {type = "group", groups = [["v"], ["w"]]}}} {
+  gradus.state @v : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @skipped_steps : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>, %n: tensor<i64>) -> () {
+    gradus.write @skipped_steps, %n : tensor<i64>
+    gradus.update @v, %g : tensor<4xf32>
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
 // Nothing is asked for.
 // CHECK-LABEL: gradus.program @silent
 // CHECK:         gradus.graph @train(%g: tensor<4xf32>) {

@@ -259,6 +259,9 @@ const Case kRecipes[] = {
     {"dropout", "gpt2-tiny", R"({"dropout": 0.2, "seed": 7})"},
     {"overflow", "mlp", R"({"precision": "f16", "loss_scale": {
         "type": "dynamic", "initial": 1e9, "growth_interval": 2}})"},
+    {"groups", "mlp", R"({"precision": "f16", "loss_scale": {
+        "type": "group", "groups": [["0.*", "3.*"], ["6.*"]],
+        "initial": [1e9, 64], "maximum": 1e9}})"},
     {"frozen", "lenet5", R"({"gradient_freeze": {"groups": 2,
         "strategy": [0, 1]}})"},
     {"centralized", "lenet5", R"({"gradient_centralization": true})"},
