@@ -28,7 +28,8 @@ constexpr Flag kFlags[] = {
      "process has nothing to merge"},
     {"grad_accumulation", 3, true, "see `accumulation`"},
     {"dim_reduce", 3, false, "updates in a subspace"},
-    {"loss_scale_group", 3, false, "a loss scale for each group of layers"}};
+    {"loss_scale_group", 3, true,
+     "a loss scale for each group of parameters; see `loss_scale`"}};
 
 //===-- fields ------------------------------------------------------------===//
 
@@ -102,6 +103,18 @@ Field dimReduction() {
            1)});
 }
 
+/// Has what MindSpore's GroupLossScaleManager is given in code.
+Field groupLossScale() {
+  const Field scale = Field{"", number, "65536", "a scale"}.from(1e-30);
+  return Field{"loss_scale_group", object, "{}", "of loss_scale_group"}.of(
+      {Field{"init", list, "[65536]",
+             "the first scale of each group, or of all"}
+           .of({scale})
+           .orOne(),
+       Field{"groups", list, "[]", "patterns of the parameters of each group"}
+           .of({patterns("", "[]", "the parameters of a group")})});
+}
+
 //===-- resolving ---------------------------------------------------------===//
 
 bool isOn(const Flag &flag, const Json &document) {
@@ -142,6 +155,12 @@ Json freezingKey(const Json &document) {
           {"compat", document["compat"]}};
 }
 
+Json groupScaleKey(const Json &document) {
+  const Json &own = document["loss_scale_group"];
+  return {
+      {"type", "group"}, {"groups", own["groups"]}, {"initial", own["init"]}};
+}
+
 /// The keys of the methods that a resolved document switches on.
 Json keysOf(const Json &document) {
   Json keys = Json::object();
@@ -152,6 +171,8 @@ Json keysOf(const Json &document) {
   if (has(document, "grad_accumulation"))
     keys["accumulation"] =
         document["grad_accumulation"]["grad_accumulation_step"];
+  if (has(document, "loss_scale_group"))
+    keys["loss_scale"] = groupScaleKey(document);
   if (Json splits = splitsOf(document);
       has(document, "less_bn") && !splits.is_null())
     keys["distribution"] = {{"gradient_splits", splits}};
@@ -185,7 +206,7 @@ Field boost() {
   return Field{"boost", object, "\"O0\"",
                "MindSpore's AutoBoost document, or its level alone"}
       .of({level, flags(), common(), lessBn(), freezing(), accumulation(),
-           dimReduction(), compat("instead of the recipe's")})
+           dimReduction(), groupLossScale(), compat("instead of the recipe's")})
       .shortFor("level")
       .flagged();
 }
@@ -211,6 +232,19 @@ std::vector<UnbuiltBoost> unbuiltBoosts(const Json &document) {
   return unbuilt;
 }
 
+std::optional<UnbuiltBoost> groupsMissing(const Json &document,
+                                          const Json &recipe) {
+  const Json &scale = recipe.at("loss_scale");
+  if (!has(document, "loss_scale_group") || !scale.is_object() ||
+      scale.at("type") != "group" || !scale.at("groups").empty())
+    return std::nullopt;
+  return UnbuiltBoost{
+      "boost.boost.loss_scale_group",
+      "is on, and no groups are said, which MindSpore is given in code; write "
+      "patterns of each group's parameters as boost.loss_scale_group.groups, "
+      "such as [[\"conv*\"], [\"fc*\"]], or as loss_scale.groups"};
+}
+
 void addBoostedKeys(const Json &document, Json &recipe) {
   const Json keys = keysOf(document);
   for (const auto &[key, value] : keys.items())
@@ -232,6 +266,8 @@ std::vector<std::string> boostRemarks(const Json &document,
       remarks.push_back(key + " is false, which wins over boost");
     else if (!value.is_object())
       compare(key, own, value, remarks);
+    else if (value.contains("type") && own.at("type") != value.at("type"))
+      compare(key + ".type", own.at("type"), value.at("type"), remarks);
     else
       for (const auto &[part, said] : value.items())
         compare(key + "." + part, own.at(part), said, remarks);

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,18 @@ Field boost();
 /// been checked and has all defaults. Resolving twice is resolving once.
 nlohmann::ordered_json resolvedBoost(nlohmann::ordered_json document);
 
-/// A method that a resolved document asks for and that is not built yet.
+/// Something that a resolved document asks for and cannot have, such as a
+/// method that is not built yet.
 struct UnbuiltBoost {
   std::string path, words; // "boost.boost.dim_reduce", "is on at level ..."
 };
 std::vector<UnbuiltBoost> unbuiltBoosts(const nlohmann::ordered_json &document);
+
+/// Groups of parameters that a resolved document asks scales for and that
+/// neither it nor the checked recipe says.
+std::optional<UnbuiltBoost>
+groupsMissing(const nlohmann::ordered_json &document,
+              const nlohmann::ordered_json &recipe);
 
 /// Adds to a recipe the keys of the methods that a resolved document switches
 /// on. A key that the recipe has itself stays as it is; null says nothing.

@@ -384,12 +384,12 @@ Json completed(Json given) {
   if (auto boosts = given.find("boost");
       boosts != given.end() && (boosts->is_null() || *boosts == false))
     *boosts = "O0";
-  if (given.value("precision", Json()) == "f16" &&
-      !given.contains("loss_scale"))
-    given["loss_scale"] = {{"type", "dynamic"}};
   if (Json document = boostOf(given);
       !document.is_null() && unbuiltBoosts(document).empty())
     addBoostedKeys(document, given);
+  if (given.value("precision", Json()) == "f16" &&
+      !given.contains("loss_scale"))
+    given["loss_scale"] = {{"type", "dynamic"}};
   return given;
 }
 
@@ -400,6 +400,8 @@ std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
   Json document = resolvedBoost(recipe["boost"]);
   for (const UnbuiltBoost &unbuilt : unbuiltBoosts(document))
     checker.mistake(unbuilt.path, unbuilt.words);
+  if (auto missing = groupsMissing(document, recipe))
+    checker.mistake(missing->path, missing->words);
   recipe["boost"] = boostsAnything(document) ? document : Json("O0");
   if (checker.mistakes().empty())
     for (std::string &remark : boostRemarks(document, recipe))

@@ -30,6 +30,8 @@ Json whole(const std::string &level, const std::string &mode = "auto",
             {"freeze_p", 0.7},
             {"total_steps", 65536}}},
           {"grad_accumulation", {{"grad_accumulation_step", 4}}},
+          {"loss_scale_group",
+           {{"init", {1024}}, {"groups", {{"conv*"}, {"fc*", "norm*"}}}}},
           {"compat", nullptr}};
 }
 
@@ -97,6 +99,9 @@ TEST(Boost, GivesEachMethodItsKey) {
   EXPECT_EQ(recipe["gradient_centralization"], (Json{{"compat", nullptr}}));
   EXPECT_EQ(recipe["gradient_freeze"]["total_steps"], 65536);
   EXPECT_EQ(recipe["accumulation"], 4);
+  EXPECT_EQ(recipe["loss_scale"], Json::parse(R"({"type": "group",
+                            "groups": [["conv*"], ["fc*", "norm*"]],
+                            "initial": [1024]})"));
 }
 
 TEST(Boost, ReadsOnlyTheSectionsOfMethodsThatAreOn) {
@@ -231,6 +236,43 @@ TEST(Boost, SaysWhatIsNotBuilt) {
       "r.json: boost.boost.dim_reduce: is on at level O0 in mode manual, "
       "and not built yet; mode \"manual\" with \"dim_reduce\": false "
       "goes without");
+}
+
+constexpr const char *kGroupScales =
+    R"({"boost": {"boost": {"mode": "manual", "loss_scale_group": true},
+                  "loss_scale_group": {"init": 256, "groups": [["a*"], ["b"]]}})";
+
+/// Scales of groups take the place of the one that f16 brings.
+TEST(Boost, GivesGroupsOfParametersTheirLossScales) {
+  Json recipe = Json::parse(
+      acceptedText(std::string(kGroupScales) + ", \"precision\": \"f16\"}"));
+  EXPECT_EQ(recipe["loss_scale"]["type"], "group");
+  EXPECT_EQ(recipe["loss_scale"]["initial"], Json::array({256}));
+  EXPECT_EQ(recipe["loss_scale"]["groups"], Json::parse(R"([["a*"], ["b"]])"));
+  EXPECT_EQ(recipe["loss_scale"]["maximum"], 16777216);
+}
+
+TEST(Boost, LeavesALossScaleOfTheRecipeAsItIs) {
+  auto recipe = read(std::string(kGroupScales) +
+                         ", \"loss_scale\": {\"type\": \"dynamic\"}}",
+                     "r.json");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  EXPECT_EQ(Json::parse(recipe->json)["loss_scale"]["type"], "dynamic");
+  EXPECT_EQ(recipe->remarks,
+            std::vector<std::string>{"loss_scale.type is \"dynamic\", which "
+                                     "wins over boost's \"group\""});
+}
+
+TEST(Boost, AsksForTheGroupsOfLossScales) {
+  const std::string flag =
+      R"({"boost": {"boost": {"mode": "manual", "loss_scale_group": true}})";
+  EXPECT_EQ(refused(flag + "}"),
+            "r.json: boost.boost.loss_scale_group: is on, and no groups are "
+            "said, which MindSpore is given in code; write patterns of each "
+            "group's parameters as boost.loss_scale_group.groups, such as "
+            "[[\"conv*\"], [\"fc*\"]], or as loss_scale.groups");
+  acceptedText(flag +
+               R"(, "loss_scale": {"type": "group", "groups": [["*"]]}})");
 }
 
 struct Mistake {

@@ -78,6 +78,10 @@ TEST(Flags, KeepListsWhole) {
   EXPECT_EQ(parsed("--less-bn", R"(keep=["a,b]"])"),
             Lines{R"(less_bn.keep=["a,b]"] by --less-bn=keep=["a,b]"])"});
   EXPECT_EQ(
+      parsed("--loss-scale", R"(group,groups=[["a*"],["b","c"]],initial=8)")[1],
+      R"(loss_scale.groups=[["a*"],["b","c"]] by )"
+      R"(--loss-scale=group,groups=[["a*"],["b","c"]],initial=8)");
+  EXPECT_EQ(
       parsed("--gradient-centralization",
              R"(kinds=["convolution","dense"],compat=mindspore)")[0],
       R"(gradient_centralization.kinds=["convolution","dense"] by )"
