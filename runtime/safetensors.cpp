@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <tuple>
 #include <unordered_map>
 
@@ -162,6 +163,21 @@ std::string quoted(const std::string &text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Checks that the tensors' bytes, and those of all together, can be counted.
+Status verifySizes(const std::vector<NamedTensor> &tensors) {
+  size_t left = std::numeric_limits<size_t>::max();
+  for (const NamedTensor &tensor : tensors) {
+    std::optional<size_t> bytes = bytesOf(tensor.type);
+    if (!bytes || *bytes > left)
+      return invalid("tensor ", tensor.name, " is ", toString(tensor.type),
+                     "; expected sizes whose bytes 64 bits can count",
+                     bytes ? ", together with the tensors before it" : "");
+    left -= *bytes;
+  }
+  return Status();
+}
+
+/// The sizes of the tensors are verified.
 std::string headerText(const std::vector<NamedTensor> &tensors,
                        const std::map<std::string, std::string> &metadata) {
   std::string text = "{";
@@ -174,7 +190,7 @@ std::string headerText(const std::vector<NamedTensor> &tensors,
   }
   size_t at = 0;
   for (const NamedTensor &tensor : tensors) {
-    size_t end = at + bytesOf(tensor.type).value_or(0);
+    size_t end = at + *bytesOf(tensor.type);
     append(text, quoted(tensor.name), ":{\"dtype\":\"",
            fileNameOf(tensor.type.dtype),
            "\",\"shape\":", Json(tensor.type.shape).dump(),
@@ -262,6 +278,7 @@ StatusOr<std::string>
 safetensorsHeader(const std::vector<NamedTensor> &tensors,
                   const std::map<std::string, std::string> &metadata) {
   GRADUS_TRY(verifyNames(tensors, metadata));
+  GRADUS_TRY(verifySizes(tensors));
   std::string text = headerText(tensors, metadata);
   uint64_t size = text.size();
   return std::string(reinterpret_cast<const char *>(&size), sizeof(size)) +

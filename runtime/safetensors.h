@@ -46,9 +46,9 @@ private:
   std::unique_ptr<Storage> storage_;
 };
 
-/// The bytes of a file in front of its data: the size of the header and the
-/// header. Of the tensors only names and types are read. Refuses names and
-/// metadata that would not be read back as they are (runtime/names.h).
+/// The size of a file's header and the header. Of the tensors only names and
+/// types are read. Refuses sizes beyond 64 bits, and names and metadata that
+/// would not be read back as they are (runtime/names.h).
 StatusOr<std::string>
 safetensorsHeader(const std::vector<NamedTensor> &tensors,
                   const std::map<std::string, std::string> &metadata);

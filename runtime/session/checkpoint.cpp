@@ -249,11 +249,16 @@ TensorsWriter::create(const std::string &path, std::vector<NamedTensor> tensors,
   return writer;
 }
 
+/// The bytes of a tensor whose size safetensorsHeader has accepted; 0 behind
+/// the last one.
+static size_t bytesAt(const std::vector<NamedTensor> &tensors, size_t number) {
+  return number < tensors.size() ? *bytesOf(tensors[number].type) : 0;
+}
+
 Status TensorsWriter::begin(std::vector<NamedTensor> tensors) {
   GRADUS_ASSIGN(std::string header, safetensorsHeader(tensors, metadata_));
   tensors_ = std::move(tensors);
-  if (!tensors_.empty())
-    missing_ = bytesOf(tensors_.front().type).value_or(0);
+  missing_ = bytesAt(tensors_, 0);
   finishTensors();
   return file_.write(header.data(), header.size());
 }
@@ -264,8 +269,7 @@ void TensorsWriter::finishTensors() {
   while (facts_.size() < tensors_.size() && missing_ == 0) {
     facts_.push_back(factOf(tensors_[facts_.size()], hash_.finish()));
     hash_ = {};
-    if (facts_.size() < tensors_.size())
-      missing_ = bytesOf(tensors_[facts_.size()].type).value_or(0);
+    missing_ = bytesAt(tensors_, facts_.size());
   }
 }
 

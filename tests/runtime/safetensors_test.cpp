@@ -86,6 +86,25 @@ TEST(Safetensors, RefuseToHoldWhatWouldBeReadBackOtherwise) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(Safetensors, RefuseSizesThatCannotBeCounted) {
+  std::string path = temporaryPath("uncounted.safetensors");
+  constexpr int64_t kMost = int64_t(1) << 59;
+  auto written = [&](const std::vector<NamedTensor> &tensors) {
+    return writeSafetensors(path, tensors).message();
+  };
+  EXPECT_EQ(written({{"w", {DType::f32, {kMost, 4}}, {}}}),
+            path + ": tensor w is 576460752303423488x4xf32; expected sizes "
+                   "whose bytes 64 bits can count");
+  std::vector<NamedTensor> many;
+  for (const char *name : {"a", "b", "c", "d"})
+    many.push_back({name, {DType::f64, {kMost}}, {}});
+  EXPECT_EQ(written(many),
+            path + ": tensor d is 576460752303423488xf64; expected sizes whose "
+                   "bytes 64 bits can count, together with the tensors before "
+                   "it");
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST(Safetensors, WritesTheSameBytesTwice) {
   std::vector<float> a = {1};
   std::string one = temporaryPath("one"), two = temporaryPath("two");
