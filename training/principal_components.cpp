@@ -163,16 +163,22 @@ bool sweep(std::vector<double> &matrix, std::vector<double> &vectors, size_t n,
   return any;
 }
 
-/// Replaces a positive definite matrix [n, n] by its Cholesky factor, below and
-/// on the diagonal.
-void factorize(std::vector<double> &matrix, size_t n) {
+/// Replaces the matrix [n, n] of the components' products by its Cholesky
+/// factor, below and on the diagonal. Fails where it is not positive definite.
+Status factorize(std::vector<double> &matrix, size_t n) {
   for (size_t i = 0; i < n; ++i)
     for (size_t j = 0; j <= i; ++j) {
       double rest = matrix[i * n + j];
       for (size_t k = 0; k < j; ++k)
         rest -= matrix[i * n + k] * matrix[j * n + k];
+      if (i == j && !(rest > 0 && std::isfinite(rest)))
+        return invalid("component ", i + 1, " of ", n,
+                       " has no direction of its own: what those before it "
+                       "leave of the square of its length is ",
+                       rest, ", expected more than 0; fewer components may do");
       matrix[i * n + j] = i == j ? std::sqrt(rest) : rest / matrix[j * n + j];
     }
+  return Status();
 }
 
 /// The sign that puts the last of the farthest snapshots on the positive side.
@@ -316,7 +322,7 @@ Status PrincipalComponents::orthonormalize() {
     addProducts(numbers.data(), k, piece.size, products);
     return Status();
   }));
-  factorize(products, k);
+  GRADUS_TRY(factorize(products, k));
   for (size_t i = 0; i < k; ++i)
     for (size_t s = 0; s < m; ++s) {
       for (size_t j = 0; j < i; ++j)
@@ -337,8 +343,14 @@ Status PrincipalComponents::read(size_t first, size_t begin, size_t end,
     GRADUS_TRY(readDifferences(*snapshots_, from, to, piece));
     for (size_t k = 0; k < numbers.size() / size; ++k) {
       combine(&shares_[(first + k) * m], piece, m, sum.data());
-      for (size_t i = 0; i < piece.size; ++i)
-        numbers[k * size + from - begin + i] = static_cast<float>(sum[i]);
+      for (size_t i = 0; i < piece.size; ++i) {
+        auto number = static_cast<float>(sum[i]);
+        if (!std::isfinite(number))
+          return invalid("component ", first + k + 1, " holds ", sum[i],
+                         " at number ", from + i,
+                         ": expected finite numbers of f32");
+        numbers[k * size + from - begin + i] = number;
+      }
     }
     return Status();
   });

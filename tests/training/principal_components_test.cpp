@@ -39,6 +39,24 @@ private:
   Rows rows_;
 };
 
+/// Vectors that are other ones from the second time on that their first number
+/// is read, as those of a file that is overwritten are.
+class Changing : public Given {
+public:
+  Changing(Rows rows, Rows then)
+      : Given(std::move(rows)), then_(std::move(then)) {}
+  Status read(size_t vector, size_t begin,
+              std::span<double> numbers) const override {
+    reads_ += vector == 0;
+    return reads_ > 1 ? then_.read(vector, begin, numbers)
+                      : Given::read(vector, begin, numbers);
+  }
+
+private:
+  Given then_;
+  mutable size_t reads_ = 0;
+};
+
 /// The first components as vectors of their own, read whole.
 Rows componentsOf(const Vectors &snapshots, size_t count) {
   auto found = PrincipalComponents::of(snapshots, count);
@@ -239,6 +257,26 @@ TEST(PrincipalComponents, SayWhatCannotBeReadOrIsTooFar) {
             "number 1 cannot be read");
   EXPECT_THAT(refusalOf({{0, 1e200}, {1, -1e200}}, 1),
               HasSubstr("the squares of their distances exceed f64"));
+}
+
+TEST(PrincipalComponents, HaveDirectionsOfTheirOwn) {
+  Rows apart = {{0, 0}, {1, 0}, {0, 1e-5}}, equal(3, {4, 4});
+  ASSERT_TRUE(PrincipalComponents::of(Given(apart), 2).ok());
+  EXPECT_EQ(
+      PrincipalComponents::of(Changing(apart, equal), 2).status().message(),
+      "component 1 of 2 has no direction of its own: what those before "
+      "it leave of the square of its length is 0, expected more than 0; "
+      "fewer components may do");
+}
+
+TEST(PrincipalComponents, AreFiniteNumbersOfF32) {
+  Changing snapshots({{0, 0}, {1, 0}}, {{0, 0}, {1, 1e39}});
+  auto found = PrincipalComponents::of(snapshots, 1);
+  ASSERT_TRUE(found.ok()) << found.status();
+  std::vector<float> numbers(2);
+  EXPECT_EQ(found->read(0, 0, 2, numbers).message(),
+            "component 1 holds 1e+39 at number 1: expected finite numbers of "
+            "f32");
 }
 
 TEST(PrincipalComponents, HaveAMeanThatIsExactOfEqualNumbers) {
