@@ -106,8 +106,10 @@ void checkFiles(const BasisOptions &options) {
   for (const std::string &path : {options.output, options.mean})
     if (!path.empty() && !absl::EndsWith(path, ".safetensors"))
       throw badInput(path, ": expected a name that ends in .safetensors");
-  checkHoldsNoState("-o", options.output);
-  checkHoldsNoOtherState(options.mean);
+  if (!options.output.empty())
+    checkHoldsNoState("-o", options.output);
+  if (!options.mean.empty())
+    checkHoldsNoOtherState(options.mean);
   checkWritable({options.output, options.mean});
 }
 
@@ -227,9 +229,7 @@ ordered_json ratiosOf(const training::PrincipalComponents &components) {
 
 /// Computes and writes the basis; returns what there is to say of it.
 ordered_json writeComponents(const BasisOptions &options,
-                             const Artifact &artifact,
-                             const Snapshots &snapshots) {
-  Basis basis = basisOf(artifact, options.components);
+                             const Snapshots &snapshots, Basis basis) {
   SnapshotVectors vectors(snapshots, basis.parameters);
   auto components =
       take(training::PrincipalComponents::of(vectors, options.components));
@@ -403,11 +403,10 @@ std::string percent(double part) { return number("%.2f %%", 100 * part); }
 
 void print(const BasisOptions &options, const Snapshots &snapshots,
            const ordered_json &facts) {
-  std::string steps = snapshots.stepsText();
-  std::printf(
-      "%zu checkpoints%s: %zu parameters, %zu numbers\n",
-      snapshots.all().size(), steps.empty() ? "" : (", " + steps).c_str(),
-      facts["parameters"].get<size_t>(), facts["numbers"].get<size_t>());
+  std::printf("%zu checkpoints%s: %zu parameters, %zu numbers\n",
+              snapshots.all().size(), snapshots.stepsText().c_str(),
+              facts["parameters"].get<size_t>(),
+              facts["numbers"].get<size_t>());
   if (!options.output.empty()) {
     Table table({"component", "variance", "of all", "together"});
     double together = 0;
@@ -445,7 +444,7 @@ void run(const BasisOptions &options) {
   if (!options.output.empty()) {
     facts["basis"] = options.output;
     facts["components"] = options.components;
-    facts.update(writeComponents(options, *artifact, snapshots));
+    facts.update(writeComponents(options, snapshots, basis));
   }
   if (!options.mean.empty()) {
     writeMeans(options.mean, snapshots, averaged);

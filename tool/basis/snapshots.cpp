@@ -92,8 +92,9 @@ void Snapshots::warnOfEqual() const {
 std::string Snapshots::stepsText() const {
   if (!snapshots_.front().step) // Those without a step come first.
     return "";
-  return absl::StrCat("steps ", *snapshots_.front().step, " to ",
-                      *snapshots_.back().step);
+  int64_t first = *snapshots_.front().step, last = *snapshots_.back().step;
+  return first == last ? absl::StrCat(" of step ", first)
+                       : absl::StrCat(", steps ", first, " to ", last);
 }
 
 SnapshotVectors::SnapshotVectors(const Snapshots &snapshots,

@@ -32,7 +32,8 @@ public:
   };
   const std::vector<Snapshot> &all() const { return snapshots_; }
   const Snapshot &newest() const { return snapshots_.back(); }
-  /// "steps 40 to 480"; empty if a file does not say its step.
+  /// ", steps 40 to 480" or " of step 40"; empty if a file does not say its
+  /// step.
   std::string stepsText() const;
 
 private:

@@ -74,7 +74,7 @@ TEST_F(SnapshotsOf, StandInTheOrderOfTheirSteps) {
       open({write("ten", {1, 2, 3, 4}, 5, {{"step", "100"}}),
             write("two", {1, 2, 3, 4}, 6, {{"step", "20"}}),
             write("five", {1, 2, 3, 4}, 7, {{"step", "50"}})});
-  EXPECT_EQ(snapshots.stepsText(), "steps 20 to 100");
+  EXPECT_EQ(snapshots.stepsText(), ", steps 20 to 100");
   EXPECT_THAT(snapshots.newest().path, HasSubstr("ten"));
   SnapshotVectors vectors(snapshots, states);
   EXPECT_EQ(vectors.count(), 3u);
