@@ -246,19 +246,33 @@ ordered_json writeComponents(const BasisOptions &options,
   return facts;
 }
 
+/// Converts a mean, from the element `begin` of a state on, to the state's
+/// type, which may have no finite number for it.
+void convertMean(const StateInfo &state, size_t begin, std::span<double> mean,
+                 std::vector<uint8_t> &converted, const std::string &path) {
+  const char *wide = nameOf(DType::f64), *type = nameOf(state.type.dtype);
+  std::vector<double> back(mean.size());
+  converted.resize(mean.size() * bytesOf(state.type.dtype));
+  convertFloats(wide, type, mean.data(), converted.data(), mean.size());
+  convertFloats(type, wide, converted.data(), back.data(), mean.size());
+  for (size_t i = 0; i < mean.size(); ++i)
+    if (!std::isfinite(back[i]))
+      throw badInput(path, ": the mean of ", state.name, " is ", mean[i],
+                     " at element ", begin + i,
+                     ": expected a finite number of ", type);
+}
+
 /// Writes the mean of a state, piece by piece.
 void writeMean(const SnapshotVectors &vectors, const StateInfo &state,
-               size_t begin, TensorsWriter &writer) {
+               size_t first, TensorsWriter &writer, const std::string &path) {
   constexpr size_t kPiece = size_t(1) << 16;
-  size_t end = begin + elementsOf(state), bytes = bytesOf(state.type.dtype);
+  size_t size = elementsOf(state);
   std::vector<double> mean;
   std::vector<uint8_t> converted;
-  for (; begin < end; begin += mean.size()) {
-    mean.resize(std::min(kPiece, end - begin));
-    converted.resize(mean.size() * bytes);
-    check(training::readMean(vectors, begin, mean));
-    convertFloats(nameOf(DType::f64), nameOf(state.type.dtype), mean.data(),
-                  converted.data(), mean.size());
+  for (size_t begin = 0; begin < size; begin += mean.size()) {
+    mean.resize(std::min(kPiece, size - begin));
+    check(training::readMean(vectors, first + begin, mean));
+    convertMean(state, begin, mean, converted, path);
     check(writer.write(converted));
   }
 }
@@ -299,7 +313,7 @@ void writeMeans(const std::string &path, const Snapshots &snapshots,
       take(TensorsWriter::create(path, tensors, std::move(metadata)));
   for (const NamedTensor &tensor : newest.tensors())
     if (int state = findName(averaged, tensor.name); state >= 0)
-      writeMean(vectors, averaged[state], vectors.beginOf(state), writer);
+      writeMean(vectors, averaged[state], vectors.beginOf(state), writer, path);
     else
       check(writer.write(tensor.data));
   check(writer.commit());

@@ -1,10 +1,11 @@
 """Writes what `gradus basis` is to read, from a .safetensors file:
 
     write_matrix.py BASIS.safetensors PCA.npy [short | longer]
-    write_matrix.py CHECKPOINT.safetensors OTHER.safetensors nan
+    write_matrix.py CHECKPOINT.safetensors OTHER.safetensors nan | huge
 
 The first is MindSpore's form of a basis: a matrix of f64, each row one component of all parameters; `short` leaves out the
-last column, and `longer` makes the first row twice as long. The second is a checkpoint whose fc3.bias begins with a NaN."""
+last column, and `longer` makes the first row twice as long. The second is a checkpoint whose fc3.bias begins with a NaN, or is f64 and ends with
+1e300, which f32 cannot hold."""
 
 import array
 import json
@@ -39,17 +40,26 @@ def matrix(source, target, change):
             file.write(row.tobytes())
 
 
-def with_nan(source, target):
+def checkpoint(source, target, change):
     header, data = read(source)
     del header["__metadata__"]
-    begin, _ = header["fc3.bias"]["data_offsets"]
-    data[begin : begin + 4] = struct.pack("<f", float("nan"))
+    bias = header["fc3.bias"]
+    begin, end = bias["data_offsets"]
+    if change == "nan":
+        data[begin : begin + 4] = struct.pack("<f", float("nan"))
+    else:
+        numbers = array.array("d", array.array("f", bytes(data[begin:end])))
+        numbers[-1] = 1e300
+        data[begin:end] = numbers.tobytes()
+        for entry in header.values():
+            entry["data_offsets"] = [at + (end - begin) * (at >= end) for at in entry["data_offsets"]]
+        bias["dtype"] = "F64"
     text = json.dumps(header).encode()
     with open(target, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + data)
 
 
-if sys.argv[3:] == ["nan"]:
-    with_nan(*sys.argv[1:3])
+if sys.argv[3:] in (["nan"], ["huge"]):
+    checkpoint(*sys.argv[1:])
 else:
     matrix(*sys.argv[1:3], sys.argv[3] if sys.argv[3:] else "")
