@@ -16,6 +16,7 @@
 #include "tool/foreign_file.h"
 #include "tool/number_options.h"
 #include "tool/output_files.h"
+#include "tool/session/averages.h"
 #include "tool/session/session_options.h"
 #include "tool/text.h"
 #include "tool/train/former_run.h"
@@ -50,8 +51,9 @@ constexpr const char *kFooter =
 becomes a tensor of the same name with one axis more in front, the components:
 directions of all parameters together, orthonormal, in the order of the variance
 along them. `gradus train --keep` keeps several checkpoints of a run.
---mean writes a checkpoint with the mean of parameters and running statistics, and
-all else as in the newest one: a network that is often better than each of them.
+--mean writes a checkpoint with the mean of parameters, of their averages (`ema`) and
+slow weights, and of running statistics, and all else as in the newest one: a
+network that is often better than each of them.
 
 Examples:
   gradus train lenet.gradus --data train.safetensors --epochs 20 \
@@ -298,6 +300,36 @@ void noteStatistics(const BasisOptions &options, const Snapshots &snapshots,
         " --set optimizer.learning_rate=0 --data ..."));
 }
 
+/// The newest checkpoint's copies of parameters among `weights` that follow
+/// them from update to update. All snapshots must have them, and none may be
+/// from before the first update, where they hold nothing yet, if others are
+/// not.
+std::vector<StateInfo> copiesOf(const std::vector<StateInfo> &weights,
+                                const Snapshots &snapshots) {
+  std::vector<StateInfo> copies;
+  for (const NamedTensor &tensor : snapshots.newest().file.tensors()) {
+    int weight = findName(weights, copiedName(tensor.name));
+    if (weight < 0 || weights[weight].role != artifact::Role::parameter)
+      continue;
+    copies.push_back(weights[weight]);
+    copies.back().name = tensor.name;
+  }
+  snapshots.verify(copies);
+  auto hasBegun = [&](const Snapshots::Snapshot &snapshot) {
+    return std::any_of(copies.begin(), copies.end(), [&](const auto &copy) {
+      return !isZero(*snapshot.file.find(copy.name));
+    });
+  };
+  const auto &all = snapshots.all();
+  auto empty = std::find_if_not(all.begin(), all.end(), hasBegun);
+  if (empty != all.end() && std::any_of(all.begin(), all.end(), hasBegun))
+    throw badInput(
+        "--mean: ", empty->path, " holds nothing in ", copies.front().name,
+        " and all other copies of parameters yet, since no update "
+        "was made; expected checkpoints from after the first update");
+  return copies;
+}
+
 /// Writes the newest checkpoint with the means of `averaged` in it.
 void writeMeans(const std::string &path, const Snapshots &snapshots,
                 const std::vector<StateInfo> &averaged) {
@@ -451,6 +483,10 @@ void run(const BasisOptions &options) {
   Snapshots snapshots(options.checkpoints,
                       options.mean.empty() ? basis.parameters : averaged,
                       *artifact);
+  if (!options.mean.empty()) {
+    std::vector<StateInfo> copies = copiesOf(averaged, snapshots);
+    averaged.insert(averaged.end(), copies.begin(), copies.end());
+  }
   ordered_json facts = {{"snapshots", snapshots.all().size()},
                         {"steps", stepsOf(snapshots)},
                         {"parameters", basis.parameters.size()},

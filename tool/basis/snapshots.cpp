@@ -33,6 +33,14 @@ std::optional<int64_t> stepOf(const Safetensors &file) {
   return step;
 }
 
+std::vector<StoredState> stored(const std::vector<StateInfo> &states) {
+  std::vector<StoredState> all;
+  all.reserve(states.size());
+  for (size_t i = 0; i < states.size(); ++i)
+    all.push_back({&states[i], i});
+  return all;
+}
+
 Safetensors openChecked(const std::string &path,
                         const std::vector<StoredState> &states) {
   refuseForeign(path, Wanted::weights);
@@ -60,12 +68,8 @@ size_t elementsOf(const TensorInfo &state) {
 Snapshots::Snapshots(const std::vector<std::string> &paths,
                      const std::vector<StateInfo> &states,
                      const Artifact &artifact) {
-  std::vector<StoredState> stored;
-  stored.reserve(states.size());
-  for (size_t i = 0; i < states.size(); ++i)
-    stored.push_back({&states[i], i});
   for (const std::string &path : paths) {
-    Safetensors file = openChecked(path, stored);
+    Safetensors file = openChecked(path, stored(states));
     warnOfProgram(path, file, artifact);
     std::optional<int64_t> step = stepOf(file);
     snapshots_.push_back({path, std::move(file), step});
@@ -75,6 +79,12 @@ Snapshots::Snapshots(const std::vector<std::string> &paths,
                      return one.step < other.step;
                    });
   warnOfEqual();
+}
+
+void Snapshots::verify(const std::vector<StateInfo> &states) const {
+  for (const Snapshot &snapshot : snapshots_)
+    check(runtime::at(verifyShapes(snapshot.file, stored(states)),
+                      snapshot.path));
 }
 
 /// A run's newest state is often the last one that it has kept, too.

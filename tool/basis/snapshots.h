@@ -32,6 +32,8 @@ public:
   };
   const std::vector<Snapshot> &all() const { return snapshots_; }
   const Snapshot &newest() const { return snapshots_.back(); }
+  /// Checks that each file has these states, too. Throws a Failure.
+  void verify(const std::vector<runtime::StateInfo> &states) const;
   /// ", steps 40 to 480" or " of step 40"; empty if a file does not say its
   /// step.
   std::string stepsText() const;

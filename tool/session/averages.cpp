@@ -14,6 +14,7 @@ using namespace gradus::runtime;
 namespace gradus::cli {
 
 static constexpr std::string_view kAverage = "ema/average/";
+static constexpr std::string_view kSlow = "lookahead/slow/";
 
 std::string averageName(const std::string &parameter) {
   return std::string(kAverage) + parameter;
@@ -21,6 +22,15 @@ std::string averageName(const std::string &parameter) {
 
 std::string averagedName(const std::string &name) {
   return name.starts_with(kAverage) ? name.substr(kAverage.size()) : "";
+}
+
+std::string copiedName(const std::string &name) {
+  return name.starts_with(kSlow) ? name.substr(kSlow.size())
+                                 : averagedName(name);
+}
+
+bool isZero(const NamedTensor &tensor) {
+  return std::ranges::none_of(tensor.data, [](uint8_t byte) { return byte; });
 }
 
 /// Whether the parameters were updated, which is when their averages begin.
@@ -70,8 +80,7 @@ void verifyAverages(const Safetensors &file, const std::string &path) {
     if (averagedName(tensor.name).empty())
       continue;
     any = true;
-    begun |=
-        std::ranges::any_of(tensor.data, [](uint8_t byte) { return byte; });
+    begun |= !isZero(tensor);
   }
   if (!begun)
     throw badInput("--ema: ", path,

@@ -15,6 +15,14 @@ std::string averageName(const std::string &parameter);
 /// Returns "w" for "ema/average/w", and empty for other names.
 std::string averagedName(const std::string &name);
 
+/// Returns "w" for the names of the copies of "w" that follow it from update to
+/// update: its average, and the slow weights of the recipe's `lookahead`. Empty
+/// for other names.
+std::string copiedName(const std::string &name);
+
+/// Whether all numbers of a tensor are 0: copies are, before the first update.
+bool isZero(const runtime::NamedTensor &tensor);
+
 /// The graph that evaluates the weights, or their averages.
 int findEvaluation(const runtime::Session &session, bool averaged);
 

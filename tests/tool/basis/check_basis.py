@@ -3,7 +3,8 @@
     check_basis.py BASIS.safetensors MEAN.safetensors CHECKPOINT...
 
 The rows of the basis are orthonormal over all tensors together; the snapshots' variances along them are those in the
-metadata, in descending order; and the mean is that of the checkpoints, which are given in the order of their steps."""
+metadata, in descending order; and the mean is that of the checkpoints, which are given in the order of their steps: of
+parameters, their averages and slow copies, and running statistics."""
 
 import array
 import json
@@ -78,7 +79,8 @@ def main(basis_path, mean_path, *paths):
     if list(newest) != list(mean) or len(json.loads(said["mean_of"])) != len(paths):
         sys.exit(f"the mean has {list(mean)} and says it is of {said['mean_of']}")
     for name, (dtype, shape, numbers) in mean.items():
-        if name not in names and not name.endswith(("running_mean", "running_var")):
+        follows = name.startswith(("ema/average/", "lookahead/slow/")) or name.endswith(("running_mean", "running_var"))
+        if name not in names and not follows:
             if (dtype, shape, numbers) != newest[name]:
                 sys.exit(f"{name} is not that of the newest checkpoint")
             continue

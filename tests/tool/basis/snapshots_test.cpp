@@ -86,6 +86,25 @@ TEST_F(SnapshotsOf, StandInTheOrderOfTheirSteps) {
   }
 }
 
+TEST_F(SnapshotsOf, NameOneStepOnce) {
+  EXPECT_EQ(open({write("one", {1, 2, 3, 4}, 5, {{"step", "60"}}),
+                  write("other", {1, 2, 3, 4}, 6, {{"step", "60"}})})
+                .stepsText(),
+            " of step 60");
+}
+
+TEST_F(SnapshotsOf, HaveOtherStatesThatAreAskedFor) {
+  Snapshots snapshots = open({write("one", {1, 2, 3, 4}, 5)});
+  snapshots.verify(states);
+  states.push_back(stateOf("more", {1}));
+  try {
+    snapshots.verify(states);
+    FAIL();
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.what(), snapshots.newest().path + ": lacks more");
+  }
+}
+
 TEST_F(SnapshotsOf, KeepTheGivenOrderWithoutSteps) {
   Snapshots snapshots =
       open({write("z", {1, 2, 3, 4}, 5), write("a", {1, 2, 3, 4}, 6)});

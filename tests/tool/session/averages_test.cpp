@@ -38,6 +38,10 @@ TEST(Averages, StandForTheirParameters) {
   EXPECT_EQ(rename("b"), "b");
   EXPECT_EQ(averagedName(averageName("fc.bias")), "fc.bias");
   EXPECT_EQ(averagedName("fc.bias"), "");
+  EXPECT_EQ(averagedName("lookahead/slow/w"), "");
+  EXPECT_EQ(copiedName("lookahead/slow/w"), "w");
+  EXPECT_EQ(copiedName("ema/average/w"), "w");
+  EXPECT_EQ(copiedName("w"), "");
 }
 
 TEST(Averages, MustBeInTheFile) {
