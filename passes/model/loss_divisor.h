@@ -10,9 +10,10 @@ mlir::Value countLabels(mlir::OpBuilder &builder, mlir::Location loc,
                         const Loss &loss, mlir::Value label);
 
 /// The number by which the loss of a training graph is divided, as a scalar of
-/// f32: the labels that count, but at least 1, else the samples; 1 for a sum. Of several losses
-/// it is that of the first; of a graph with no loss of the recipe's, the first
-/// dimension of its first input. Fails with an error at the recipe's key.
+/// f32: the labels that count, but at least 1, else the samples; 1 for a sum.
+/// Of several losses it is that of the first; of a graph with no loss of the
+/// recipe's, the first dimension of its first input. Fails with an error at the
+/// recipe's key.
 mlir::FailureOr<mlir::Value> divisorOfLoss(mlir::OpBuilder &builder,
                                            GraphOp train);
 
