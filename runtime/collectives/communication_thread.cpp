@@ -206,9 +206,14 @@ Status CommunicationThread::part(Liveness &liveness, const Status &failure) {
     lock.unlock();
     (void)liveness.keepInTouch(); // The group has failed already.
     lock.lock();
+    // The program may have been busy for so long that another rank has spoken.
+    outcome_.speaks = outcome_.speaks && liveness.speaks();
   }
+  bool speaks = outcome_.speaks;
   lock.unlock();
-  liveness.part();
+  bool speaksAfterAll = liveness.part(speaks);
+  lock.lock();
+  outcome_.speaks = speaks || speaksAfterAll;
   return settled;
 }
 

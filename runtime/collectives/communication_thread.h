@@ -60,8 +60,9 @@ public:
   void doing(std::string what);
   Status fail(const Status &status) override;
   void keep(std::shared_ptr<const void> memory) override;
-  /// Whether this rank is the one to print the group's error, after one: the
-  /// lowest that is not found dead.
+  /// Whether this rank is the one to print the group's error (as
+  /// Liveness::speaks()). A rank that is not asks once more after end(): it may
+  /// be the one then, as the other has printed nothing.
   bool speaks() const;
   /// The rank whose death is the group's error; -1: none.
   int dead() const;

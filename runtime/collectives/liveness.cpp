@@ -20,6 +20,9 @@ constexpr std::chrono::milliseconds kLongestInterval{1000};
 constexpr std::chrono::milliseconds kLook{20};
 /// Others are heard so often while something is waited for.
 constexpr std::chrono::milliseconds kAttention{1};
+/// A rank leaves it for so long to a lower one to print what the first speaker
+/// has not.
+constexpr std::chrono::milliseconds kTurn{200};
 
 std::string inSeconds(std::chrono::steady_clock::duration time) {
   auto tenths =
@@ -33,6 +36,7 @@ struct Liveness::Head {
   Kind kind = Kind::beat;
   Cause cause = Cause::own;
   StatusCode code = StatusCode::ok;
+  uint8_t hasSaid = 0;        // of an end: has printed the failure
   int32_t waitsFor = -1;      // of a beat
   uint64_t number = 0;        // of a beat: collectives that are done
   int32_t by = -1, dead = -1; // of a failure
@@ -86,6 +90,7 @@ Status Liveness::hear(int from, const std::vector<uint8_t> &message) {
     break;
   case Kind::end:
     peer(from).hasEnded = true;
+    peer(from).hasSaid |= head.hasSaid != 0;
     break;
   case Kind::failed:
     hearFailure(from, head, std::move(text));
@@ -199,11 +204,29 @@ bool Liveness::isLost(int rank) {
   return true;
 }
 
-bool Liveness::haveAllTold() {
-  for (int rank = 0; rank < communicator_.ranks(); ++rank)
-    if (rank != communicator_.rank() && !peer(rank).told && !isLost(rank))
+/// A rank may have left, and tells nothing any more, once all have ended: a
+/// beat is time enough for one that has not.
+bool Liveness::haveAllTold(Clock::duration waited) {
+  for (int rank = 0; rank < communicator_.ranks(); ++rank) {
+    bool mayHaveLeft = hasEnded_ && peer(rank).hasEnded && waited > interval_;
+    if (rank != communicator_.rank() && !peer(rank).told && !mayHaveLeft &&
+        !isLost(rank))
       return false;
+  }
   return true;
+}
+
+/// Stays in touch after a failure, also where not all can be heard, until
+/// something is true, at most for a time.
+void Liveness::pauseUntil(Clock::duration limit,
+                          const std::function<bool(Clock::duration)> &isTrue) {
+  auto start = Clock::now();
+  for (Clock::duration waited{}; waited < limit && !isTrue(waited);
+       waited = Clock::now() - start) {
+    communicator_.pause(
+        std::chrono::duration_cast<std::chrono::microseconds>(waited));
+    (void)keepInTouch();
+  }
 }
 
 Status Liveness::settle(const Status &status) {
@@ -211,13 +234,8 @@ Status Liveness::settle(const Status &status) {
     (void)failNow(Cause::transport,
                   runtime::at(status, named(communicator_.rank())));
   announce();
-  auto start = Clock::now();
-  for (Clock::duration waited{}; waited < options_.limit && !haveAllTold();
-       waited = Clock::now() - start) {
-    communicator_.pause(
-        std::chrono::duration_cast<std::chrono::microseconds>(waited));
-    (void)keepInTouch(); // What can be heard is heard all the same.
-  }
+  pauseUntil(options_.limit,
+             [&](Clock::duration waited) { return haveAllTold(waited); });
   for (const Peer &each : peers_)
     if (each.told && each.told->comesBefore(*failure_))
       failure_ = each.told;
@@ -228,7 +246,7 @@ Status Liveness::settle(const Status &status) {
 /// could print one. A rank that was given up, and wakes, leaves it to the
 /// others.
 bool Liveness::speaks() {
-  if (dead() == communicator_.rank())
+  if (dead() == communicator_.rank() || hasOneSaid())
     return false;
   for (int rank = 0; rank < communicator_.rank(); ++rank)
     if (peer(rank).told && !communicator_.isGone(rank))
@@ -357,6 +375,7 @@ bool Liveness::haveAllParted() {
 
 Status Liveness::end() {
   GRADUS_TRY(attend());
+  hasEnded_ = true;
   GRADUS_TRY(tellAll({.kind = Kind::end}, ""));
   auto start = Clock::now();
   while (!haveAllEnded()) {
@@ -367,16 +386,25 @@ Status Liveness::end() {
   return {};
 }
 
-void Liveness::part() {
+bool Liveness::hasOneSaid() const {
+  return std::ranges::any_of(peers_, &Peer::hasSaid);
+}
+
+bool Liveness::part(bool hasSaid) {
   // An error while they part is no news: the group has failed.
-  (void)tellAll({.kind = Kind::end}, "");
-  auto start = Clock::now();
-  for (Clock::duration waited{}; waited < options_.limit && !haveAllParted();
-       waited = Clock::now() - start) {
-    communicator_.pause(
-        std::chrono::duration_cast<std::chrono::microseconds>(waited));
-    (void)keepInTouch();
-  }
+  (void)tellAll({.kind = Kind::end, .hasSaid = hasSaid}, "");
+  pauseUntil(options_.limit, [&](Clock::duration) { return haveAllParted(); });
+  bool isDead = dead() == communicator_.rank();
+  if (hasSaid || isDead || hasOneSaid())
+    return false;
+  auto hasParted = [](const Peer &peer) { return peer.told && peer.hasEnded; };
+  if (std::any_of(peers_.begin(), peers_.begin() + communicator_.rank(),
+                  hasParted))
+    pauseUntil(kTurn, [&](Clock::duration) { return hasOneSaid(); });
+  if (hasOneSaid())
+    return false;
+  (void)tellAll({.kind = Kind::end, .hasSaid = true}, "");
+  return true;
 }
 
 } // namespace gradus::runtime

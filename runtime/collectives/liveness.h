@@ -65,13 +65,15 @@ public:
   /// transport; of equal ones that of the lowest rank. Waits for all that live,
   /// at most for the limit.
   Status settle(const Status &status);
-  /// Waits after a failure until all others that live have called part(), at
-  /// most for the limit. A launcher kills all ranks when the first one ends, so
-  /// each says before what it has to say.
-  void part();
   /// Whether this rank is the one to print the failure that was settled: the
-  /// lowest that lives.
+  /// lowest that lives, unless another one has said that it has printed it.
   bool speaks();
+  /// Tells the others whether this rank has printed the failure, and waits
+  /// until all that live have called part(), at most for the limit. A launcher
+  /// kills all ranks when the first one ends. Returns whether this rank is to
+  /// print the failure after all, since none of the others has done so: the
+  /// program of the one that speaks() may be busy, or it was killed.
+  bool part(bool hasSaid);
   /// The rank whose death is the failure of the group; -1: none.
   int dead() const { return failure_ ? failure_->dead : -1; }
 
@@ -99,6 +101,7 @@ private:
   };
   struct Peer {
     bool hasEnded = false, isDead = false;
+    bool hasSaid = false; // It has printed the failure.
     std::string does;
     std::optional<Failure> told;
   };
@@ -116,9 +119,12 @@ private:
   Status findDead();
   Status loses(int rank, const std::string &why);
   bool isLost(int rank);
-  bool haveAllTold();
+  void pauseUntil(Clock::duration limit,
+                  const std::function<bool(Clock::duration)> &isTrue);
+  bool haveAllTold(Clock::duration waited);
   bool haveAllEnded();
   bool haveAllParted();
+  bool hasOneSaid() const;
   void sayWhoIsWaitedFor(Clock::duration waited);
   std::string named(int rank) const;
   std::string entered();
@@ -134,6 +140,7 @@ private:
   std::function<std::string()> what_;
   std::optional<Failure> failure_; // of the group; one of several until settled
   bool isAnnounced_ = false;       // the failure, to all others
+  bool hasEnded_ = false;          // this rank has called end()
 
   std::mutex mutex_; // of the two below
   std::string does_;

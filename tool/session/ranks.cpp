@@ -163,7 +163,7 @@ StatusCode codeOf(const Failure &failure) {
   throw Failure(failureOf(ended).code, "");
 }
 
-/// Ends a rank whose command threw: the others get its words, and one of them
+/// Ends a rank whose command threw: the others get its words, and one of all
 /// prints these.
 [[noreturn]] void endFailed(const Ranks &ranks, const Failure &failure) {
   CommunicationThread &thread = *ranks.thread();
@@ -171,10 +171,13 @@ StatusCode codeOf(const Failure &failure) {
       dynamic_cast<const SharedFailure *>(&failure))
     endAlike(ranks, failure);
   Status shared = thread.fail(Status(codeOf(failure), failure.what()));
-  if (thread.speaks())
+  bool speaks = thread.speaks();
+  if (speaks)
     say(ranks.wordsOf(shared));
   // It has printed: a launcher may end the others when this one has ended.
   (void)thread.end();
+  if (!speaks && thread.speaks()) // The one that was to print is busy or gone.
+    say(ranks.wordsOf(shared));
   throw Failure(failureOf(shared).code, "");
 }
 

@@ -4,6 +4,7 @@
 #include "tests/runtime/collectives/ranks.h"
 
 #include <csignal>
+#include <future>
 
 using namespace gradus::runtime;
 
@@ -173,6 +174,35 @@ TEST(CommunicationThread, ReturnsOneFailureWhereAllFail) {
       EXPECT_EQ(each.code(), found[0].code());
     }
   }
+}
+
+/// The program of the lowest rank does not look at its failure until the other
+/// one has ended.
+TEST(CommunicationThread, SpeaksForARankThatIsBusy) {
+  std::vector<OpenCommunicator> openers = inProcess(2);
+  LivenessOptions options{
+      std::chrono::milliseconds(500), std::chrono::minutes(5), {}};
+  std::promise<void> hasEnded;
+  std::thread busy([&] {
+    auto rank = *CommunicationThread::start(openers[0], options);
+    hasEnded.get_future().wait();
+    auto start = CommunicationThread::Clock::now(); // It is told with a beat.
+    while (rank->speaks() &&
+           CommunicationThread::Clock::now() - start < std::chrono::minutes(1))
+      std::this_thread::yield();
+    EXPECT_FALSE(rank->fail(failed("a consequence")).ok());
+    EXPECT_FALSE(rank->speaks()) << "the other one has done it";
+    EXPECT_FALSE(rank->end().ok());
+    EXPECT_FALSE(rank->speaks());
+  });
+  auto rank = *CommunicationThread::start(openers[1], options);
+  EXPECT_FALSE(rank->fail(invalid("no.npz: no such file")).ok());
+  EXPECT_FALSE(rank->speaks());
+  EXPECT_EQ(rank->end().message(),
+            "rank 1 (this process): no.npz: no such file");
+  EXPECT_TRUE(rank->speaks());
+  hasEnded.set_value();
+  busy.join();
 }
 
 /// Also while the rank that fails is in a collective.

@@ -227,9 +227,9 @@ TEST(Liveness, SettlesWithThoseThatCanBeReached) {
   bool hasWaited = false;
   ranks.transports[0]->meanwhile = [&] {
     if (!std::exchange(hasWaited, true))
-      ranks[2].part();
+      ranks[2].part(false);
   };
-  ranks[0].part();
+  ranks[0].part(false);
   EXPECT_TRUE(hasWaited);
 }
 
@@ -262,9 +262,9 @@ TEST(Liveness, SettlesWithThoseThatHaveEnded) {
   bool hasWaited = false;
   ranks.transports[0]->meanwhile = [&] {
     if (!std::exchange(hasWaited, true))
-      ranks[1].part();
+      ranks[1].part(false);
   };
-  ranks[0].part();
+  ranks[0].part(false);
   EXPECT_TRUE(hasWaited);
 }
 
@@ -387,10 +387,10 @@ TEST(Liveness, PartsFromAllThatLive) {
   ranks.transports[0]->meanwhile = [&] {
     if (std::exchange(haveParted, true))
       return;
-    ranks.transports[1]->meanwhile = [&] { ranks[2].part(); };
-    ranks[1].part();
+    ranks.transports[1]->meanwhile = [&] { ranks[2].part(false); };
+    ranks[1].part(false);
   };
-  ranks[0].part();
+  ranks[0].part(false);
   EXPECT_TRUE(haveParted);
 }
 
@@ -399,7 +399,7 @@ TEST(Liveness, PartsFromTheDeadAtOnce) {
   EXPECT_FALSE(ranks.wait(0, 1).ok());
   bool hasWaited = false;
   ranks.transports[0]->meanwhile = [&] { hasWaited = true; };
-  ranks[0].part();
+  ranks[0].part(false);
   EXPECT_FALSE(hasWaited);
 }
 
@@ -411,5 +411,69 @@ TEST(Liveness, PartsAfterTheLimit) {
   ranks.transports[0]->meanwhile = [&] {
     EXPECT_TRUE(ranks[1].keepInTouch().ok());
   };
-  ranks[0].part();
+  ranks[0].part(false);
+}
+
+/// The program of the lowest rank is busy, and no other knows for how long. Of
+/// those that see nothing printed one does so, and the busy one does not then.
+TEST(Liveness, SpeaksForALowerRankThatPrintsNothing) {
+  Ranks ranks(3, {kShort * 5, std::chrono::minutes(5), {}});
+  EXPECT_FALSE(ranks.failAtOnce(1, invalid("no.npz: no such file")).ok());
+  ranks.settle();
+  EXPECT_TRUE(ranks[0].speaks());
+  EXPECT_FALSE(ranks[1].speaks());
+  bool speaksTwo = true, isInside = false;
+  ranks.transports[1]->meanwhile = [&] { (void)ranks[0].keepInTouch(); };
+  ranks.transports[2]->meanwhile = [&] {
+    (void)ranks[0].keepInTouch();
+    if (!std::exchange(isInside, true))
+      EXPECT_TRUE(ranks[1].part(false));
+  };
+  speaksTwo = ranks[2].part(false);
+  EXPECT_TRUE(isInside);
+  EXPECT_FALSE(speaksTwo) << "rank 1 has said that it does";
+  sleepFor(std::chrono::milliseconds(2));
+  (void)ranks[0].keepInTouch();
+  EXPECT_FALSE(ranks[0].speaks());
+}
+
+TEST(Liveness, SpeaksForALowerRankThatWasKilled) {
+  Ranks ranks(2, patient());
+  EXPECT_FALSE(ranks.failAtOnce(1, invalid("no.npz: no such file")).ok());
+  ranks.settle();
+  EXPECT_FALSE(ranks[1].speaks());
+  ranks.transports[1]->gone = 0;
+  EXPECT_TRUE(ranks[1].part(false));
+}
+
+TEST(Liveness, LeavesItToALowerRankThatHasPrinted) {
+  Ranks ranks(2, patient());
+  EXPECT_FALSE(ranks.failAtOnce(1, invalid("no.npz: no such file")).ok());
+  ranks.settle();
+  bool isInside = false;
+  ranks.transports[1]->meanwhile = [&] {
+    if (!std::exchange(isInside, true))
+      EXPECT_FALSE(ranks[0].part(true));
+  };
+  EXPECT_FALSE(ranks[1].part(false));
+  EXPECT_TRUE(isInside);
+}
+
+/// Both have ended, and the other one may have left: it says nothing any more.
+TEST(Liveness, SettlesWithoutThoseThatMayHaveLeft) {
+  Ranks ranks(2, {std::chrono::seconds(1), std::chrono::minutes(5), {}});
+  bool isInside = false;
+  ranks.transports[0]->meanwhile = [&] {
+    ranks.transports[1]->meanwhile = nullptr;
+    if (!std::exchange(isInside, true))
+      EXPECT_TRUE(ranks[1].end().ok());
+    ranks[0].fail(failed("the disk is full"));
+  };
+  EXPECT_FALSE(ranks[0].end().ok());
+  auto start = std::chrono::steady_clock::now();
+  ranks.transports[0]->meanwhile = nullptr;
+  EXPECT_EQ(ranks[0].settle({}).message(),
+            "rank 0 (this process): the disk is full");
+  EXPECT_LT(std::chrono::steady_clock::now() - start,
+            std::chrono::milliseconds(900));
 }
