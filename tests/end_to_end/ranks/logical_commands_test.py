@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -118,30 +119,55 @@ class LogicalRanks(unittest.TestCase):
 
     @unittest.skipIf(missing(), missing())
     def test_a_run_that_is_killed_on_four_goes_on_with_two(self):
-        steps = 400
-        self.train(self.lenet, "whole", "--ranks", "2", steps=steps)
-        process = subprocess.Popen(self.words(self.lenet, "parts", "--ranks", "4", "--checkpoint-every", "7steps",
-                                              steps=100 * steps),
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        files = self.at("mpi")  # A launcher that is killed leaves them.
+        os.mkdir(files)
+        process = subprocess.Popen(self.words(self.lenet, "parts", "--ranks", "4", "--checkpoint-every", "7steps", steps=1000000),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, "OMPI_MCA_btl_vader_backing_directory": files,
+                                        "OMPI_MCA_orte_tmpdir_base": files})
         wait_for(self.at("parts.safetensors"), process)
+        self.assertIsNone(process.poll())
         self.kill_all(self.at("parts.safetensors"))
-        process.wait(timeout=SECONDS)
+        self.assertEqual(process.wait(timeout=SECONDS), -signal.SIGKILL)
+        steps = self.step("parts") + 40
+        self.train(self.lenet, "whole", "--ranks", "2", steps=steps)
         self.train(self.lenet, "parts", "--ranks", "2", steps=steps)
         self.expect_same_files("parts", "whole")
 
+    def step(self, name):
+        """The step of a checkpoint."""
+        head = self.read(name)
+        size = int.from_bytes(head[:8], "little")
+        return int(json.loads(head[8:8 + size])["__metadata__"]["step"])
+
     def kill_all(self, word):
-        """Kills the launchers and their processes, which have a word on their command lines, until there is none."""
-        killed = 1
-        while killed:
-            killed = 0
+        """Kills the launchers and their processes, which have a word on their command lines, and waits for their end."""
+        killed = set()
+        found = True
+        while found:
+            found = False
             for pid in filter(str.isdigit, os.listdir("/proc")):
                 try:
                     with open(f"/proc/{pid}/cmdline") as file:
                         if word in file.read().split("\0"):
                             os.kill(int(pid), signal.SIGKILL)
-                            killed += 1
+                            killed.add(pid)
+                            found = True
                 except OSError:  # It is no more.
                     pass
+        self.assertGreaterEqual(len(killed), 4)
+        end = time.monotonic() + SECONDS
+        while any(map(self.lives, killed)):
+            self.assertLess(time.monotonic(), end, "a killed process lives on")
+            time.sleep(0.005)
+
+    def lives(self, pid):
+        """Whether a process is there, and is no zombie: it may write files."""
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                return file.read().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
 
     def test_a_number_of_processes_that_divides_nothing_is_refused(self):
         said = run(self.words(self.lenet, "net", "--simulate-ranks", "3"), 2)
