@@ -307,7 +307,11 @@ StatusOr<Trainer::Flow> Trainer::catchUp() {
 
 Status Trainer::save(SaveKind kind) {
   SaveReport report{span_.done, kind, {{"training", record().text()}}};
-  return settled(each([&](Observer &o) { return o.onSave(report); }));
+  Status saved = each([&](Observer &o) { return o.onSave(report); });
+  if (!saved.ok() && !why_.ok()) // The data came to an end before the disk.
+    saved = {saved.code(),
+             inWords(saved.message(), "; before that: ", why_.message())};
+  return settled(saved);
 }
 
 StatusOr<Outcome> Trainer::stop(Flow flow) {

@@ -248,6 +248,21 @@ TEST(Trainer, SavesWhereTheBatchesEnd) {
   EXPECT_THAT(run.diary.lines, ElementsAre("save 3 break"));
 }
 
+TEST(Trainer, SaysWhyItEndedWhereItCannotSaveEither) {
+  struct Full : Observer {
+    Status onSave(const SaveReport &) override {
+      return failed("net: the disk is full");
+    }
+  } full;
+  Adding adding;
+  Remote decider = alwaysOn();
+  Trained run(*adding.session, decider, 10, 4, /*batches=*/3);
+  run.trainer.add(full);
+  EXPECT_EQ(run.trainer.run().status().message(),
+            "net: the disk is full; before that: the batches end after step 3 "
+            "of 10");
+}
+
 TEST(Trainer, SavesWhereItIsCancelled) {
   Adding adding;
   Remote decider([&](const Border &border) {
