@@ -132,8 +132,10 @@ std::string crowdedText(int ranks, int cores) {
 
 int codeOfRanks(int status, int asked) {
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  if (asked)
-    return code == 128 + SIGUSR1 ? 128 + asked : code;
+  if (asked && code == 128 + SIGUSR1)
+    return 128 + asked;
+  if (asked && code < 128)
+    return code;
   for (int ours : {kDone, kBadInput, kInterrupted})
     if (code == ours)
       return ours;
