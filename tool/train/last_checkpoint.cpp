@@ -17,7 +17,7 @@ using namespace gradus::runtime;
 namespace gradus::cli {
 
 LastCheckpoint::LastCheckpoint(std::string path, const std::string &resumed)
-    : path_(std::move(path)) {
+    : path_(std::move(path)), resumed_(resumed) {
   std::error_code none;
   goesOn_ = isKept() && (resumed == path_ ||
                          std::filesystem::equivalent(resumed, path_, none));
@@ -60,6 +60,8 @@ std::string LastCheckpoint::advice() const {
   std::optional<int64_t> step = stepOfFile();
   if (!step)
     step = written_;
+  if (!step && !resumed_.empty())
+    return absl::StrCat("; nothing was saved since ", resumed_);
   if (!step)
     return "; nothing was saved yet";
   return absl::StrCat("; the last checkpoint is ", path_, " of step ", *step,

@@ -32,7 +32,7 @@ public:
 private:
   std::optional<int64_t> stepOfFile() const;
 
-  std::string path_;
+  std::string path_, resumed_;
   bool goesOn_;                            // from the file that it writes
   std::optional<int64_t> begun_, written_; // steps: rank 0 has begun to save
                                            // the state; and has saved it

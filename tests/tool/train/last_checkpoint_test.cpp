@@ -88,6 +88,19 @@ TEST(LastCheckpoint, IsTheOneThatTheRunGoesOnFrom) {
   EXPECT_THAT(run.last.advice(), StartsWith(run.words(12)));
 }
 
+/// Rank 0 may be the only one that sees the file, and the run may not have
+/// saved anything yet.
+TEST(LastCheckpoint, IsTheResumedOneUntilTheRunSaves) {
+  Saved run(/*goesOn=*/true);
+  EXPECT_EQ(run.last.advice(), "; nothing was saved since " + run.path);
+  run.last.begin(12);
+  EXPECT_THAT(run.last.advice(), StartsWith(run.words(12)));
+  Saved other;
+  LastCheckpoint last(other.path, "former.safetensors");
+  last.begin(12);
+  EXPECT_EQ(last.advice(), "; nothing was saved since former.safetensors");
+}
+
 TEST(LastCheckpoint, IsMissedWhereNoneIsKept) {
   LastCheckpoint last("", "");
   EXPECT_FALSE(last.isKept());
