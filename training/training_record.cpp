@@ -94,7 +94,7 @@ std::string TrainingRecord::text() const {
                          {"batch", batch},
                          {"epoch", epoch},
                          {"reported", reported}};
-  if (ranks > 1)
+  if (ranks > 0)
     object["ranks"] = ranks;
   if (validation > 0)
     object["validation"] = validation;
@@ -127,6 +127,17 @@ static bool isObjectOrNull(const json &value) {
   return value.is_object() || value.is_null();
 }
 
+/// A number that counts something: 0 if there is none, -1 if it is none that a
+/// count can have.
+static int64_t countIn(const json &object, const char *key) {
+  auto found = object.find(key);
+  if (found == object.end())
+    return 0;
+  bool isCount =
+      found->is_number_unsigned() && found->get<uint64_t>() <= INT64_MAX;
+  return isCount ? found->get<int64_t>() : -1;
+}
+
 std::optional<TrainingRecord> TrainingRecord::parse(const std::string &text) {
   json object = parsedJson(text);
   if (!object.is_object() || !object.contains("seed") ||
@@ -135,9 +146,9 @@ std::optional<TrainingRecord> TrainingRecord::parse(const std::string &text) {
   TrainingRecord record;
   try {
     record.seed = object.value("seed", uint64_t(0));
-    record.samples = object.value("samples", int64_t(0));
-    record.batch = object.value("batch", int64_t(0));
-    record.ranks = object.value("ranks", int64_t(1));
+    record.samples = countIn(object, "samples");
+    record.batch = countIn(object, "batch");
+    record.ranks = countIn(object, "ranks");
     record.epoch = object.value("epoch", json());
     record.best = object.value("best", json());
     record.bestAtEnd = object.value("best_at_end", json());
@@ -152,7 +163,8 @@ std::optional<TrainingRecord> TrainingRecord::parse(const std::string &text) {
     return std::nullopt; // written by something else
   }
   bool isPart = record.validation >= 0 && record.validation < 1;
-  bool areParts = record.ranks > 0 && record.batch % record.ranks == 0;
+  bool areParts = record.ranks > 0 ? record.batch % record.ranks == 0
+                                   : !object.contains("ranks");
   if (record.samples < 0 || record.batch < 0 || !areParts || !isPart ||
       !areFigures(record.epoch, record.best) ||
       !areFigures(json(), record.bestAtEnd) ||

@@ -44,7 +44,8 @@ private:
 struct TrainingRecord {
   uint64_t seed = 0;                // of the samples' order
   int64_t samples = 0, batch = 0;   // of the data set
-  int64_t ranks = 1;                // that have equal parts of a batch
+  int64_t ranks = 0;                // that have equal parts of a batch; 0: not
+                                    // said
   nlohmann::json epoch, best;       // EpochFigures, BestMetric
   nlohmann::json bestAtEnd;         // BestMetric, if the test at a run's end
                                     // found a better one
@@ -60,8 +61,9 @@ struct TrainingRecord {
   nlohmann::json recipe;            // what else decides what
                                     // training does; null: not said
 
-  /// The batch of one rank, for which the step was compiled.
-  int64_t batchOfRank() const { return batch / ranks; }
+  /// The batch of one rank, for which the step was compiled; that of all where
+  /// the number of ranks is not said.
+  int64_t batchOfRank() const { return ranks ? batch / ranks : batch; }
 
   std::string text() const;
   /// Parses what text() writes; nothing for other text.

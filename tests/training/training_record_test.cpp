@@ -128,15 +128,37 @@ TEST(TrainingRecord, IsLoadedWithTheStates) {
   std::filesystem::remove(path);
 }
 
+TEST(TrainingRecord, DoesNotSayTheRanksWhereItIsOlder) {
+  auto record = TrainingRecord::parse(R"({"seed": 3, "batch": 8})");
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->ranks, 0);
+  EXPECT_EQ(record->batchOfRank(), 8);
+  record->ranks = 1;
+  EXPECT_EQ(TrainingRecord::parse(record->text())->ranks, 1);
+}
+
 TEST(TrainingRecord, IsRefusedWhereItCannotBeRead) {
   Adding adding;
   std::string path = temporaryPath("record.safetensors");
   for (std::string other :
-       {R"()", R"(3)", R"({})", R"({"seed": "x"})", R"({"seed": -1})",
-        R"({"seed": 1.5})", R"({"seed": 3, "validation": -1})",
-        R"({"seed": 3, "validation": 1})", R"({"seed": 3, "samples": -1})",
+       {R"()",
+        R"(3)",
+        R"({})",
+        R"({"seed": "x"})",
+        R"({"seed": -1})",
+        R"({"seed": 1.5})",
+        R"({"seed": 3, "validation": -1})",
+        R"({"seed": 3, "validation": 1})",
+        R"({"seed": 3, "samples": -1})",
         R"({"seed": 3, "batch": 8, "ranks": 0})",
-        R"({"seed": 3, "batch": 8, "ranks": 3})", R"({"seed": 3, "best": 3})",
+        R"({"seed": 3, "batch": 8, "ranks": 1e300})",
+        R"({"seed": 3, "batch": 8, "ranks": 2.0})",
+        R"({"seed": 3, "batch": 8, "ranks": -2})",
+        R"({"seed": 3, "batch": 0, "ranks": 9223372036854775808})",
+        R"({"seed": 3, "batch": 1e300})",
+        R"({"seed": 3, "samples": 1e300})",
+        R"({"seed": 3, "batch": 8, "ranks": 3})",
+        R"({"seed": 3, "best": 3})",
         R"({"seed": 3, "epoch": {"steps": -1, "sums": []}})",
         R"({"seed": 3, "classes": [1]})"}) {
     ASSERT_TRUE(

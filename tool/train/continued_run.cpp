@@ -49,11 +49,23 @@ static std::string shown(const std::vector<std::string> &passes) {
 }
 
 static std::string recipeChangesOf(TrainingRecord before, TrainingRecord now) {
-  if (before.recipe.is_null()) // It is not recorded.
-    return "";
   leaveOutBatch(before.recipe, before.batchOfRank(), now.recipe,
                 now.batchOfRank());
   return recipeChanges(before.recipe, now.recipe);
+}
+
+/// An older record does not say how many ranks there were: one, or as many as
+/// now, whichever leaves fewer changes.
+static std::string recipeChangesOfAny(TrainingRecord before,
+                                      const TrainingRecord &now) {
+  if (before.recipe.is_null()) // It is not recorded.
+    return "";
+  std::string changes = recipeChangesOf(before, now);
+  if (before.ranks || now.ranks <= 1 || before.batch % now.ranks)
+    return changes;
+  before.ranks = now.ranks;
+  std::string ofAsMany = recipeChangesOf(before, now);
+  return ofAsMany.size() < changes.size() ? ofAsMany : changes;
 }
 
 void warnOfOthers(const TrainingRecord &before, const TrainingRecord &now) {
@@ -66,7 +78,7 @@ void warnOfOthers(const TrainingRecord &before, const TrainingRecord &now) {
               shown(now.passes));
   if (!before.plan.empty() && !now.plan.empty())
     warnOfOther("the plan", before.plan, "it is", now.plan);
-  std::string changes = recipeChangesOf(before, now);
+  std::string changes = recipeChangesOfAny(before, now);
   if (!changes.empty())
     warn(absl::StrCat("the checkpoint was trained with another recipe (",
                       changes,

@@ -101,6 +101,7 @@ TEST(ContinuedRun, WarnsOfAnotherRecipe) {
 
 TEST(ContinuedRun, IsTheSameOnOtherRanksWithTheSameBatchOfAll) {
   TrainingRecord before = *trained(0), now = before;
+  now.ranks = 1;
   before.ranks = 2;
   before.recipe = {{"inputs", {{"dims", {{"n", 5}, {"seq", 10}}}}}};
   now.recipe = {{"inputs", {{"dims", {{"n", 10}, {"seq", 10}}}}}};
@@ -121,6 +122,23 @@ TEST(ContinuedRun, IsTheSameOnOtherRanksWithTheSameBatchOfAll) {
             "warning: the checkpoint was trained with a batch of 10, now it is "
             "20: this run goes on otherwise than that one would have\n")
       << "another rank with the same artifact";
+}
+
+/// As checkpoints have it from before that number was written.
+TEST(ContinuedRun, KnowsNotHowManyRanksThereWere) {
+  TrainingRecord before = *trained(0), now = before;
+  before.ranks = 0;
+  now.ranks = 2;
+  now.recipe = {{"inputs", {{"dims", {{"n", 5}, {"seq", 10}}}}}};
+  auto warnings = [&](int64_t batch) {
+    before.recipe = {{"inputs", {{"dims", {{"n", batch}, {"seq", 10}}}}}};
+    testing::internal::CaptureStderr();
+    warnOfOthers(before, now);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(warnings(5), "") << "two ranks of 5";
+  EXPECT_EQ(warnings(10), "") << "one of 10";
+  EXPECT_THAT(warnings(4), HasSubstr("(inputs.dims.n 4, now 5)"));
 }
 
 TEST(ContinuedRun, TakesAnotherBatchForNoOtherRecipe) {
