@@ -15,6 +15,10 @@ namespace gradus::runtime {
 
 namespace {
 
+/// No memory has so many bytes; and `gradus inspect` goes through all pieces of
+/// a sum (runtime/collectives/network.h) without any.
+constexpr uint64_t kMostSummedBytes = uint64_t(1) << 40;
+
 /// The bytes [begin, end) of the arena.
 struct ArenaRange {
   uint64_t begin, end;
@@ -95,8 +99,15 @@ private:
     size_t number = begun_.size();
     if (start.number() != number)
       return invalid("begins sum ", start.number(), ", expected ", number);
+    uint64_t left = kMostSummedBytes;
     for (size_t i = 0; i < countOf(start.buffers()); ++i) {
       uint32_t buffer = start.buffers()->Get(i);
+      uint64_t bytes = *bytesOf(typeOf(plan_.buffers()->Get(buffer)->type()));
+      if (bytes > left)
+        return invalid("sums buffer ", buffer, " of ", bytes,
+                       " bytes, expected at most ", left, " of the ",
+                       kMostSummedBytes, " that a sum may have");
+      left -= bytes;
       if (auto sum = summed_.sumIn(linesOf(buffer)))
         return invalid("sums buffer ", buffer, ", which overlaps another of ",
                        "sum ", *sum);

@@ -165,3 +165,26 @@ TEST(VerifySums, RefusesAResultInTheMemoryOfAnother) {
             kTrain + "command 6 (finish): uses buffer 4, which belongs to sum "
                      "1 until it is waited for");
 }
+
+/// What inspect says of its time would take for ever to find.
+TEST(VerifySums, RefusesMoreBytesThanAnyMemoryHas) {
+  constexpr int64_t kHalf = int64_t(1) << 37; // floats
+  auto words = [](std::initializer_list<int64_t> floats) {
+    return wordsAfter([&](auto &made) {
+      Buffers buffers;
+      for (int64_t each : floats)
+        buffers.push_back(made.addArena(each));
+      start(made, 0, buffers);
+      finish(made, 0, buffers);
+    });
+  };
+  EXPECT_EQ(words({kHalf, kHalf}), "ok");
+  EXPECT_EQ(words({kHalf * 2 + 1}),
+            kTrain + "command 4 (start): sums buffer 8 of 1099511627780 "
+                     "bytes, expected at most 1099511627776 of the "
+                     "1099511627776 that a sum may have");
+  EXPECT_EQ(words({kHalf, kHalf + 1}),
+            kTrain + "command 4 (start): sums buffer 9 of 549755813892 bytes, "
+                     "expected at most 549755813888 of the 1099511627776 that "
+                     "a sum may have");
+}
