@@ -40,16 +40,18 @@ Status LastCheckpoint::onSave(const training::SaveReport &report) {
   return {};
 }
 
-/// The step of the file, if it is one that this run has begun to write.
+/// The step of the file, if it is one that this run has begun to write, or goes
+/// on from.
 std::optional<int64_t> LastCheckpoint::stepOfFile() const {
   int64_t step = 0;
   auto file = Safetensors::open(path_);
-  if (!file.ok() || !begun_)
+  if (!file.ok() || !(begun_ || goesOn_))
     return std::nullopt;
   auto found = file->metadata().find(well_known::kStep);
   if (found == file->metadata().end() ||
-      !absl::SimpleAtoi(found->second, &step) || step > *begun_ ||
-      step < written_.value_or(*begun_))
+      !absl::SimpleAtoi(found->second, &step))
+    return std::nullopt;
+  if (begun_ && (step > *begun_ || step < written_.value_or(*begun_)))
     return std::nullopt;
   return step;
 }

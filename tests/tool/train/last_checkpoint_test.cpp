@@ -84,6 +84,8 @@ TEST(LastCheckpoint, IsNotThatOfAnotherRun) {
 TEST(LastCheckpoint, IsTheOneThatTheRunGoesOnFrom) {
   Saved run(/*goesOn=*/true);
   run.write(12);
+  EXPECT_THAT(run.last.advice(), StartsWith(run.words(12)))
+      << "before it begins, too";
   run.last.begin(12);
   EXPECT_THAT(run.last.advice(), StartsWith(run.words(12)));
 }
