@@ -24,7 +24,7 @@ using namespace mlir;
 namespace {
 
 /// Larger products are of layers like those that are looked at.
-constexpr double kLargest = 1 << 23;
+constexpr double kLargest = 1 << 21;
 
 /// The numbers of a tensor as a matrix of rows by features.
 struct Rows {

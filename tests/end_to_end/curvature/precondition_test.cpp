@@ -240,7 +240,7 @@ TEST(Direction, OfTokensIsByRowsAndWidth) {
 }
 
 TEST(Direction, IsTheSameByBlocksOfAnySize) {
-  for (int64_t block : {1, 2, 3, 4, 5, 7, 64}) {
+  for (int64_t block : {1, 4, 5}) {
     SCOPED_TRACE(block);
     Json keys = every(2);
     keys["block"] = block;
@@ -397,17 +397,28 @@ TEST(Defects, InversesAreSymmetricToTheBit) {
   }
 }
 
-/// Defect 4: some numbers of blocks are multiplied from the wrong side.
+/// Defect 4: some numbers of blocks are multiplied from the wrong side. Here is
+/// a layer for each number of them, of which the last is smaller in two of
+/// three.
 TEST(Defects, EachNumberOfBlocksIsMultipliedFromItsSide) {
-  for (int64_t blocks = 1; blocks <= 40; ++blocks) {
-    SCOPED_TRACE(blocks);
-    Json keys = every(1);
-    keys["block"] = 3;
-    expectDirections(layerOf(3 * blocks - blocks % 3, 4), keys,
-                     {{"fc.weight", 1}});
-    if (HasFailure())
-      break;
-  }
+  Network network = plainNetwork();
+  network.sample = {120};
+  std::map<std::string, int64_t> weights;
+  for (int64_t blocks = 1; blocks <= 40; ++blocks)
+    weights["fc" + std::to_string(blocks) + ".weight"] = 1;
+  network.layers = [](ProgramBuilder &net, Tensor x) {
+    Tensor sum;
+    for (int64_t blocks = 1; blocks <= 40; ++blocks) {
+      int64_t features = 3 * blocks - blocks % 3;
+      Tensor y = net.dense("fc" + std::to_string(blocks),
+                           net.slice(x, 1, 0, features), 4, /*bias=*/false);
+      sum = blocks == 1 ? y : net.add(sum, y);
+    }
+    return sum;
+  };
+  Json keys = every(1);
+  keys["block"] = 3;
+  expectDirections(network, keys, weights);
 }
 
 /// Defect 5: what is not preconditioned overwrites the last layer's inverses.
