@@ -46,7 +46,7 @@ TEST(Methods, AreSwitchedOffThoughTheyNeedMoreToBeOn) {
               "--set " + setting + "true: " + key +
                   ".type: is missing; known: " +
                   (key[0] == 'c' ? "global_norm, norm, value, adaptive"
-                                 : "static, dynamic"));
+                                 : "static, dynamic, group"));
   }
   EXPECT_EQ(accepted("{}", {"precision=f16", "loss_scale=false"})["loss_scale"],
             false);
