@@ -3,8 +3,8 @@
 // convolution never lie in memory all at once. A tile's product with itself is
 // added to the item's own result; a nest sums the parts of a block in order.
 //
-// Of the squares into which a product is cut only those on and above the
-// diagonal are computed: the sum of parts reads the others from these.
+// A product is cut into squares, and only those on and above the diagonal are
+// computed: the sum of parts reads the others from these.
 
 #include "codegen/kernels/gram_tiles.h"
 #include "codegen/kernels/kernel_writer.h"
@@ -189,7 +189,7 @@ void GramKernel::addSquare(AffineExpr row, AffineExpr column) {
 //===-- launches ----------------------------------------------------------===//
 
 /// The mean of a block over all rows: the sum of its parts over their number.
-/// What is below the diagonal is read above it.
+/// Each element below the diagonal is read from its mirror image above it.
 Value meanOfParts(OpBuilder &builder, GramOp op, Value found, int64_t parts,
                   int64_t rows) {
   ArrayRef<int64_t> shape = op.getType().getShape();

@@ -1,5 +1,5 @@
-// What second-order methods measure and invert: second moments of activations
-// and gradients, block by block, and inverses of such blocks.
+// The ops by which second-order methods measure and invert curvature: second
+// moments of activations and gradients, block by block, and inverses of these.
 
 #ifndef GRADUS_CURVATURE_OPS_TD
 #define GRADUS_CURVATURE_OPS_TD

@@ -30,7 +30,7 @@ std::string sumOf(ParameterUpdate update) {
   return "accumulation/gradient/" + update.getParameterName().str();
 }
 std::string sumOf(FactorsOp factors, OpOperand &side) {
-  bool isInputs = side.get() == factors.getInputs();
+  bool isInputs = factors.getInputs() && side.getOperandNumber() == 0;
   return ("accumulation/" + StringRef(isInputs ? "inputs" : "outputs") + "/" +
           factors.getParameter())
       .str();

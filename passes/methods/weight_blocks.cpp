@@ -58,7 +58,7 @@ Value batched(const Arithmetic &math, Value a, Value b) {
   return shaped(math, result, {1, left[1], right[2]});
 }
 
-/// Where an element of blocks is on the diagonal.
+/// Returns a boolean for each element of blocks: whether it is on the diagonal.
 Value onDiagonal(const Arithmetic &math, Value factor) {
   RankedTensorType type = tensorType(factor).clone(math.builder.getI64Type());
   return math.compare(arith::CmpIPredicate::eq,
@@ -66,7 +66,8 @@ Value onDiagonal(const Arithmetic &math, Value factor) {
                       iota(math.builder, math.loc, type, 2));
 }
 
-/// Where an element of the blocks is on the diagonal, and no padding.
+/// The elements of blocks that are on the diagonal: `all` of them, and its
+/// `own`, which are no padding.
 struct Diagonal {
   Value all, own;
 };

@@ -11,9 +11,9 @@ mlir::Value countLabels(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// The number by which the loss of a training graph is divided, as a scalar of
 /// f32: the labels that count, but at least 1, else the samples; 1 for a sum.
-/// Of several losses it is that of the first; of a graph with no loss of the
-/// recipe's, the first dimension of its first input. Fails with an error at the
-/// recipe's key.
+/// The first loss decides where there are several; where the recipe has none,
+/// it is the first dimension of the graph's first input. Fails with an error at
+/// the recipe's key.
 mlir::FailureOr<mlir::Value> divisorOfLoss(mlir::OpBuilder &builder,
                                            GraphOp train);
 

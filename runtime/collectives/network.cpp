@@ -41,8 +41,8 @@ static Link::Time endOfRound(const Network &network, const Rounds &rounds,
 
 std::chrono::nanoseconds
 allReduceTime(const Network &network, const Collective &collective, int ranks) {
-  // Of equal parts the last may be shorter, so that the first rank or the last
-  // one sends most.
+  // Parts are equal, but the last may be shorter, so that the first rank or the
+  // last one sends most.
   Rounds first, last;
   first.set(collective, ranks, 0);
   last.set(collective, ranks, ranks - 1);

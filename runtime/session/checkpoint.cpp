@@ -34,8 +34,8 @@ std::string listOf(const std::vector<std::string> &names,
 constexpr const char *kContentHash = "content_hash";
 constexpr const char *kNumbers = "numbers"; // names, each with a newline
 
-/// What the hash of the contents is made of: the tensor, and the hash of its
-/// data.
+/// Describes a tensor by its name, its type and the hash of its data, for the
+/// hash of the contents.
 std::string factOf(const NamedTensor &tensor, uint64_t hash) {
   return inWords(tensor.name, " ", toString(tensor.type), " ", inHex(hash));
 }
