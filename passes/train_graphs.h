@@ -39,6 +39,15 @@ inline llvm::SmallVector<GraphOp> graphsThat(llvm::StringRef what,
   return graphs;
 }
 
+/// The output of a training graph that is differentiated; null if it has none.
+inline mlir::OpOperand *findLoss(GraphOp graph) {
+  mlir::Operation *end = graph.getBody().front().getTerminator();
+  for (mlir::OpOperand &output : end->getOpOperands())
+    if (graph.getOutputName(output.getOperandNumber()) == well_known::kLoss)
+      return &output;
+  return nullptr;
+}
+
 /// @train and its variants that update; empty if the program is not trained. A
 /// pass on gradients must treat each like @train.
 inline llvm::SmallVector<GraphOp> trainGraphs(ProgramOp program) {

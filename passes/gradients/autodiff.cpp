@@ -10,6 +10,7 @@
 #include "passes/loss_scale.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/passes.h"
+#include "passes/train_graphs.h"
 #include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
@@ -228,13 +229,6 @@ bool hasUpdates(GraphOp graph, ProgramOp program) {
   });
 }
 
-Value findLoss(GraphOp graph) {
-  for (auto [index, value] : llvm::enumerate(graph.getReturned()))
-    if (graph.getOutputName(index) == well_known::kLoss)
-      return value;
-  return {};
-}
-
 struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
   using Base::Base;
 
@@ -247,7 +241,8 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
   }
 
   LogicalResult differentiate(ProgramOp program, GraphOp train) {
-    Value loss = findLoss(train);
+    OpOperand *output = findLoss(train);
+    Value loss = output ? output->get() : Value();
     auto type = loss ? dyn_cast<RankedTensorType>(loss.getType()) : nullptr;
     if (!type || type.getRank() != 0 || !isFloat(loss))
       return train.emitError(

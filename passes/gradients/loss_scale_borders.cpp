@@ -155,15 +155,6 @@ void Borders::scaleLoss(OpOperand &output) {
   use->set(withGradientTimes(builder, loss, scales_[level->second]));
 }
 
-/// The output that is differentiated; null if there is none.
-OpOperand *findLoss(GraphOp graph) {
-  Operation *end = graph.getBody().front().getTerminator();
-  for (OpOperand &output : end->getOpOperands())
-    if (graph.getOutputName(output.getOperandNumber()) == well_known::kLoss)
-      return &output;
-  return nullptr;
-}
-
 struct LossScaleBordersPass : impl::LossScaleBordersBase<LossScaleBordersPass> {
   using Base::Base;
 

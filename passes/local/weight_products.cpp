@@ -15,13 +15,6 @@ namespace {
 using Axes = SmallVector<int64_t>;
 using Found = std::optional<WeightProduct>;
 
-Value lossOf(GraphOp train) {
-  for (auto [i, value] : llvm::enumerate(train.getReturned()))
-    if (train.getOutputName(i) == well_known::kLoss)
-      return value;
-  return {};
-}
-
 //===-- the ops that sum over rows ----------------------------------------===//
 
 /// The axis of an operand of a matmul that the result keeps.
@@ -174,8 +167,8 @@ std::string whyNone(Value gradient) {
 
 ForwardPass::ForwardPass(GraphOp train) {
   SmallVector<Value> behind;
-  if (Value loss = lossOf(train))
-    behind.push_back(loss);
+  if (OpOperand *loss = findLoss(train))
+    behind.push_back(loss->get());
   while (!behind.empty()) {
     Operation *op = behind.pop_back_val().getDefiningOp();
     if (op && ops_.insert(op).second)
