@@ -83,7 +83,7 @@ INSIDE = {
     "tool/inspect": "tool",
     "tool/report": "tool",
     "tool/session": "tool",
-    "tool/bench": "tool tool/inspect tool/session",
+    "tool/bench": "tool tool/inspect tool/report tool/session",
     "tool/check": "tool tool/session",
     "tool/compare": "tool tool/session",
     "tool/evaluate": "tool tool/session",

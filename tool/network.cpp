@@ -2,7 +2,10 @@
 
 #include "tool/network.h"
 
+#include "tool/text.h"
+
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
 #include <utility>
@@ -71,6 +74,17 @@ CLI::Option *addNetworkOption(CLI::App &command, Network &network,
           [&network](const std::string &text) { network = *networkOf(text); },
           description)
       ->check(CLI::Validator(words, "RATE,TIME"));
+}
+
+nlohmann::ordered_json networkJson(const Network &network) {
+  return {{"bytes_per_s", network.bytesPerSecond},
+          {"us_latency",
+           std::chrono::duration<double, std::micro>(network.latency).count()}};
+}
+
+std::string networkText(const nlohmann::ordered_json &network) {
+  return absl::StrCat(rateText(network["bytes_per_s"].get<double>()), ", ",
+                      durationText(network["us_latency"].get<double>() * 1e-6));
 }
 
 } // namespace gradus::cli

@@ -5,6 +5,7 @@
 #include "runtime/collectives/network.h"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <optional>
 #include <string>
@@ -21,5 +22,10 @@ std::optional<runtime::Network> networkOf(const std::string &text);
 /// Adds --network, which sets `network`.
 CLI::Option *addNetworkOption(CLI::App &command, runtime::Network &network,
                               const std::string &description);
+
+/// A network as JSON: `bytes_per_s` and `us_latency`.
+nlohmann::ordered_json networkJson(const runtime::Network &network);
+/// Words for it: "25 GB/s, 5.0 us".
+std::string networkText(const nlohmann::ordered_json &network);
 
 } // namespace gradus::cli

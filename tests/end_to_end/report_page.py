@@ -1,5 +1,6 @@
 """Reads the pages of reports, and asks a browser for what it shows of them."""
 
+import glob
 import html.parser
 import json
 import os
@@ -74,8 +75,8 @@ def keys_of(data):
 def unknown_keys(data):
     """Those keys of the data of a report that its script does not read."""
     script = ""
-    for name in ("template.html", "page.js", "compile_report.js", "run_report.js"):
-        with open(os.path.join(ROOT, "tool", "report", name), encoding="utf-8") as file:
+    for path in glob.glob(os.path.join(ROOT, "tool", "report", "*.js")) + [os.path.join(ROOT, "tool", "report", "template.html")]:
+        with open(path, encoding="utf-8") as file:
             script += file.read()
     return {key for key in keys_of(data) if not re.search(rf"\.{key}\b", script)}
 

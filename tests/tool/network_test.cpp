@@ -33,6 +33,13 @@ TEST(Network, HasARateAndALatency) {
   EXPECT_EQ(network.latency.count(), 0);
 }
 
+TEST(Network, IsToldInWords) {
+  nlohmann::ordered_json json =
+      networkJson({1.25e9, std::chrono::microseconds(20)});
+  EXPECT_EQ(json.dump(), R"({"bytes_per_s":1250000000.0,"us_latency":20.0})");
+  EXPECT_EQ(networkText(json), "1.25 GB/s, 20.0 us");
+}
+
 TEST(Network, HasUnitsOfBytesBitsAndTimes) {
   for (auto [text, rate] : {std::pair("1GB/s", 1e9),
                             {"1.5MB/s", 1.5e6},

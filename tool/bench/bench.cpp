@@ -5,14 +5,18 @@
 #include "runtime/flat.h"
 #include "runtime/well_known.h"
 #include "tool/bench/command_times.h"
-#include "tool/bench/measured_sums.h"
+#include "tool/bench/measurement.h"
+#include "tool/bench/prediction.h"
 #include "tool/bench/step_trace.h"
+#include "tool/bench/sum_rate.h"
 #include "tool/commands.h"
 #include "tool/failure.h"
 #include "tool/inspect/arena_timeline.h"
 #include "tool/inspect/device_rates.h"
+#include "tool/inspect/transfer_costs.h"
 #include "tool/number_options.h"
 #include "tool/output_files.h"
+#include "tool/report/page.h"
 #include "tool/session/random_states.h"
 #include "tool/session/ranks.h"
 #include "tool/session/run_length.h"
@@ -41,7 +45,8 @@ namespace {
 struct BenchOptions {
   SessionOptions session;
   RankOptions ranks;
-  std::string graph = well_known::kTrain, trace;
+  RankRange predicted;
+  std::string graph = well_known::kTrain, trace, report;
   double seconds = 2;
   int64_t stepsPerCall = 0; // as many as there is time for
   bool randomStates = false;
@@ -65,6 +70,12 @@ how much of it commands hide, and the rest, for which the step waits. Where a
 process has several logical ranks, a step is all of their turns: a table says how
 often it calls each variant and what that takes, and each has its commands.
 
+--ranks N..M --network RATE,TIME predicts steps on more ranks than there are, each
+with a batch of its own, from the commands that were measured: sums travel over the
+network while commands run, and all wait for the slowest rank, whose time is that of
+the slowest of so many measured calls. With --ranks N the commands are measured
+while N processes run.
+
 Times of weights and optimizer slots that are zeros are too short. --random-states
 fills them with numbers as they are in training.
 
@@ -74,198 +85,8 @@ from, and the arena's bytes in use.
 
 Examples:
   gradus bench lenet.gradus --threads 2
-  gradus bench lenet.gradus --trace step.json)";
-
-/// Says how long something is repeated: on all ranks as often as on rank 0.
-class Repetition {
-public:
-  Repetition(const Ranks &ranks, double seconds)
-      : ranks_(ranks),
-        until_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                  std::chrono::duration<double>(seconds))) {}
-
-  /// True at least once.
-  bool goesOn() {
-    bool own = first_ || Clock::now() < until_;
-    first_ = false;
-    return ranks_.isAlone() ? own : ranks_.fromFirst(own ? "1" : "") == "1";
-  }
-
-private:
-  const Ranks &ranks_;
-  Clock::time_point until_;
-  bool first_ = true;
-};
-
-/// The ranks that are measured, and where their sums are noted.
-struct MeasuredRanks {
-  const Ranks &ranks;
-  Clock::time_point first;
-  std::shared_ptr<MeasuredSums> sums; // null: one rank alone
-};
-
-/// Measures one graph on made-up inputs that stay where they are.
-class Bench {
-public:
-  Bench(Session &session, int graph, double seconds,
-        const MeasuredRanks &ranks);
-  /// Seconds of a step, of each call of `steps` steps, for `share` of the time.
-  std::vector<double> measure(int64_t steps, double share = 1);
-  /// The times of the commands of all graphs that a step runs.
-  std::vector<TimedGraph> measureCommands();
-  /// Microseconds that each of some steps costs the host.
-  std::vector<double> measureHost();
-  /// What sums over ranks cost a step: the medians of some steps.
-  SumCosts measureSums();
-  /// The value of rank 0 on all ranks.
-  double agreed(double value) const;
-  /// Some steps, the first half as they are, then command by command.
-  std::vector<TracedStep> trace();
-
-private:
-  /// The graphs that a step runs, with the calls of each: of one turn the graph
-  /// itself, whichever variant is next.
-  std::vector<TimedGraph> graphsOfStep();
-  double hostNanoseconds(); // of a step
-  TracedStep traced(CommandTimes *times);
-
-  Session &session_;
-  int graph_;
-  int64_t turns_; // calls of a step
-  double seconds_;
-  const MeasuredRanks &ranks_;
-  std::vector<std::vector<uint8_t>> memory_;
-  std::vector<const void *> inputs_; // of one step
-};
-
-Bench::Bench(Session &session, int graph, double seconds,
-             const MeasuredRanks &ranks)
-    : session_(session), graph_(graph), turns_(callsPerStep(session, graph)),
-      seconds_(seconds), ranks_(ranks),
-      memory_(syntheticInputs(session, graph)) {
-  for (const auto &bytes : memory_)
-    inputs_.push_back(bytes.data());
-}
-
-std::vector<double> Bench::measure(int64_t steps, double share) {
-  std::vector<const void *> inputs;
-  for (int64_t i = 0; i < steps * turns_; ++i)
-    inputs.insert(inputs.end(), inputs_.begin(), inputs_.end());
-  auto call = [&] {
-    check(steps == 1 ? runStep(session_, graph_, inputs_)
-                     : session_.steps(graph_, steps * turns_, inputs, {}));
-  };
-  std::vector<double> seconds;
-  Repetition repetition(ranks_.ranks, seconds_ * share);
-  while (repetition.goesOn()) {
-    auto began = Clock::now();
-    call();
-    seconds.push_back(
-        std::chrono::duration<double>(Clock::now() - began).count() / steps);
-  }
-  if (ranks_.sums)
-    ranks_.sums->take();
-  return seconds;
-}
-
-double Bench::agreed(double value) const {
-  return ranks_.ranks.isAlone()
-             ? value
-             : std::stod(ranks_.ranks.fromFirst(number("%.17g", value)));
-}
-
-SumCosts Bench::measureSums() {
-  std::vector<double> sent, transferred, exposed;
-  Repetition repetition(ranks_.ranks, seconds_ / 2);
-  while (repetition.goesOn()) {
-    check(runStep(session_, graph_, inputs_));
-    SumCosts costs = costsOf(ranks_.sums->take());
-    sent.push_back(static_cast<double>(costs.bytesSent));
-    transferred.push_back(costs.transferred);
-    exposed.push_back(costs.exposed);
-  }
-  SumCosts costs{static_cast<uint64_t>(median(sent)), median(transferred)};
-  costs.exposed = std::min(costs.transferred, median(exposed));
-  costs.hidden = costs.transferred - costs.exposed;
-  return costs;
-}
-
-std::vector<TimedGraph> Bench::graphsOfStep() {
-  if (turns_ == 1)
-    return {{graph_}};
-  std::vector<TimedGraph> graphs;
-  for (int64_t turn = 0; turn < turns_; ++turn) {
-    check(session_.step(graph_, inputs_));
-    int ran = session_.lastVariant(graph_);
-    auto known = std::ranges::find(graphs, ran, &TimedGraph::graph);
-    if (known == graphs.end())
-      graphs.push_back({ran});
-    else
-      ++known->calls;
-  }
-  return graphs;
-}
-
-std::vector<TimedGraph> Bench::measureCommands() {
-  CommandTimes times(session_, graphsOfStep());
-  Repetition repetition(ranks_.ranks, seconds_);
-  while (repetition.goesOn())
-    for (int64_t turn = 0; turn < turns_; ++turn)
-      take(times.call(graph_, inputs_));
-  return times.medians();
-}
-
-double Bench::hostNanoseconds() {
-  double all = 0;
-  for (int64_t turn = 0; turn < turns_; ++turn)
-    all += static_cast<double>(take(session_.hostTime(graph_)));
-  return all;
-}
-
-std::vector<double> Bench::measureHost() {
-  constexpr int kSteps = 50;
-  std::vector<double> microseconds;
-  auto until = Clock::now() + std::chrono::duration<double>(seconds_ / 2);
-  do
-    microseconds.push_back(hostNanoseconds() * 1e-3);
-  while (microseconds.size() < kSteps && Clock::now() < until);
-  return microseconds;
-}
-
-/// Runs a step, by command if there is something to note their times.
-TracedStep Bench::traced(CommandTimes *times) {
-  auto now = [&] {
-    return std::chrono::nanoseconds(Clock::now() - ranks_.first).count();
-  };
-  TracedStep step;
-  step.start = now();
-  if (!times)
-    check(runStep(session_, graph_, inputs_));
-  for (int64_t turn = 0; times && turn < turns_; ++turn) {
-    int64_t start = now();
-    CommandTimes::Call call = take(times->call(graph_, inputs_));
-    if (!call.nanoseconds.empty())
-      step.calls.push_back({call.graph, start, std::move(call.nanoseconds)});
-  }
-  step.end = now();
-  if (ranks_.sums)
-    step.sums = ranks_.sums->take();
-  return step;
-}
-
-std::vector<TracedStep> Bench::trace() {
-  constexpr int kSteps = 5;
-  CommandTimes *none = nullptr;
-  std::vector<TracedStep> steps;
-  for (int i = 0; i < kSteps; ++i)
-    steps.push_back(traced(none));
-  CommandTimes times(session_, graphsOfStep());
-  if (ranks_.sums)
-    ranks_.sums->take(); // those of the step that graphsOfStep() has run
-  for (int i = 0; i < kSteps; ++i)
-    steps.push_back(traced(&times));
-  return steps;
-}
+  gradus bench lenet.gradus --trace step.json
+  gradus bench lenet.gradus --ranks 2..256 --network 25GB/s,5us)";
 
 TracedGraph tracedGraph(const Session &session, int graph) {
   const GraphInfo &info = session.graphs()[graph];
@@ -355,14 +176,26 @@ void print(const ordered_json &result) {
         durationText(result["host"]["us_median"].get<double>() / 1e6).c_str());
   if (std::string text = bandwidthText(result); !text.empty())
     std::printf("memory           : %s\n", printable(text).c_str());
+  if (result.contains("prediction"))
+    std::fputs(textOfPrediction(result["prediction"]).c_str(), stdout);
   if (result.contains("turns"))
     std::printf("turns, of a step : %lld\n", result["turns"].get<long long>());
   std::fputs(textOfCommands(result).c_str(), stdout);
 }
 
+/// Writes what was found as a page, whose text is UTF-8 as a model's need not
+/// be.
+void writeReport(const Session &session, const ordered_json &result,
+                 const std::string &path) {
+  ordered_json data = reportHead("bench");
+  data["producer"] = textOf(session.artifact().header().producer());
+  data.update(result);
+  writeWhole(path, reportText(path, utf8Json(data)));
+}
+
 /// Step by step and many in a call, in turns, because the speed of a machine
 /// changes from second to second.
-void measureSteps(Bench &bench, const BenchOptions &options,
+void measureSteps(Measurement &bench, const BenchOptions &options,
                   ordered_json &result) {
   bench.measure(1, 0); // warm
   double once = bench.agreed(bench.measure(1, 0).front());
@@ -401,8 +234,44 @@ bool hasVariants(const Session &session, const std::string &graph) {
   return false;
 }
 
-ordered_json measureAll(Session &session, int graph, Bench &bench,
-                        const BenchOptions &options, bool hasRanks) {
+/// The prediction that is asked for, beside the ranks that run.
+Prediction predictionOf(const BenchOptions &options, const Ranks &ranks) {
+  bool hasNetwork = options.ranks.network.bytesPerSecond > 0;
+  if (options.ranks.simulate > 0)
+    return {};
+  if (options.predicted.isGiven()) {
+    if (!hasNetwork)
+      throw badInput("--ranks ", options.predicted.first, "..",
+                     options.predicted.last,
+                     ": predicts steps on a network, which is missing; give "
+                     "it as --network 25GB/s,5us");
+    return {options.predicted.counts(), options.ranks.network};
+  }
+  if (hasNetwork && ranks.isAlone())
+    throw badInput("--network: needs ranks that use it: --ranks 2..256 to "
+                   "predict steps, or --simulate-ranks N");
+  if (hasNetwork)
+    return {{ranks.count()}, options.ranks.network};
+  return {};
+}
+
+/// Predicts steps from the commands of a session's graph.
+ordered_json predicted(const Prediction &asked, const Session &session,
+                       const std::vector<TimedGraph> &commands, double alone) {
+  const artifact::GraphPlan &graph = planOf(session, commands[0].graph);
+  if (commands.size() > 1 || commands[0].calls > 1)
+    throw badInput(session.artifact().path(),
+                   ": has logical ranks, whose steps are not predicted; "
+                   "compile without distribution.logical_ranks");
+  if (!hasSums(graph))
+    throw sumsNothing(session.artifact().path());
+  return predictionJson(asked, session.plan(), graph,
+                        {commands[0], alone, session.threads()},
+                        measureSumRate());
+}
+
+ordered_json measureAll(Session &session, int graph, Measurement &bench,
+                        const BenchOptions &options, const Ranks &ranks) {
   ordered_json result = {{"artifact", options.session.artifact},
                          {"graph", options.graph},
                          {"target", textOf(session.plan().target())},
@@ -425,7 +294,7 @@ ordered_json measureAll(Session &session, int graph, Bench &bench,
     for (const char *key : {"step", "call"})
       addBandwidth(result[key], bytes,
                    result[key]["ms_min"].get<double>() * 1e6, rates);
-  if (hasRanks)
+  if (!ranks.isAlone())
     result["sums"] = bench.measureSums().toJson();
   if (size_t launches = session.launches(graph))
     result["launches"] = launches;
@@ -433,7 +302,12 @@ ordered_json measureAll(Session &session, int graph, Bench &bench,
     result["host"] = hostJson(bench.measureHost());
   if (int64_t turns = callsPerStep(session, graph); turns > 1)
     result["turns"] = turns;
-  addCommandTimes(result, session, bench.measureCommands(), rates);
+  std::vector<TimedGraph> commands = bench.measureCommands();
+  if (Prediction asked = predictionOf(options, ranks); !asked.counts.empty())
+    result["prediction"] = predicted(
+        asked, session, commands,
+        ranks.isAlone() ? result["step"]["ms_median"].get<double>() / 1e3 : 0);
+  addCommandTimes(result, session, commands, rates);
   return result;
 }
 
@@ -452,11 +326,15 @@ void noteNonfinite(const Session &session, int graph) {
 }
 
 void run(BenchOptions options, const Ranks &ranks) {
-  checkOutputFiles({{"--trace", options.trace}}, initialFiles(options.session));
+  checkOutputFiles({{"--trace", options.trace}, {"--report", options.report}},
+                   initialFiles(options.session));
+  if (!options.report.empty())
+    checkReportName(options.report);
   options.session = optionsOfRank(options.session, ranks);
   if (!ranks.isFirst())
-    options.trace.clear();
-  checkWritable({options.trace});
+    options.trace = options.report = "";
+  checkWritable({options.trace, options.report});
+  (void)predictionOf(options, ranks); // before anything is measured
   MeasuredRanks measured{ranks, Clock::now(), nullptr};
   if (!ranks.isAlone())
     measured.sums =
@@ -469,9 +347,8 @@ void run(BenchOptions options, const Ranks &ranks) {
   int graph = findGraph(*session, options.graph);
   if (options.randomStates)
     randomizeStates(*session);
-  Bench bench(*session, graph, options.seconds / 3, measured);
-  ordered_json result =
-      measureAll(*session, graph, bench, options, !ranks.isAlone());
+  Measurement bench(*session, graph, options.seconds / 3, measured);
+  ordered_json result = measureAll(*session, graph, bench, options, ranks);
   result["ranks"] = ranks.count();
   noteNonfinite(*session, graph);
   if (bool traces = ranks.fromFirst(options.trace) != ""; traces) {
@@ -485,6 +362,8 @@ void run(BenchOptions options, const Ranks &ranks) {
     printJson(result);
   else
     print(result);
+  if (!options.report.empty())
+    writeReport(*session, result, options.report);
 }
 
 } // namespace
@@ -507,7 +386,9 @@ void addBench(CLI::App &app) {
                     "Fill weights and slots with random numbers first");
   command->add_option("--trace", options->trace,
                       "Write some steps to this file, for ui.perfetto.dev");
-  addRankOptions(*command, options->ranks);
+  command->add_option("--report", options->report,
+                      "Write a page with the figures: FILE.html, or .json");
+  addRankOptions(*command, options->ranks, &options->predicted);
   command->callback([options] {
     runOnRanks(options->ranks,
                [&](const Ranks &ranks) { run(*options, ranks); });

@@ -69,9 +69,11 @@ CommandTimes::call(int graph, const std::vector<const void *> &inputs) {
 
 std::vector<TimedGraph> CommandTimes::medians() const {
   std::vector<TimedGraph> graphs = graphs_;
-  for (size_t i = 0; i < graphs.size(); ++i)
+  for (size_t i = 0; i < graphs.size(); ++i) {
     for (const std::vector<double> &times : before_[i])
       graphs[i].nanoseconds.push_back(median(times));
+    graphs[i].inCalls = before_[i];
+  }
   return graphs;
 }
 

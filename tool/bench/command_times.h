@@ -16,8 +16,9 @@ namespace gradus::cli {
 /// A graph that a step runs: of several turns a variant.
 struct TimedGraph {
   int graph = 0;
-  int64_t calls = 1;                    // of a step
-  std::vector<double> nanoseconds = {}; // of each command, in a call
+  int64_t calls = 1;                             // of a step
+  std::vector<double> nanoseconds = {};          // of each command, in a call
+  std::vector<std::vector<double>> inCalls = {}; // of each, in each call
 };
 
 /// Times the commands of some graphs while it lives.
@@ -37,8 +38,8 @@ public:
   runtime::StatusOr<Call> call(int graph,
                                const std::vector<const void *> &inputs);
 
-  /// The graphs with the median of each command over all calls, so that what
-  /// other processes take does not count.
+  /// The graphs with the times of all calls, and the median of each command
+  /// over them, so that what other processes take does not count.
   std::vector<TimedGraph> medians() const;
 
 private:

@@ -8,7 +8,7 @@
 #include "runtime/session/place.h"
 #include "runtime/session/variants.h"
 #include "runtime/well_known.h"
-#include "tool/failure.h"
+#include "tool/network.h"
 #include "tool/text.h"
 
 #include "absl/strings/str_cat.h"
@@ -105,20 +105,20 @@ void addTransferCosts(ordered_json &facts, const Artifact &artifact,
         sums |= addToGraph(facts["plans"][p]["graphs"][g], plan, graph, ranks);
   }
   if (!sums)
-    throw badInput(artifact.path(),
-                   ": sums nothing over ranks, so it uses no network; compile "
-                   "with --set distribution.mode=data_parallel");
-  facts["network"] = {{"ranks", ranks.count},
-                      {"bytes_per_s", ranks.network.bytesPerSecond},
-                      {"us_latency", std::chrono::duration<double, std::micro>(
-                                         ranks.network.latency)
-                                         .count()}};
+    throw sumsNothing(artifact.path());
+  facts["network"] = {{"ranks", ranks.count}};
+  facts["network"].update(networkJson(ranks.network));
+}
+
+Failure sumsNothing(const std::string &path) {
+  return badInput(path,
+                  ": sums nothing over ranks, so it uses no network; compile "
+                  "with --set distribution.mode=data_parallel");
 }
 
 std::string textOfNetwork(const ordered_json &network) {
   return absl::StrCat(network["ranks"].get<int64_t>(), " ranks at ",
-                      rateText(network["bytes_per_s"].get<double>()), ", ",
-                      durationText(network["us_latency"].get<double>() * 1e-6));
+                      networkText(network));
 }
 
 std::string textOfTransfers(const ordered_json &sums) {

@@ -5,6 +5,7 @@
 
 #include "runtime/artifact/artifact.h"
 #include "runtime/collectives/network.h"
+#include "tool/failure.h"
 
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,9 @@ struct SummingRanks {
 void addTransferCosts(nlohmann::ordered_json &facts,
                       const runtime::Artifact &artifact,
                       const SummingRanks &ranks);
+
+/// The failure of an artifact without sums, which no network delays.
+Failure sumsNothing(const std::string &path);
 
 /// Words for what is added as `network`: "4 ranks at 25 GB/s, 5.0 us".
 std::string textOfNetwork(const nlohmann::ordered_json &network);

@@ -1,8 +1,8 @@
 // A report: one JSON object, alone or in a page that draws it.
 //
 // The page is tool/report/template.html with its scripts, which are in the
-// tool. What the object has is said where it is made: compile_report.cpp, and
-// tool/train/run_report.cpp.
+// tool. What the object has is said where it is made: compile_report.cpp,
+// tool/bench/bench.cpp and tool/train/run_report.cpp.
 
 #pragma once
 

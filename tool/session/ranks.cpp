@@ -32,16 +32,48 @@ namespace {
 
 constexpr uint64_t kMostSimulated = 64;
 
+/// Adds --ranks for a number alone.
+CLI::Option *addRanks(CLI::App &command, RankOptions &options) {
+  return command
+      .add_option("--ranks", options.start,
+                  "Run on N processes of this host, started by mpirun. "
+                  "On several hosts: mpirun or srun before the command")
+      ->check(wholeNumber(1, kMostRanks))
+      ->type_name("N");
+}
+
+/// Adds --ranks for a number or a range.
+CLI::Option *addRanks(CLI::App &command, RankOptions &options,
+                      RankRange &predicted) {
+  CLI::Validator number = wholeNumber(1, kMostRanks);
+  auto words = [number](std::string &text) {
+    if (text.find("..") == std::string::npos)
+      return number(text);
+    return rankRangeOf(text)
+               ? std::string()
+               : absl::StrCat("expected a range of 1 to ", kMostRanks,
+                              " ranks, such as 2..256, found ", text);
+  };
+  return command
+      .add_option_function<std::string>(
+          "--ranks",
+          [&options, &predicted](const std::string &text) {
+            if (auto range = rankRangeOf(text))
+              predicted = *range;
+            else
+              options.start = std::stoll(text);
+          },
+          "Run on N processes of this host, started by mpirun. A range, as "
+          "2..256, predicts steps on so many, with --network")
+      ->check(CLI::Validator(words, "N"));
+}
+
 } // namespace
 
-void addRankOptions(CLI::App &command, RankOptions &options) {
-  CLI::Option *start =
-      command
-          .add_option("--ranks", options.start,
-                      "Run on N processes of this host, started by mpirun. "
-                      "On several hosts: mpirun or srun before the command")
-          ->check(wholeNumber(1, kMostRanks))
-          ->type_name("N");
+void addRankOptions(CLI::App &command, RankOptions &options,
+                    RankRange *predicted) {
+  CLI::Option *start = predicted ? addRanks(command, options, *predicted)
+                                 : addRanks(command, options);
   CLI::Option *simulate =
       command
           .add_option("--simulate-ranks", options.simulate,
@@ -50,10 +82,13 @@ void addRankOptions(CLI::App &command, RankOptions &options) {
           ->check(wholeNumber(1, kMostSimulated))
           ->type_name("N")
           ->excludes(start);
-  addNetworkOption(command, options.network,
-                   "The network that simulated ranks have, as 25GB/s,5us; "
-                   "none: as fast as memory")
-      ->needs(simulate);
+  std::string network = "The network that simulated ranks have, as 25GB/s,5us; "
+                        "none: as fast as memory";
+  if (predicted)
+    network += ". Of other ranks: that for which steps are predicted";
+  CLI::Option *option = addNetworkOption(command, options.network, network);
+  if (!predicted)
+    option->needs(simulate);
   command
       .add_option("--rank-timeout", options.limit,
                   "Seconds without a sign of life after which a rank is taken "

@@ -10,6 +10,7 @@
 #include "runtime/collectives/in_process.h"
 #include "runtime/collectives/network.h"
 #include "tool/failure.h"
+#include "tool/session/rank_range.h"
 
 #include <CLI/CLI.hpp>
 
@@ -26,8 +27,10 @@ struct RankOptions {
   double limit = 10;        // seconds of silence that are taken for death
 };
 
-/// Adds --ranks, --simulate-ranks, --network and --rank-timeout.
-void addRankOptions(CLI::App &command, RankOptions &options);
+/// Adds --ranks, --simulate-ranks, --network and --rank-timeout. With
+/// `predicted` --ranks takes a range, too, and a network need not be simulated.
+void addRankOptions(CLI::App &command, RankOptions &options,
+                    RankRange *predicted = nullptr);
 
 /// A failure that all ranks throw alike: they end together, and rank 0 prints
 /// it.
