@@ -9,6 +9,7 @@
 
 #include "ir/arithmetic.h"
 #include "passes/deferred_factor.h"
+#include "passes/distribution/own_values.h"
 #include "passes/distribution/sample_draws.h"
 #include "passes/numbers.h"
 #include "passes/passes.h"
@@ -56,6 +57,7 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     for (ParameterUpdate update : updates)
       if (failed(shareGradient(update)))
         return failure();
+    shareFactors(graph);
     shareStatistics(block);
     shareOutputs(graph);
     report(graph, updates.size());
@@ -83,6 +85,18 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
       total = math.multiply(total, spreadLike(math, factor, total));
     gradient.set(total);
     return success();
+  }
+
+  /// Curvature is that of all samples. What is equal on all ranks already, as
+  /// it is measured on their mean sample, stays as it is.
+  void shareFactors(GraphOp graph) {
+    llvm::DenseSet<Value> own = ownValues(getOperation(), graph);
+    for (auto factors : graph.getBody().front().getOps<FactorsOp>())
+      for (OpOperand &side : factors->getOpOperands())
+        if (own.contains(side.get())) {
+          OpBuilder builder(factors);
+          side.set(meanOfRanks(builder, side.get()));
+        }
   }
 
   /// The number that autodiff has left out of the gradients; null if there is

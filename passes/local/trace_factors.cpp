@@ -109,10 +109,10 @@ private:
   }
 
   LogicalResult check() {
-    if (isDataParallel(getOperation()))
-      return error("") << "is not built yet for distribution.mode "
-                          "\"data_parallel\"; train on one process, or without "
-                          "precondition";
+    if (distributionOf(getOperation()).logicalRanks)
+      return error("")
+             << "excludes distribution.logical_ranks, whose processes "
+                "compute several ranks one after the other";
     const auto &at = settings.refresh.at;
     if (settings.refresh.measureEvery && (settings.decay == 0 || at))
       return error(".refresh.measure_every")
@@ -160,6 +160,9 @@ private:
     OpBuilder builder(train.getBody().front().getTerminator());
     FailureOr<Value> divisor = divisorOfLoss(builder, train);
     if (failed(divisor))
+      return failure();
+    if (isDataParallel(getOperation()) &&
+        !(ranks = readRanks(builder, train.getLoc(), getOperation())))
       return failure();
     std::string kept; // the first weight that is, with the reason
     bool isUsed = false;
@@ -248,8 +251,10 @@ private:
       return gram(builder, side);
     if (product.kind == WeightKind::convolution)
       return gram(builder, ofMeanSample(builder, side));
-    Value mean = gram(builder, side);
-    return scaled(builder, mean, double(side.rows()) / side.features());
+    Value mean = scaled(builder, gram(builder, side),
+                        double(side.rows()) / side.features());
+    Arithmetic math(builder, mean.getLoc());
+    return ranks ? math.multiply(mean, ranksLike(math, ranks, mean)) : mean;
   }
 
   /// In units of a sample's gradient: the loss's is divided by their number.
@@ -288,13 +293,15 @@ private:
         count, broadcastScalar(builder, loc, divisor, counts.getShape()));
   }
 
-  /// The mean over samples, as a batch of one.
-  static Side ofMeanSample(OpBuilder &builder, Side side) {
+  /// The mean over the samples of all ranks, as a batch of one.
+  Side ofMeanSample(OpBuilder &builder, Side side) {
     Location loc = side.value.getLoc();
     SmallVector<int64_t> shape(tensorType(side.value).getShape());
     shape[0] = 1;
-    side.value =
-        reshape(builder, loc, mean(builder, loc, side.value, {0}), shape);
+    Value sample = mean(builder, loc, side.value, {0});
+    if (ranks)
+      sample = meanOverRanks(Arithmetic(builder, loc), sample, ranks);
+    side.value = reshape(builder, loc, sample, shape);
     return side;
   }
 
@@ -341,6 +348,7 @@ private:
   }
 
   PreconditionSettings settings;
+  Value ranks; // that share the samples; null: there is one
 };
 
 } // namespace

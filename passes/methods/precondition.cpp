@@ -489,12 +489,15 @@ private:
   }
 
   /// g / (g^2 / B + root of the damping), where B divides the loss: of all
-  /// micro-batches of an update, each of which has as many labels as the last.
+  /// ranks, and of all micro-batches of an update, each of which has as many
+  /// labels as the last.
   FailureOr<Value> ofLayerNorm(const Arithmetic &math, Value gradient,
                                GraphOp train, const Shared &shared) {
     FailureOr<Value> divisor = divisorOfLoss(math.builder, train);
     if (failed(divisor))
       return failure();
+    if (isDataParallel(getOperation()))
+      divisor = sumOverRanks(math.builder, math.loc, *divisor);
     Value samples = math.scale(stepsPerUpdate(getOperation()), *divisor);
     Value square = math.multiply(gradient, gradient);
     Value curvature = math.divide(square, spreadLike(math, samples, square));

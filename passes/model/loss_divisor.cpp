@@ -3,6 +3,7 @@
 #include "passes/model/loss_divisor.h"
 
 #include "ir/arithmetic.h"
+#include "passes/distribution.h"
 #include "runtime/well_known.h"
 
 namespace gradus {
@@ -25,6 +26,36 @@ static int64_t samplesOf(GraphOp train) {
   return 1;
 }
 
+/// The labels that count, on the rank or in the mean of all; 1 if none does.
+static Value countedLabels(const Arithmetic &math, ProgramOp program,
+                           Value own) {
+  DistributionSettings ranks = distributionOf(program);
+  if (ranks.mode == DistributionMode::none || ranks.lossMean == LossMean::rank)
+    return math.larger(own, math.number(1, own));
+  Value count = readRanks(math.builder, math.loc, program);
+  if (!count)
+    return {};
+  Value shared = meanOverRanks(math, own, count);
+  return math.select(math.greater(shared, math.number(0, shared)), shared,
+                     math.number(1, shared));
+}
+
+/// A rank's part of 1, which a sum is divided by.
+static Value partOfOne(const Arithmetic &math, ProgramOp program,
+                       RankedTensorType scalar) {
+  Value one = splat(math.builder, math.loc, scalar, 1);
+  if (!isDataParallel(program))
+    return one;
+  Value ranks = readRanks(math.builder, math.loc, program);
+  return ranks ? math.divide(one, ranksLike(math, ranks, one)) : Value();
+}
+
+static FailureOr<Value> orFailure(Value value) {
+  if (!value)
+    return failure();
+  return value;
+}
+
 FailureOr<Value> divisorOfLoss(OpBuilder &builder, GraphOp train) {
   auto program = cast<ProgramOp>(train->getParentOp());
   Location loc = train.getLoc();
@@ -36,15 +67,14 @@ FailureOr<Value> divisorOfLoss(OpBuilder &builder, GraphOp train) {
   if (failed(losses))
     return failure();
   const Loss &loss = losses->front();
+  Arithmetic math(builder, loc);
   if (loss.settings.reduction == LossReduction::sum)
-    return splat(builder, loc, scalar, 1);
+    return orFailure(partOfOne(math, program, scalar));
   if (loss.labels() == Labels::classes)
     for (auto [i, input] : llvm::enumerate(train.getBody().getArguments()))
-      if (train.getInputName(i) == loss.label) {
-        Arithmetic math(builder, loc);
-        Value count = countLabels(builder, loc, loss, input);
-        return math.larger(count, math.number(1, count));
-      }
+      if (train.getInputName(i) == loss.label)
+        return orFailure(countedLabels(math, program,
+                                       countLabels(builder, loc, loss, input)));
   return splat(builder, loc, scalar,
                loss.isPerSample ? loss.outputType.getDimSize(0)
                                 : samplesOf(train));

@@ -29,8 +29,8 @@ gradus.program @order attributes {recipe = {precondition = {type = "thor", refre
 
 // -----
 
-// expected-error @below {{recipe: precondition is not built yet for distribution.mode "data_parallel"; train on one process, or without precondition}}
-gradus.program @ranks attributes {recipe = {precondition = {type = "thor"}, distribution = {mode = "data_parallel"}}} {
+// expected-error @below {{recipe: precondition excludes distribution.logical_ranks, whose processes compute several ranks one after the other}}
+gradus.program @ranks attributes {recipe = {precondition = {type = "thor"}, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
   gradus.graph @train() -> () {
     gradus.return
   }

@@ -1,0 +1,115 @@
+// Curvature is that of the samples of all ranks: directions of THOR and K-FAC
+// are those of one process.
+
+#include "one_process.h"
+
+using namespace gradus;
+
+namespace {
+
+/// A table of words, a layer normalization and two dense layers.
+const char *const kWords = R"(
+gradus.program @words attributes {recipe = {RECIPE}} {
+  gradus.state @table : tensor<10x8xf32> {role = #gradus.role<parameter>, init = #gradus.init<uniform, 0.5 : f64>}
+  gradus.state @scale : tensor<8xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.state @v : tensor<12x8xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @w : tensor<10x12xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.graph @predict(%x: tensor<SAMPLESxi64>) -> (logits: tensor<SAMPLESx10xf32>) {
+    %table = gradus.read @table : tensor<10x8xf32>
+    %scale = gradus.read @scale : tensor<8xf32>
+    %v = gradus.read @v : tensor<12x8xf32>
+    %w = gradus.read @w : tensor<10x12xf32>
+    %0 = gradus.gather %table at %x axis 0 : tensor<10x8xf32>, tensor<SAMPLESxi64> -> tensor<SAMPLESx8xf32>
+    %1 = gradus.layer_norm %0, %scale {epsilon = 1.0e-5 : f64} : tensor<SAMPLESx8xf32>, tensor<8xf32>
+    %2 = gradus.matmul %1, %v transposed : tensor<SAMPLESx8xf32>, tensor<12x8xf32> -> tensor<SAMPLESx12xf32>
+    %3 = gradus.relu %2 : tensor<SAMPLESx12xf32>
+    %4 = gradus.matmul %3, %w transposed : tensor<SAMPLESx12xf32>, tensor<10x12xf32> -> tensor<SAMPLESx10xf32>
+    gradus.return %4 : tensor<SAMPLESx10xf32>
+  }
+})";
+
+/// A recipe whose directions are preconditioned; `more` are keys of it. An
+/// inverse enlarges what is rounded off in a factor A by up to |A| by the root
+/// of the damping, so that this is no small one.
+std::string preconditioned(const std::string &type,
+                           const std::string &more = "") {
+  return kCrossEntropy + kKeepAll + ", precondition = {type = \"" + type +
+         "\", damping = 0.3, refresh = {every = 4 : i64}" + more +
+         "}, optimizer = {type = \"sgd\", learning_rate = 0.01, momentum = "
+         "0.9}";
+}
+
+const std::string kKinds = ", kinds = [\"dense\", \"convolution\", "
+                           "\"embedding\", \"layer_norm\"]";
+const std::string kSynchronized = ", batch_norm = \"synchronized\"";
+
+struct Curvature : testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Curvature, testing::Values("thor", "kfac"),
+                         [](const auto &info) {
+                           return std::string(info.param);
+                         });
+
+} // namespace
+
+TEST_P(Curvature, OfDenseLayersIsThatOfAllSamples) {
+  expectOneProcess({.recipe = preconditioned(GetParam())});
+}
+
+TEST_P(Curvature, OfConvolutionsIsThatOfAllSamples) {
+  expectOneProcess({.program = kNormalized,
+                    .recipe = preconditioned(GetParam()),
+                    .distribution = kSynchronized});
+}
+
+TEST_P(Curvature, OfWordsIsThatOfAllSamples) {
+  expectOneProcess({.program = kWords,
+                    .recipe = preconditioned(GetParam(), kKinds),
+                    .change = ignoreUnequally});
+}
+
+TEST_P(Curvature, CountsTheLabelsOfAllRanks) {
+  expectOneProcess(
+      {.recipe = preconditioned(GetParam()), .change = ignoreUnequally});
+}
+
+TEST_P(Curvature, OfASumIsThatOfAllSamples) {
+  std::string recipe = preconditioned(GetParam());
+  recipe.replace(0, kCrossEntropy.size(),
+                 "loss = {type = \"softmax_cross_entropy\", reduction = "
+                 "\"sum\", weight = 0.1}");
+  expectOneProcess({.recipe = recipe, .change = ignoreUnequally});
+}
+
+TEST_P(Curvature, IsMeasuredInEachBatchOfAnUpdate) {
+  expectOneProcess(
+      {.recipe = preconditioned(GetParam()) + ", accumulation = 3 : i64",
+       .firstUpdate = 2});
+}
+
+TEST_P(Curvature, RefreshesAgainOnAllRanksAfterAnOverflow) {
+  expectOneProcess({.recipe = preconditioned(GetParam()) +
+                              ", loss_scale = {type = \"dynamic\", initial = "
+                              "16.0, window = 3 : i64}",
+                    .change = overflow});
+}
+
+TEST(CurvatureOnRanks, IsAMeanOverTimeAndInParts) {
+  expectOneProcess({.recipe = kCrossEntropy + kKeepAll +
+                              ", precondition = {type = \"kfac\", decay = 0.9, "
+                              "refresh = {every = 4 : i64, measure_every = 2 : "
+                              "i64}}, optimizer = {type = \"sgd\", "
+                              "learning_rate = 0.01, momentum = 0.9}"});
+  expectOneProcess({.recipe = kCrossEntropy + kKeepAll +
+                              ", precondition = {type = \"thor\", refresh = "
+                              "{every = 4 : i64, spread = 2 : i64}}, optimizer "
+                              "= {type = \"sgd\", learning_rate = 0.01, "
+                              "momentum = 0.9}"});
+}
+
+TEST(CurvatureOnRanks, OfTheMeanSampleIsThatOfAllSamples) {
+  std::string recipe = preconditioned("thor", ", per_sample = false");
+  expectOneProcess({.recipe = recipe});
+  expectOneProcess({.program = kNormalized,
+                    .recipe = recipe,
+                    .distribution = kSynchronized});
+}
