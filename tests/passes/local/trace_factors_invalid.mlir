@@ -30,7 +30,7 @@ gradus.program @order attributes {recipe = {precondition = {type = "thor", refre
 // -----
 
 // expected-error @below {{recipe: precondition excludes distribution.logical_ranks, whose processes compute several ranks one after the other}}
-gradus.program @ranks attributes {recipe = {precondition = {type = "thor"}, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
+gradus.program @ranks attributes {recipe = {deterministic = true, precondition = {type = "thor"}, distribution = {mode = "data_parallel", logical_ranks = 2 : i64}}} {
   gradus.graph @train() -> () {
     gradus.return
   }
