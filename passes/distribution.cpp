@@ -48,19 +48,48 @@ Keys meaning() {
 
 recipe::Choice planned(std::string_view name) { return {name, {}, false}; }
 
+/// The keys of `outer`, by default those of DiLoCo.
+recipe::Keys<OuterSettings> outerKeys() {
+  using O = OuterSettings;
+  return {
+      Field{"learning_rate", number, "0.7",
+            "part of the way that weights go; 1 without momentum is the "
+            "mean"}
+          .positive()
+          .into(&O::learningRate),
+      Field{"momentum", number, "0.9", "of the ways so far"}
+          .from(0)
+          .below(1)
+          .into(&O::momentum),
+      Field{"nesterov", boolean, "true", "looks ahead along the momentum"}.into(
+          &O::nesterov)};
+}
+
 /// The keys of how gradients travel.
 Keys travel() {
   return {
       Field{"reduce", choice, "\"plain\"",
             "the type that gradients travel and are summed in: their own, f16 "
-            "or bf16"}
+            "or bf16; or local, and weights meet after some updates"}
           .among({{"plain"},
                   {"half"},
                   {"bf16"},
+                  {"local"},
                   planned("partial"),
                   planned("sparse"),
                   planned("adasum")})
           .into(&S::reduce),
+      Field{"every", integer, "1",
+            "with reduce local: updates that each process makes of its own "
+            "samples alone, from one meeting of all to the next"}
+          .from(1)
+          .below(1e9)
+          .into(&S::every),
+      Field{"outer", object, "{}",
+            "with reduce local: how weights go on from the mean over "
+            "processes, by default as DiLoCo's"}
+          .of(outerKeys())
+          .into(&S::outer),
       Field{"half_scale", number, "null",
             "factor of gradients while they have 16 bits; null: the loss "
             "scale, or 1 without one"}

@@ -35,6 +35,14 @@ enum class ReduceType {
   plain, // their own
   half,  // f16
   bf16,
+  local, // none: ranks meet after some updates
+};
+
+/// The optimizer of the weights with which ranks go on when they meet: plain
+/// descent along the way from where they met last to their mean.
+struct OuterSettings {
+  double learningRate = 1, momentum = 0;
+  bool nesterov = false;
 };
 
 struct DistributionSettings {
@@ -44,6 +52,8 @@ struct DistributionSettings {
   LossMean lossMean = LossMean::global;
   BatchNormRanks batchNorm = BatchNormRanks::average;
   ReduceType reduce = ReduceType::plain;
+  int64_t every = 1;   // updates from one meeting to the next, of local
+  OuterSettings outer; // of local
   std::optional<recipe::Number> halfScale; // nothing: the loss scale, or 1
   std::optional<recipe::Number> localClip; // nothing: no bound
   double bucketBytes = 0;

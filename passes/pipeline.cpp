@@ -108,6 +108,8 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // Turn all updates into arithmetic and writes.
        program.addPass(createExpandOptimizer());
+       // Ranks that train on their own meet behind their updates.
+       program.addPass(createLocalSteps());
        // Pull back the parameters that the optimizer has written.
        program.addPass(createLookahead());
        // Average the parameters that are written at last.

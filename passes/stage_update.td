@@ -53,6 +53,51 @@ def ExpandOptimizer : GradusPass<"expand-optimizer"> {
   }];
 }
 
+def LocalSteps : GradusPass<"local-steps"> {
+  let summary = "Lets ranks train on their own, and meet after some updates";
+  let description = [{
+    With `reduce` `local` in the recipe's `distribution`, gradients are each
+    rank's own, and what a step writes is, too. After `every` updates all ranks go
+    on from the mean over them of what was written. With a `learning_rate` of
+    `outer` that is not 1, or a `momentum`, parameters go on from where plain
+    descent comes to whose gradient is the way from the last meeting to the mean.
+
+    `@train_meet` is the step with the meeting, and `@train_begin`, the first
+    step, keeps the parameters that all start from. With `every` 1 each step
+    meets, and there are no variants.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "local", every = 1 : i64, outer = {learning_rate = 1.0, momentum = 0.0}}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<4xf32>) -> () {
+        gradus.write @w, %new : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "local", every = 1 : i64, outer = {learning_rate = 1.0, momentum = 0.0}}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>, differs_along = ["data"]}
+      gradus.state @distribution.ranks : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @train(%new: tensor<4xf32>) -> () {
+        %ranks = gradus.read @distribution.ranks : tensor<i64>
+        %sum = gradus.all_reduce %new : tensor<4xf32> -> tensor<4xf32>
+        %count = arith.sitofp %ranks : tensor<i64> to tensor<f32>
+        %counts = gradus.broadcast %count dims [] : tensor<f32> -> tensor<4xf32>
+        %mean = arith.divf %sum, %counts : tensor<4xf32>
+        gradus.write @w, %mean : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
 def Lookahead : GradusPass<"lookahead"> {
   let summary = "Lets slow copies of the parameters follow them, and go on from these";
   let description = [{

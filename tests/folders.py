@@ -43,7 +43,7 @@ INSIDE = {
     "passes/local": "passes passes/optimizers passes/model",
     "passes/distribution": "passes passes/optimizers",
     "passes/methods": "passes passes/optimizers passes/model",
-    "passes/update": "passes passes/optimizers passes/local",
+    "passes/update": "passes passes/distribution passes/optimizers passes/local",
     "passes/optimize": "passes",
 
     "codegen/libraries": "codegen/plan",

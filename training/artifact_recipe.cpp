@@ -32,11 +32,25 @@ nlohmann::json recipeOf(const Session &session) {
   return recipe.is_object() ? recipe : nlohmann::json::object();
 }
 
-int64_t stepsPerUpdate(const nlohmann::json &recipe) {
-  auto said = recipe.find("accumulation");
-  return said != recipe.end() && said->is_number_integer()
+/// A count that is at least 1; 1 if an object has none of this name.
+static int64_t countAt(const nlohmann::json &object, const char *key) {
+  auto said = object.find(key);
+  return said != object.end() && said->is_number_integer()
              ? std::max(int64_t(1), said->get<int64_t>())
              : 1;
+}
+
+int64_t stepsPerUpdate(const nlohmann::json &recipe) {
+  return countAt(recipe, "accumulation");
+}
+
+int64_t updatesPerMeeting(const nlohmann::json &recipe) {
+  auto shared = recipe.find("distribution");
+  if (shared == recipe.end() || !shared->is_object() ||
+      shared->value("mode", nlohmann::json()) != "data_parallel" ||
+      shared->value("reduce", nlohmann::json()) != "local")
+    return 1;
+  return countAt(*shared, "every");
 }
 
 RunLength runLengthOf(const nlohmann::json &recipe, int64_t steps,

@@ -22,6 +22,9 @@ nlohmann::json recipeOf(const runtime::Session &session);
 /// The steps whose gradients make one update (`accumulation`); 1 if a recipe,
 /// which may come from an untrusted file, has no such number.
 int64_t stepsPerUpdate(const nlohmann::json &recipe);
+/// The updates that each rank makes of its own samples before all meet
+/// (`distribution.every`); 1 where ranks share each update.
+int64_t updatesPerMeeting(const nlohmann::json &recipe);
 /// The length of a run of `steps` steps, `perEpoch` of them an epoch, under a
 /// recipe.
 runtime::RunLength runLengthOf(const nlohmann::json &recipe, int64_t steps,

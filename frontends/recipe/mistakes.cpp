@@ -165,6 +165,11 @@ void Together::checkDistribution() {
             "is ",
             jsonText(shared["bucket_elements"]),
             " and cuts gradients by another rule; set one of them to null");
+  if (shared["every"] != 1 && shared["reduce"] != "local")
+    mistake("distribution.every", "is ", shared["every"],
+            ", but distribution.reduce is ", jsonText(shared["reduce"]),
+            ", with which all processes make each update together; take "
+            "\"local\"");
   checkLogicalRanks();
 }
 
@@ -248,7 +253,7 @@ static void addIdleDistribution(const Json &recipe,
   forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
              {"mean", "loss_mean", "batch_norm", "local_clip", "reduce",
               "half_scale", "bucket_bytes", "bucket_elements", "in_flight",
-              "logical_ranks"},
+              "logical_ranks", "every"},
              [&](const std::string &key, const Json &value) {
                remarks.push_back(
                    message("distribution.", key, " is ", jsonText(value),

@@ -50,6 +50,7 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     ranks = readRanks(builder, graph.getLoc(), getOperation());
     if (!ranks || failed(countDrawsByRank(getOperation(), graph)))
       return failure();
+    isLocal = settings.reduce == ReduceType::local;
     shareConditions(block);
     factor = factorOfLoss(graph);
     auto range = block.getOps<ParameterUpdate>();
@@ -57,6 +58,8 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     for (ParameterUpdate update : updates)
       if (failed(shareGradient(update)))
         return failure();
+    if (isLocal) // passes/update/local_steps.cpp
+      return success();
     shareFactors(graph);
     shareStatistics(block);
     shareOutputs(graph);
@@ -76,6 +79,10 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
         return failure();
       Value low = spreadLike(math, math.negate(limit), own);
       own = math.smaller(math.larger(own, low), spreadLike(math, limit, own));
+    }
+    if (isLocal) {
+      gradient.set(own);
+      return success();
     }
     Value total =
         sumOverRanks(builder, update.getLoc(), own, update.getParameterName());
@@ -196,6 +203,7 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
   }
 
   DistributionSettings settings;
+  bool isLocal = false; // ranks meet after some updates
   // These two are of the graph that is being changed.
   Value ranks;
   Value factor; // of summed gradients; null: they need none

@@ -72,10 +72,11 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
 
   /// Reads the number of ranks where several share a loss.
   LogicalResult readRanks(GraphOp train) {
-    if (!isDataParallel(getOperation()))
+    DistributionSettings settings = distributionOf(getOperation());
+    if (settings.mode == DistributionMode::none ||
+        settings.reduce == ReduceType::local)
       return success();
     OpBuilder builder = OpBuilder::atBlockBegin(&train.getBody().front());
-    DistributionSettings settings = distributionOf(getOperation());
     ranks.mean = settings.lossMean;
     ranks.inTurn = settings.logicalRanks.has_value();
     ranks.count =

@@ -33,6 +33,24 @@ TEST(ArtifactRecipe, ListsTheGraphsThatThereAre) {
       testing::HasSubstr("has no graph 'tran'; it has train, evaluate"));
 }
 
+TEST(ArtifactRecipe, CountsTheUpdatesUpToAMeeting) {
+  auto meeting = [](const char *text) {
+    return updatesPerMeeting(nlohmann::json::parse(text));
+  };
+  EXPECT_EQ(
+      meeting(
+          R"({"distribution": {"mode": "data_parallel", "reduce": "local", "every": 20}})"),
+      20);
+  for (
+      const char *none :
+      {"{}", R"({"distribution": 3})",
+       R"({"distribution": {"mode": 1, "reduce": [], "every": 20}})",
+       R"({"distribution": {"mode": "none", "reduce": "local", "every": 20}})",
+       R"({"distribution": {"mode": "data_parallel", "reduce": "plain", "every": 20}})",
+       R"({"distribution": {"mode": "data_parallel", "reduce": "local", "every": 0}})"})
+    EXPECT_EQ(meeting(none), 1) << none;
+}
+
 TEST(ArtifactRecipe, CountsTheStepsOfAnUpdate) {
   EXPECT_EQ(stepsPerUpdate({{"accumulation", 4}}), 4);
   for (const char *none :

@@ -65,8 +65,8 @@ struct PredictedStep {
 PredictedStep predictStep(const std::vector<TimelineCommand> &commands,
                           const PredictedRanks &ranks);
 
-/// How many times as long as the median the longest of so many durations is on
-/// average, if they are drawn from those that were measured. 1 of none.
+/// The longest of so many durations on average, in parts of the median, if they
+/// are drawn from those that were measured. 1 of none.
 double slowestOf(int64_t count, std::vector<double> measured);
 
 } // namespace gradus::cli

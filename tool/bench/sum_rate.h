@@ -1,4 +1,4 @@
-// How fast this machine adds what ranks send each other.
+// The rate at which this machine adds what ranks send each other.
 
 #pragma once
 

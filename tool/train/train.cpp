@@ -24,6 +24,7 @@
 #include "tool/train/former_run.h"
 #include "tool/train/last_checkpoint.h"
 #include "tool/train/length_warnings.h"
+#include "tool/train/meetings.h"
 #include "tool/train/memory_use.h"
 #include "tool/train/recipe_changes.h"
 #include "tool/train/run_report.h"
@@ -316,6 +317,9 @@ void TrainCommand::planSteps() {
                                                    : options_.session.resume,
                    ": the state is at step ", length_.start,
                    ", expected 0 or more");
+  if (!ranks_.isAlone())
+    checkMeetings(training::updatesPerMeeting(recipeOf(*session_)),
+                  length_.total, length_.testEvery);
   if (ranks_.isFirst())
     checkFormerRun(options_, length_.start);
   const auto &test = sources_.feeds.test;
@@ -455,7 +459,8 @@ void TrainCommand::train(Clock::time_point began) {
   std::optional<training::LedDecider> led;
   std::optional<training::ReplicaCheck> replicas;
   if (!ranks_.isAlone()) {
-    int64_t each = stepsPerUpdate(recipeOf(*session_));
+    nlohmann::json recipe = recipeOf(*session_);
+    int64_t each = stepsPerUpdate(recipe) * training::updatesPerMeeting(recipe);
     led.emplace(*ranks_.thread(), *policy_, Interrupt::requested, [this, each] {
       return training::gatheredBatches(*session_, each) == 0;
     });

@@ -11,18 +11,13 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import rank_runs  # noqa: E402
 import resumed_training  # noqa: E402
+from rank_runs import MODE, MPI, SECONDS, SIMULATED, STARTED, missing  # noqa: E402
 from resumed_training import BUILD, DATA, DIGITS, EVAL, EVERYTHING, GRADUS, RECIPE, Folder, run, wait_for  # noqa: E402
 
-# Open MPI keeps memory until a process ends, which sanitizers would find.
-os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-
-MODE = {"distribution": {"mode": "data_parallel"}}
-STARTED = ["--ranks", "2"]
-SIMULATED = ["--simulate-ranks", "2"]
-MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-SECONDS = 60  # that no run here takes
 # Runs the words behind it, on rank 1 with those that FIRST -> SECOND gives.
 ON_RANK_1 = """#!/bin/sh
 first=$1 second=$2; shift 2
@@ -41,12 +36,6 @@ exit $code
 """
 
 
-def missing():
-    if not os.path.exists(os.path.join(BUILD, "lib", "libgradus_mpi.so")):
-        return "built without MPI"
-    return "" if shutil.which("mpirun") else "there is no mpirun (openmpi-bin)"
-
-
 def states(path):
     """The tensors of a checkpoint by name, f32 ones as numbers."""
     with open(path, "rb") as file:
@@ -56,45 +45,7 @@ def states(path):
             for name, tensor in head.items() if name != "__metadata__" and tensor["dtype"] == "F32"}
 
 
-class RanksTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = Folder(cls.__name__)
-        cls.artifact = cls.folder.compile("net.gradus", **EVERYTHING, **MODE)
-
-    def at(self, name):
-        return self.folder.at(f"{self._testMethodName}.{name}")
-
-    def words(self, steps, name, *more, artifact=None):
-        """Begins a run, or goes on with it where it has a checkpoint."""
-        state = self.at(f"{name}.safetensors")
-        resume = ["--resume", state] if os.path.exists(state) else []
-        return [GRADUS, "train", artifact or self.artifact, *DATA, "--steps", str(steps), "--checkpoint", state,
-                "--log", self.at(f"{name}.jsonl"), *resume, *more]
-
-    def train(self, *words, **how):
-        return run(self.words(*words, **how))
-
-    def expect_same_bits(self, one, other):
-        for name in (one, other):
-            with open(self.at(f"{name}.safetensors"), "rb") as file:
-                self.assertGreater(len(file.read()), 10000)
-        self.assertTrue(self.read(one) == self.read(other), f"{one} and {other} have other bits")
-
-    def read(self, name):
-        with open(self.at(f"{name}.safetensors"), "rb") as file:
-            return file.read()
-
-    def ends(self, command, code=2, **environment):
-        """What a command prints on stderr that ends with the code; one line of it is an error."""
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=SECONDS)
-        said = done.stdout + done.stderr
-        self.assertEqual(done.returncode, code, said)
-        self.assertEqual(len(re.findall("^gradus: ", done.stderr, re.M)), 1, said)
-        return done.stderr
-
-
-class SimulatedRanks(RanksTest):
+class SimulatedRanks(rank_runs.RanksTest):
     def test_two_ranks_are_one_process_with_twice_the_batch(self):
         small = resumed_training.MODEL
         resumed_training.MODEL = small.replace("32x", "64x")
@@ -186,7 +137,7 @@ class SimulatedRanks(RanksTest):
 
 
 @unittest.skipIf(missing(), missing())
-class StartedRanks(RanksTest):
+class StartedRanks(rank_runs.RanksTest):
     interrupted = SimulatedRanks.interrupted
     nan = SimulatedRanks.nan
 
@@ -334,8 +285,6 @@ class StartedRanks(RanksTest):
                     return os.kill(next(iter(self.children(child)), child), signal.SIGKILL)
         self.fail(f"rank {rank} is not there")
 
-
-del RanksTest  # It has no tests of its own.
 
 if __name__ == "__main__":
     unittest.main()

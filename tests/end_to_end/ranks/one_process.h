@@ -16,8 +16,9 @@ struct Case {
   /// Changes the samples of all ranks before a step.
   std::function<void(NamedTensors &batch, int step, int ranks)> change = {};
   int steps = 20;
-  int firstUpdate = 0;   // the step in which the first gradients are used
-  bool isNarrow = false; // bf16
+  int firstUpdate = 0;        // the step in which the first gradients are used
+  bool isNarrow = false;      // bf16
+  bool hasOwnOutputs = false; // those of a rank are of its own samples
 };
 
 /// Bounds of gaps, as parts of the largest number of a tensor.

@@ -154,6 +154,18 @@ TEST(Mistakes, FindKeysOfProcessesThatExcludeEachOther) {
               HasSubstr("distribution.in_flight: expected at least 1"));
 }
 
+TEST(Mistakes, FindMeetingsOfRanksThatShareEachUpdate) {
+  Overrides meets = {"distribution.mode=data_parallel",
+                     "distribution.every=20"};
+  EXPECT_EQ(refusal({meets[0], meets[1], "distribution.reduce=local"}), "");
+  EXPECT_THAT(refusal(std::move(meets)),
+              HasSubstr("distribution.every: is 20, but distribution.reduce is "
+                        "\"plain\", with which all processes make each update "
+                        "together; take \"local\""));
+  EXPECT_THAT(refusal({"distribution.every=0"}),
+              HasSubstr("distribution.every: expected at least 1"));
+}
+
 TEST(Mistakes, FindWhatLogicalRanksExclude) {
   auto said = [](Overrides more, bool isDeterministic = true) {
     more.insert(more.end(), {"distribution.mode=data_parallel",
