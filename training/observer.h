@@ -84,6 +84,9 @@ public:
   virtual runtime::Status onPiece(const PieceReport &) { return {}; }
   virtual runtime::Status onEpoch(const EpochReport &) { return {}; }
   virtual runtime::Status onTest(const TestReport &) { return {}; }
+  /// Asked of all observers before any of them saves the state: adds to the
+  /// notes that a checkpoint keeps. An error refuses to save.
+  virtual runtime::Status beforeSave(SaveReport &) { return {}; }
   /// Saves the state, or does what must be done before or after that.
   virtual runtime::Status onSave(const SaveReport &) { return {}; }
   /// A step has failed; returns the error with what is left to the user.

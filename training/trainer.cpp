@@ -307,7 +307,9 @@ StatusOr<Trainer::Flow> Trainer::catchUp() {
 
 Status Trainer::save(SaveKind kind) {
   SaveReport report{span_.done, kind, {{"training", record().text()}}};
-  Status saved = each([&](Observer &o) { return o.onSave(report); });
+  Status saved = each([&](Observer &o) { return o.beforeSave(report); });
+  if (saved.ok())
+    saved = each([&](Observer &o) { return o.onSave(report); });
   if (!saved.ok() && !why_.ok()) // The data came to an end before the disk.
     saved = {saved.code(),
              inWords(saved.message(), "; before that: ", why_.message())};

@@ -3,6 +3,8 @@
 #include "tool/train/agreed_run.h"
 
 #include "tool/evaluate/shared_data.h"
+#include "tool/text.h"
+#include "training/rank_files.h"
 
 #include "absl/strings/str_join.h"
 
@@ -31,6 +33,19 @@ void agreeOnRun(const Ranks &ranks, const TrainOptions &options,
       {"--check-replicas", std::to_string(options.ranks.checkReplicas)}};
   facts.insert(facts.end(), others.begin(), others.end());
   ranks.agree(facts);
+}
+
+std::string restoreOwnStates(const Ranks &ranks, Session &session,
+                             const std::string &resume) {
+  training::RestoredStates restored;
+  if (ranks.isAlone())
+    restored.remark = take(training::remarkAlone(resume));
+  else
+    restored =
+        take(training::restoreRankStates(session, *ranks.thread(), resume));
+  if (!restored.remark.empty() && ranks.isFirst())
+    warn(restored.remark);
+  return restored.file;
 }
 
 } // namespace gradus::cli

@@ -38,6 +38,7 @@
 #include "training/gathered.h"
 #include "training/led_decider.h"
 #include "training/policy.h"
+#include "training/rank_files.h"
 #include "training/replicas.h"
 #include "training/trainer.h"
 #include "training/training_log.h"
@@ -117,6 +118,7 @@ struct Sources {
 /// The run that is continued.
 struct Former {
   std::optional<TrainingRecord> record;
+  std::string ownFile;  // of states that this rank had of its own
   nlohmann::json begun; // the recipe with the numbers that it resumes with
 };
 
@@ -214,6 +216,8 @@ void TrainCommand::openInputs() {
   session_ = openSession(options_.session, ranks_.thread());
   checkTrainsOnRanks(ranks_, *session_);
   shareArtifact(ranks_, *session_);
+  former_.ownFile =
+      restoreOwnStates(ranks_, *session_, options_.session.resume);
   checkNormalization(*session_, options_.session);
 }
 
@@ -458,12 +462,16 @@ void TrainCommand::train(Clock::time_point began) {
   Interruptible alone(*policy_);
   std::optional<training::LedDecider> led;
   std::optional<training::ReplicaCheck> replicas;
+  std::optional<training::RankFiles> files;
   if (!ranks_.isAlone()) {
     nlohmann::json recipe = recipeOf(*session_);
     int64_t each = stepsPerUpdate(recipe) * training::updatesPerMeeting(recipe);
-    led.emplace(*ranks_.thread(), *policy_, Interrupt::requested, [this, each] {
+    auto isWhole = [this, each] {
       return training::gatheredBatches(*session_, each) == 0;
-    });
+    };
+    led.emplace(*ranks_.thread(), *policy_, Interrupt::requested, isWhole);
+    files.emplace(*session_, *ranks_.thread(), options_.checkpoint, isWhole);
+    files->goOnFrom(former_.ownFile);
     if (options_.ranks.checkReplicas)
       replicas.emplace(*session_, *ranks_.thread(),
                        options_.ranks.checkReplicas);
@@ -479,11 +487,13 @@ void TrainCommand::train(Clock::time_point began) {
            checks_.watch.get(), &memory_, ranks_.isFirst() ? &bar : nullptr,
            kept_.log.get(), ranks_.isFirst() ? &lines : nullptr,
            &*checks_.finite, replicas ? &*replicas : nullptr,
-           &*kept_.checkpoints, &*kept_.last, &warnings,
-           report_ ? &*report_ : nullptr})
+           files ? &*files : nullptr, &*kept_.checkpoints, &*kept_.last,
+           &warnings, report_ ? &*report_ : nullptr})
     if (observer)
       trainer_->add(*observer);
   training::Outcome outcome = ended(led ? &*led : nullptr);
+  if (files)
+    files->finish();
   if (outcome.end == training::Outcome::End::brokenOff ||
       outcome.end == training::Outcome::End::unreadable)
     leave(outcome);

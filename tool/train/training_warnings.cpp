@@ -39,9 +39,8 @@ std::string unappliedBatches(const Session &session, int ranks) {
   if (left == 0)
     return "";
   const char *later = ranks > 1
-                          ? "on ranks, a run that goes on from the checkpoint "
-                            "has those of the first rank alone: end it after a "
-                            "multiple of that"
+                          ? "a run that goes on from the checkpoint on as many "
+                            "ranks uses what was gathered"
                           : "a run that goes on from the checkpoint uses what "
                             "was gathered";
   return absl::StrCat("the last ", left,

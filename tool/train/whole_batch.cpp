@@ -17,8 +17,8 @@ Failure noWholeBatch(const data::Feed &feed, const std::string &source,
                          " to train on")
           : absl::StrCat(source, ": has ", feed.samples(), " samples");
   if (feed.samples() < ranks.count && ranks.areLogical)
-    return badInput(has, ", but one step takes ", feed.batch(),
-                    " on each of ", ranks.count,
+    return badInput(has, ", but one step takes ", feed.batch(), " on each of ",
+                    ranks.count,
                     " logical ranks; compile with fewer "
                     "(distribution.logical_ranks)");
   if (ranks.count > 1)
