@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 #include <malloc.h>
+#include <mutex>
 #include <string>
 
 using namespace gradus::artifact;
@@ -25,7 +26,15 @@ uint64_t anonymousBytes() {
   return 0;
 }
 
-void releaseFreed() { malloc_trim(0); }
+/// The C library's allocator initializes itself in its first call, without a
+/// lock: at the start of a program, unless another malloc (a sanitizer's, a
+/// preloaded one) serves it. Then the first call is this one, which the threads
+/// of simulated ranks make at the same time.
+void releaseFreed() {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  malloc_trim(0);
+}
 
 /// A header with one graph without commands, for any machine.
 static HeaderT emptyHeader() {

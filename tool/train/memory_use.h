@@ -12,7 +12,8 @@ namespace gradus::cli {
 /// sets and programs. 0 if the kernel does not say.
 uint64_t anonymousBytes();
 
-/// Returns freed memory to the system, so that it does not count.
+/// Returns freed memory to the system, so that it does not count. Threads may
+/// call it at the same time.
 void releaseFreed();
 
 /// The bytes that loading an artifact with an empty graph adds: the threads and

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
+#include <thread>
+#include <unistd.h>
+#include <vector>
 
 TEST(MemoryUse, GrowsWithWhatIsTouched) {
   constexpr size_t kBytes = 64 << 20;
@@ -32,4 +36,29 @@ TEST(MemoryUse, IsMeasuredAtTheEndOfARun) {
   EXPECT_EQ(meter.bytes(), 0u);
   EXPECT_TRUE(meter.onSave({9, SaveKind::end, {}}).ok());
   EXPECT_GE(meter.bytes(), kBytes / 2);
+}
+
+/// Ends the process with 0 once threads have released memory at the same time.
+[[noreturn]] static void releaseInThreads(int count) {
+  std::atomic<int> ready{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&] {
+      ++ready;
+      while (ready < count)
+        continue;
+      gradus::cli::releaseFreed();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  _exit(0);
+}
+
+// Simulated ranks are threads that measure at the same time. With a sanitizer,
+// whose malloc is another, theirs are a process's first calls of the C
+// library's allocator, so each round is a process of its own.
+TEST(MemoryUse, MayBeReleasedByThreadsAtTheSameTime) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (int round = 0; round < 10; ++round)
+    EXPECT_EXIT(releaseInThreads(8), testing::ExitedWithCode(0), "");
 }
