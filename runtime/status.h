@@ -137,11 +137,14 @@ Status at(const Status &status, const Parts &...where) {
 #define GRADUS_JOIN_INNER(a, b) a##b
 #define GRADUS_JOIN(a, b) GRADUS_JOIN_INNER(a, b)
 
-/// Returns from the calling function if the status is a failure.
+/// Returns from the calling function if the status is a failure. The variable
+/// has a name that no caller's expression has: it would be read there before it
+/// is set.
 #define GRADUS_TRY(...)                                                        \
   do {                                                                         \
-    if (::gradus::runtime::Status status = (__VA_ARGS__); !status.ok())        \
-      return status;                                                           \
+    if (::gradus::runtime::Status gradusTried = (__VA_ARGS__);                 \
+        !gradusTried.ok())                                                     \
+      return gradusTried;                                                      \
   } while (false)
 
 /// Sets `lhs` to the value, or returns the failure.
