@@ -38,6 +38,11 @@ public:
     static const std::string none;
     return failure_ ? failure_->message : none;
   }
+  /// Whether both are one failure: this is a copy of the other. Two that were
+  /// made alike are two.
+  bool isSameFailureAs(const Status &other) const {
+    return failure_ && failure_ == other.failure_;
+  }
 
 private:
   struct Failure {

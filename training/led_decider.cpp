@@ -61,7 +61,7 @@ Status LedDecider::settle(Status &found) {
 }
 
 bool LedDecider::hasSettledOn(const Status &status) const {
-  return !settled_.ok() && status.message() == settled_.message();
+  return status.isSameFailureAs(settled_);
 }
 
 } // namespace gradus::training

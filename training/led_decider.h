@@ -30,8 +30,8 @@ public:
   int64_t stepsToRun(int64_t done, int64_t most) override;
   /// All get the failure of the lowest rank that has one.
   runtime::Status settle(runtime::Status &found) override;
-  /// Whether a failure is what all ranks have settled on: each ends with it by
-  /// itself, and need not tell it to the others.
+  /// Whether a failure is what all ranks have settled on, in settle()'s own
+  /// Status: each ends with it by itself, and need not tell it to the others.
   bool hasSettledOn(const runtime::Status &status) const;
 
   void addTo(TrainingRecord &record) const override { own_.addTo(record); }

@@ -28,3 +28,12 @@ TEST(Status, IsTriedByAnyName) {
   EXPECT_EQ(triedInside(invalid("no image")).message(), "inside: no image");
   EXPECT_TRUE(triedInside({}).ok());
 }
+
+TEST(Status, IsTheSameFailureAsItsCopies) {
+  Status status = failed("the disk is full"), copy = status;
+  EXPECT_TRUE(copy.isSameFailureAs(status));
+  EXPECT_TRUE(tried(status).isSameFailureAs(status));
+  EXPECT_FALSE(failed("the disk is full").isSameFailureAs(status));
+  EXPECT_FALSE(at(status, "train").isSameFailureAs(status));
+  EXPECT_FALSE(Status().isSameFailureAs(Status()));
+}
