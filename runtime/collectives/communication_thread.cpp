@@ -153,26 +153,51 @@ void *CommunicationThread::enter(void *start) {
   return nullptr;
 }
 
+/// Refuses ranks of other builds than rank 0's, on all ranks alike: they tell
+/// each other plain structs.
+static Status checkBuilds(const Communicator &communicator) {
+  auto words = [&](int rank) {
+    return inWords("rank ", rank, " (", communicator.host(rank),
+                   ") runs Gradus ", communicator.build(rank));
+  };
+  for (int rank = 1; rank < communicator.ranks(); ++rank)
+    if (communicator.build(rank) != communicator.build(0))
+      return invalid(words(rank), ", and ", words(0),
+                     ": start the same build on all hosts");
+  return {};
+}
+
 void CommunicationThread::live(OpenCommunicator open, LivenessOptions options) {
   FlushDenormals mode;
   auto communicator = open();
   Status status = communicator.status();
   if (communicator.ok()) {
-    Liveness liveness(**communicator, std::move(options));
-    SumTree sums(liveness); // Others may write to its memory until it is left.
-    status = takePart(liveness, sums);
-    if (!status.ok())
-      status = part(liveness, status);
-    {
-      std::lock_guard lock(mutex_);
-      liveness_ = nullptr;
-    }
-    (*communicator)->leave(status.ok());
+    status = checkBuilds(**communicator);
+    if (status.ok())
+      status = stay(**communicator, std::move(options));
+    else
+      (*communicator)->leave(/*orderly=*/true); // All do.
   }
   std::lock_guard lock(mutex_);
   failure_ = status;
   state_ = left;
   ended_.notify_all();
+}
+
+/// Takes part until the end of the group, and leaves it.
+Status CommunicationThread::stay(Communicator &communicator,
+                                 LivenessOptions options) {
+  Liveness liveness(communicator, std::move(options));
+  SumTree sums(liveness); // Others may write to its memory until it is left.
+  Status status = takePart(liveness, sums);
+  if (!status.ok())
+    status = part(liveness, status);
+  {
+    std::lock_guard lock(mutex_);
+    liveness_ = nullptr;
+  }
+  communicator.leave(status.ok());
+  return status;
 }
 
 Status CommunicationThread::takePart(Liveness &liveness, SumTree &sums) {

@@ -32,7 +32,8 @@ public:
   /// waits beyond.
   static constexpr uint64_t kMostBegun = 1024;
 
-  /// Opens the communicator in the new thread.
+  /// Opens the communicator in the new thread. Ranks of different builds are
+  /// refused on all of them in the same words, as an invalid call.
   static StatusOr<std::unique_ptr<CommunicationThread>>
   start(OpenCommunicator open, LivenessOptions options);
 
@@ -87,6 +88,7 @@ private:
 
   static void *enter(void *start);
   void live(OpenCommunicator open, LivenessOptions options);
+  Status stay(Communicator &communicator, LivenessOptions options);
   Status takePart(Liveness &liveness, class SumTree &sums);
   Status part(Liveness &liveness, const Status &failure);
   bool isOver() const;

@@ -42,6 +42,10 @@ public:
   /// The name of the host that runs a rank, for people.
   virtual const std::string &host(int rank) const = 0;
 
+  /// The build of Gradus that a rank runs, for people and to compare; the same
+  /// for ranks that are one program.
+  virtual std::string build(int) const { return ""; }
+
   /// Whether the process of a rank is known to be no more, as one of this host
   /// may be. Never waits.
   virtual bool isGone(int) { return false; }

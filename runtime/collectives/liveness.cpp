@@ -32,6 +32,8 @@ std::string inSeconds(std::chrono::steady_clock::duration time) {
 
 } // namespace
 
+/// It needs no version: a communication thread takes part only where all ranks
+/// are of one build.
 struct Liveness::Head {
   Kind kind = Kind::beat;
   Cause cause = Cause::own;

@@ -2,6 +2,7 @@
 
 #include "runtime/collectives/open_mpi.h"
 
+#include "runtime/build_name.h"
 #include "runtime/plug_in.h"
 
 namespace gradus::runtime {
@@ -21,7 +22,8 @@ StatusOr<OpenCommunicator> openMpi() {
   OpenMpi *open = library->function<OpenMpi>(kOpenMpi);
   return OpenCommunicator([open]() -> StatusOr<std::unique_ptr<Communicator>> {
     std::string error;
-    std::unique_ptr<Communicator> opened(open(GRADUS_VERSION, &error));
+    std::unique_ptr<Communicator> opened(
+        open(GRADUS_VERSION, &error, GRADUS_BUILD));
     if (!opened)
       return failed("MPI: ", error);
     return opened;

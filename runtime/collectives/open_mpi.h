@@ -16,8 +16,10 @@ StatusOr<OpenCommunicator> openMpi();
 StatusOr<std::string> mpiLibrary();
 
 /// The function that libgradus_mpi.so exports; null with words in `error`.
-/// `version` is the runtime's, which must be that of the plug-in.
-using OpenMpi = Communicator *(const char *version, std::string *error);
+/// `version` is the runtime's, which must be that of the plug-in; `build` is
+/// what the others are told as Communicator::build() of this rank.
+using OpenMpi = Communicator *(const char *version, std::string *error,
+                               const char *build);
 constexpr const char *kOpenMpi = "gradus_open_mpi";
 
 } // namespace gradus::runtime

@@ -216,6 +216,19 @@ StatusCode codeOf(const Failure &failure) {
   throw Failure(failureOf(shared).code, "");
 }
 
+/// Opens the communicator of a rank. What is refused is so on all processes
+/// alike, and the first says it; a failure may be of one alone.
+std::shared_ptr<CommunicationThread> openRank(OpenCommunicator open,
+                                              LivenessOptions liveness) {
+  auto started =
+      CommunicationThread::start(std::move(open), std::move(liveness));
+  if (started.ok())
+    return *std::move(started);
+  Failure failure = failureOf(started.status());
+  bool isSaid = leavesWordsToFirst() && failure.code == kBadInput;
+  throw Failure(failure.code, isSaid ? "" : failure.what());
+}
+
 /// Runs the command as one rank.
 void runRank(OpenCommunicator open, const RankOptions &options,
              const std::function<void(const Ranks &)> &command) {
@@ -226,8 +239,7 @@ void runRank(OpenCommunicator open, const RankOptions &options,
   liveness.say = [](const std::string &line) {
     std::fprintf(stderr, "note: %s\n", printableLines(line).c_str());
   };
-  std::shared_ptr<CommunicationThread> thread =
-      take(CommunicationThread::start(std::move(open), std::move(liveness)));
+  auto thread = openRank(std::move(open), std::move(liveness));
   Silence silence(thread->rank() != 0);
   Ranks ranks(thread, isSimulated);
   try {

@@ -78,7 +78,6 @@ void shareArtifact(const Ranks &ranks, Session &session) {
   facts.emplace_back("the plan that runs", textOf(session.plan().target()));
   facts.emplace_back("the hash of the artifact",
                      std::to_string(session.artifact().header().header_hash()));
-  facts.emplace_back("the version of Gradus", GRADUS_VERSION);
   ranks.agree(facts);
   check(training::copyFromRankZero(session, *ranks.thread()));
 }

@@ -8,6 +8,7 @@
 #define MPICH_SKIP_MPICXX
 #include <mpi.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <deque>
@@ -39,10 +40,17 @@ Status check(int code, const char *call) {
 
 #define GRADUS_MPI(call, ...) GRADUS_TRY(check(call(__VA_ARGS__), #call))
 
+/// What ranks tell each other first of all. Its form never changes, as they may
+/// be of other builds.
+struct Introduction {
+  char build[64] = {}; // cut off, and zeros behind it
+  char host[256] = {};
+};
+static_assert(MPI_MAX_PROCESSOR_NAME <= sizeof(Introduction::host));
+
 /// A process as the others know it. Its number means something to those that
 /// see the same processes, which those of another container do not.
 struct Process {
-  char host[MPI_MAX_PROCESSOR_NAME] = {};
   int64_t number = 0;
   uint64_t space = 0, device = 0; // 0: not known
 
@@ -62,12 +70,15 @@ class MpiCommunicator final : public Communicator {
 public:
   ~MpiCommunicator() override { leave(false); }
 
-  Status open();
+  Status open(const std::string &build);
 
   int rank() const override { return rank_; }
   int ranks() const override { return static_cast<int>(hosts_.size()); }
   const std::string &host(int rank) const override {
     return hosts_[static_cast<size_t>(rank)];
+  }
+  std::string build(int rank) const override {
+    return builds_[static_cast<size_t>(rank)];
   }
 
   bool isGone(int rank) override {
@@ -121,13 +132,14 @@ private:
     free_.pop_back();
     return transfer;
   }
-  Status findRanks();
+  Status findRanks(const std::string &build);
+  Status findNeighbours();
   Status removeSent(std::deque<Letter> &letters);
   bool hasSentAll();
 
   int rank_ = 0;
   bool isOpen_ = false;
-  std::vector<std::string> hosts_;
+  std::vector<std::string> hosts_, builds_;
   std::vector<int64_t> neighbours_; // process of each rank; 0: not seen here
   MPI_Comm bytes_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL;
   std::deque<MPI_Request> requests_; // by Transfer
@@ -136,7 +148,7 @@ private:
   std::vector<std::deque<Letter>> letters_; // to each rank
 };
 
-Status MpiCommunicator::open() {
+Status MpiCommunicator::open(const std::string &build) {
   int isInitialized = 0;
   MPI_Initialized(&isInitialized);
   if (isInitialized)
@@ -150,12 +162,13 @@ Status MpiCommunicator::open() {
     GRADUS_MPI(MPI_Comm_dup, MPI_COMM_WORLD, made);
     GRADUS_MPI(MPI_Comm_set_errhandler, *made, MPI_ERRORS_RETURN);
   }
-  return findRanks();
+  return findRanks(build);
 }
 
-Status MpiCommunicator::findRanks() {
+Status MpiCommunicator::findRanks(const std::string &build) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  Process own = Process::own();
+  Introduction own;
+  build.copy(own.build, sizeof(own.build) - 1);
   int size = 0, ranks = 0;
   GRADUS_MPI(MPI_Get_library_version, version, &size);
   GRADUS_MPI(MPI_Comm_size, bytes_, &ranks);
@@ -164,16 +177,28 @@ Status MpiCommunicator::findRanks() {
   GRADUS_TRY(
       checkLaunched(ranks, std::string(library.substr(0, library.find(',')))));
   GRADUS_MPI(MPI_Get_processor_name, own.host, &size);
-  std::vector<Process> all(static_cast<size_t>(ranks));
+  std::vector<Introduction> all(static_cast<size_t>(ranks));
   GRADUS_MPI(MPI_Allgather, &own, sizeof(own), MPI_BYTE, all.data(),
              sizeof(own), MPI_BYTE, bytes_);
-  for (const Process &each : all) {
+  for (const Introduction &each : all) {
     hosts_.emplace_back(each.host);
-    bool isSeen = own.space && each.space == own.space &&
-                  each.device == own.device && hosts_.back() == own.host;
-    neighbours_.push_back(isSeen ? each.number : 0);
+    builds_.emplace_back(each.build);
   }
-  letters_.resize(hosts_.size());
+  neighbours_.resize(all.size());
+  letters_.resize(all.size());
+  bool isOneBuild = std::ranges::count(builds_, builds_.front()) == ranks;
+  return isOneBuild ? findNeighbours() : Status(); // which is then refused
+}
+
+Status MpiCommunicator::findNeighbours() {
+  Process own = Process::own();
+  std::vector<Process> all(hosts_.size());
+  GRADUS_MPI(MPI_Allgather, &own, sizeof(own), MPI_BYTE, all.data(),
+             sizeof(own), MPI_BYTE, bytes_);
+  for (size_t rank = 0; rank < all.size(); ++rank)
+    if (own.space && all[rank].space == own.space &&
+        all[rank].device == own.device && hosts_[rank] == host(rank_))
+      neighbours_[rank] = all[rank].number;
   return {};
 }
 
@@ -257,9 +282,10 @@ void MpiCommunicator::leave(bool orderly) {
 
 } // namespace
 
-StatusOr<std::unique_ptr<Communicator>> openMpiCommunicator() {
+StatusOr<std::unique_ptr<Communicator>>
+openMpiCommunicator(const std::string &build) {
   auto communicator = std::make_unique<MpiCommunicator>();
-  GRADUS_TRY(communicator->open());
+  GRADUS_TRY(communicator->open(build));
   return std::unique_ptr<Communicator>(std::move(communicator));
 }
 

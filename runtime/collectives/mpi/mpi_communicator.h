@@ -9,6 +9,8 @@
 namespace gradus::runtime {
 
 /// Initializes MPI in this thread, which must call all else; once in a process.
-StatusOr<std::unique_ptr<Communicator>> openMpiCommunicator();
+/// `build` is this rank's.
+StatusOr<std::unique_ptr<Communicator>>
+openMpiCommunicator(const std::string &build);
 
 } // namespace gradus::runtime

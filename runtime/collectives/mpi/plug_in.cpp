@@ -7,7 +7,7 @@
 using namespace gradus::runtime;
 
 extern "C" __attribute__((visibility("default"))) Communicator *
-gradus_open_mpi(const char *version, std::string *error) {
+gradus_open_mpi(const char *version, std::string *error, const char *build) {
   *error = versionRefusal("libgradus_mpi.so", GRADUS_VERSION, version);
-  return error->empty() ? handOver(openMpiCommunicator(), error) : nullptr;
+  return error->empty() ? handOver(openMpiCommunicator(build), error) : nullptr;
 }

@@ -187,6 +187,20 @@ class StartedRanks(rank_runs.RanksTest):
         said = self.ends(self.words(4, "net", *STARTED, artifact=one))
         self.assertIn("was compiled to train on one process, and 2 run it", said)
 
+    def test_another_build_is_refused(self):
+        """Its program differs in the number of its sources."""
+        with open(GRADUS, "rb") as file:
+            program, count = re.subn(rb"\(sources [0-9a-f]{12}\)", b"(sources 0123456789ab)", file.read())
+        self.assertEqual(count, 1)
+        other = self.at("other_gradus")
+        with open(other, "wb") as file:
+            file.write(program)
+        os.chmod(other, 0o755)
+        said = self.ends(self.mpirun(self.script, GRADUS, other, *self.words(4, "net"), ranks=3),
+                         GRADUS_MPI_LIBRARY=os.path.join(BUILD, "lib", "libgradus_mpi.so"), **MPI)
+        self.assertRegex(said, r"gradus: rank 1 \(.*\) runs Gradus \S+ \(sources 0123456789ab\), and rank 0 \(.*\) runs Gradus \S+ "
+                               r"\(sources [0-9a-f]{12}\): start the same build on all hosts\n")
+
     def test_what_another_number_was_started_of_is_refused(self):
         said = self.ends(self.mpirun(*self.words(4, "net", "--ranks", "3")), **MPI)
         self.assertIn("--ranks 3: a launcher has started 2 processes (OMPI_COMM_WORLD_SIZE); leave --ranks out", said)

@@ -47,6 +47,30 @@ TEST(CommunicationThread, RunsWhatIsBegunInOrder) {
   });
 }
 
+/// Their messages may mean something else.
+TEST(CommunicationThread, RefusesOtherBuildsOnAllRanks) {
+  struct Built final : Passing {
+    using Passing::Passing;
+    std::string build(int rank) const override {
+      return rank == 2 ? "0.2" : "0.1";
+    }
+  };
+  std::vector<std::thread> threads;
+  for (const OpenCommunicator &open : inProcess(3))
+    threads.emplace_back([open] {
+      auto opened = [open]() -> StatusOr<std::unique_ptr<Communicator>> {
+        return std::unique_ptr<Communicator>(std::make_unique<Built>(*open()));
+      };
+      Status status = CommunicationThread::start(opened, patient()).status();
+      EXPECT_EQ(status.code(), StatusCode::invalid);
+      EXPECT_EQ(status.message(),
+                "rank 2 (this process) runs Gradus 0.2, and rank 0 (this "
+                "process) runs Gradus 0.1: start the same build on all hosts");
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 TEST(CommunicationThread, RunsMoreThanItsRingHolds) {
   onRanks(inProcess(2), [](CommunicationThread &rank) {
     std::vector<float> values(CommunicationThread::kMostBegun + 100, 1);

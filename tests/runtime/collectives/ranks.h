@@ -139,6 +139,7 @@ public:
   const std::string &host(int rank) const override {
     return below_->host(rank);
   }
+  std::string build(int rank) const override { return below_->build(rank); }
   bool isGone(int rank) override { return below_->isGone(rank); }
   StatusOr<Transfer> send(int to, std::span<const uint8_t> bytes) override {
     return below_->send(to, bytes);

@@ -46,10 +46,9 @@ TEST(MpiCommunicator, FindsAKilledRank) {
   GRADUS_NEEDS_MPIRUN();
   Printed printed = mpirun(3, "killed", "--enable-recovery");
   for (int rank : {0, 2})
-    EXPECT_THAT(
-        printed.text,
-        testing::ContainsRegex(inWords(
-            "rank ", rank, ": rank 1 \\(.*\\) is gone: it was killed")));
+    EXPECT_THAT(printed.text, testing::ContainsRegex(inWords(
+                                  "rank ", rank,
+                                  ": rank 1 \\(.*\\) is gone: it was killed")));
 }
 
 TEST(MpiCommunicator, FindsAStoppedRank) {
@@ -58,6 +57,19 @@ TEST(MpiCommunicator, FindsAStoppedRank) {
   EXPECT_THAT(printed.text,
               testing::ContainsRegex(
                   "rank 0: rank 1 \\(.*\\) has given no sign of life"));
+}
+
+/// All learn it before anything else, and need not be killed.
+TEST(MpiCommunicator, IsRefusedAmongOtherBuilds) {
+  GRADUS_NEEDS_MPIRUN();
+  Printed printed = mpirun(3, "other_build", "--enable-recovery");
+  std::string words =
+      "rank 2 \\(.*\\) runs Gradus 0\\.0\\.1 \\(sources 0123456789ab\\), and "
+      "rank 0 \\(.*\\) runs Gradus .* \\(sources [0-9a-f]{12}\\): start the "
+      "same build on all hosts\n";
+  EXPECT_THAT(printed.text,
+              testing::ContainsRegex("(rank -1: " + words + ".*){3}"))
+      << printed.text;
 }
 
 TEST(MpiCommunicator, IsRefusedWhereTheLauncherIsAnother) {

@@ -4,7 +4,9 @@
 #include "tests/runtime/collectives/mpi/many_collectives.h"
 
 #include "runtime/collectives/agreement.h"
+#include "runtime/collectives/launcher.h"
 #include "runtime/collectives/open_mpi.h"
+#include "runtime/plug_in.h"
 
 #include <csignal>
 #include <cstdio>
@@ -51,10 +53,25 @@ Status run(CommunicationThread &rank, const std::string &kind) {
   return haveAccident(rank, kind);
 }
 
+/// Opens MPI; rank 2 of a group of several builds is of another one.
+StatusOr<OpenCommunicator> openAs(const std::string &kind) {
+  if (kind != "other_build" || launched().value_or(Launched()).number != 2)
+    return openMpi();
+  GRADUS_ASSIGN(
+      SharedLibrary library,
+      loadPlugIn({"GRADUS_MPI_LIBRARY", "libgradus_mpi.so", kOpenMpi}));
+  OpenMpi *open = library.function<OpenMpi>(kOpenMpi);
+  return OpenCommunicator([open]() -> StatusOr<std::unique_ptr<Communicator>> {
+    std::string error;
+    return std::unique_ptr<Communicator>(
+        open(GRADUS_VERSION, &error, "0.0.1 (sources 0123456789ab)"));
+  });
+}
+
 } // namespace
 
 int main(int, char **arguments) {
-  auto open = openMpi();
+  auto open = openAs(arguments[1]);
   if (!open.ok())
     return say(-1, open.status().message()), 2;
   LivenessOptions options = patient();

@@ -17,7 +17,7 @@ TEST(MpiPlugIn, ServesRuntimesOfItsOwnVersion) {
   unsetenv("GRADUS_MPI_LIBRARY");
   ASSERT_TRUE(library.ok()) << library.status();
   std::string error;
-  EXPECT_FALSE(library->function<OpenMpi>(kOpenMpi)("0.0.1", &error));
+  EXPECT_FALSE(library->function<OpenMpi>(kOpenMpi)("0.0.1", &error, ""));
   EXPECT_EQ(error, "libgradus_mpi.so is of Gradus " GRADUS_VERSION
                    ", and this is Gradus 0.0.1");
 }
