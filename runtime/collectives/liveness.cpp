@@ -180,11 +180,13 @@ Status Liveness::findDead() {
   for (int rank = 0; rank < communicator_.ranks(); ++rank) {
     if (peer(rank).hasEnded)
       continue;
-    if (auto silence = at(rank).silence; silence > options_.limit)
+    if (auto silence = at(rank).silence; silence > options_.limit) {
+      peer(rank).isSilent = true;
       return loses(rank, inWords(" has given no sign of life for ",
                                  inSeconds(silence),
                                  ": it was killed or stopped, or its host is "
                                  "gone"));
+    }
     if (!looks || !communicator_.isGone(rank))
       continue;
     GRADUS_TRY(hearAll()); // Its last words may say why.
@@ -207,12 +209,16 @@ bool Liveness::isLost(int rank) {
 }
 
 /// A rank may have left, and tells nothing any more, once all have ended: a
-/// beat is time enough for one that has not.
+/// beat is time enough for one that has not. It is also what one gets that was
+/// lost by its silence, which may have lost this rank by the same: of the two
+/// one is to print it.
 bool Liveness::haveAllTold(Clock::duration waited) {
   for (int rank = 0; rank < communicator_.ranks(); ++rank) {
     bool mayHaveLeft = hasEnded_ && peer(rank).hasEnded && waited > interval_;
-    if (rank != communicator_.rank() && !peer(rank).told && !mayHaveLeft &&
-        !isLost(rank))
+    bool mayTellYet = peer(rank).isSilent && waited <= interval_ &&
+                      !communicator_.isGone(rank);
+    bool isGivenUp = mayHaveLeft || (isLost(rank) && !mayTellYet);
+    if (rank != communicator_.rank() && !peer(rank).told && !isGivenUp)
       return false;
   }
   return true;

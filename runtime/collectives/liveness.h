@@ -63,7 +63,8 @@ public:
   /// it knows, or else that of the transport, `status`. What counts is what a
   /// rank says of itself, then that one was lost, then an error of the
   /// transport; of equal ones that of the lowest rank. Waits for all that live,
-  /// at most for the limit.
+  /// at most for the limit, and for one interval() for those that this rank has
+  /// lost by their silence.
   Status settle(const Status &status);
   /// Whether this rank is the one to print the failure that was settled: the
   /// lowest that lives, unless another one has said that it has printed it.
@@ -101,7 +102,8 @@ private:
   };
   struct Peer {
     bool hasEnded = false, isDead = false;
-    bool hasSaid = false; // It has printed the failure.
+    bool isSilent = false; // It was lost by its silence, and may live.
+    bool hasSaid = false;  // It has printed the failure.
     std::string does;
     std::optional<Failure> told;
   };

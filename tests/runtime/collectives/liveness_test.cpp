@@ -103,6 +103,42 @@ TEST(Liveness, FindsARankThatIsSilent) {
   EXPECT_TRUE(ranks[0].speaks());
 }
 
+/// As over a network that carried nothing for a while: each takes the other for
+/// dead, and hears of it afterwards.
+TEST(Liveness, IsSaidByOneOfTwoThatLoseEachOther) {
+  for (bool isHigherFirst : {false, true}) {
+    Ranks ranks(2, {kShort * 5, std::chrono::minutes(5), {}});
+    for (auto &transport : ranks.transports)
+      transport->isDeaf = true;
+    for (size_t i : {0, 1}) {
+      size_t rank = isHigherFirst ? 1 - i : i;
+      EXPECT_THAT(ranks.wait(rank, static_cast<int>(1 - rank)).message(),
+                  StartsWith(inWords("rank ", 1 - rank,
+                                     " (this process) has "
+                                     "given no sign")));
+    }
+    for (auto &transport : ranks.transports)
+      transport->isDeaf = false;
+    std::vector<std::string> settled = ranks.settle();
+    EXPECT_THAT(settled[0], StartsWith("rank 1 (this process) has given no"));
+    EXPECT_EQ(settled[1], settled[0]);
+    EXPECT_TRUE(ranks[0].speaks());
+    EXPECT_FALSE(ranks[1].speaks());
+    EXPECT_FALSE(ranks[1].part(false));
+  }
+}
+
+/// It is stopped, and tells nothing.
+TEST(Liveness, SettlesAfterAnIntervalWithoutARankThatIsSilent) {
+  constexpr std::chrono::seconds kLimit{1}; // five intervals
+  Ranks ranks(2, {kLimit, std::chrono::minutes(5), {}});
+  Status status = ranks.wait(1, 0);
+  auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(ranks[1].settle(status).message(), status.message());
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kLimit);
+  EXPECT_TRUE(ranks[1].speaks());
+}
+
 /// As where mpirun has seen it end, and soon kills the others.
 TEST(Liveness, FindsARankAtOnceWhoseProcessIsGone) {
   Ranks ranks(3, patient());
