@@ -98,7 +98,7 @@ private:
 using BatchValues = std::vector<double>;
 
 /// Runs a rank's batches; what fails is of the data but for `*other`, which is
-/// of the session.
+/// of the session or of `after`.
 StatusOr<BatchValues> valuesOf(Session &session, int graph,
                                const data::Feed &feed, data::Deal deal,
                                int dataThreads, const AfterBatch &after,
@@ -120,8 +120,9 @@ StatusOr<BatchValues> valuesOf(Session &session, int graph,
       for (size_t m = 0; m < scalars.names().size(); ++m)
         values.push_back(scalars.value(0, m));
       int64_t number = (chunk->first + i) * deal.ranks + deal.rank;
-      if (after)
-        after(batch, std::min(feed.batch(), samples - number * feed.batch()));
+      int64_t count = std::min(feed.batch(), samples - number * feed.batch());
+      *other = after ? after(batch, count) : Status();
+      GRADUS_TRY(*other);
     }
   GRADUS_TRY(batches.status());
   return values;

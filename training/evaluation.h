@@ -23,9 +23,10 @@ int64_t evaluatedSamples(const data::Feed &feed);
 runtime::Status verifyEvaluates(const data::Feed &feed,
                                 const std::string &source);
 
-/// Called after each batch with the graph's inputs and the real samples.
-using AfterBatch =
-    std::function<void(std::span<const void *const> inputs, int64_t count)>;
+/// Called after each batch with the graph's inputs and the real samples. An
+/// error ends the evaluation.
+using AfterBatch = std::function<runtime::Status(
+    std::span<const void *const> inputs, int64_t count)>;
 
 /// Runs those samples once, prepared by `dataThreads`. Metrics are weighted
 /// means: of the labels that are not ignored, with their weights for the loss,
@@ -35,6 +36,9 @@ using AfterBatch =
 ///
 /// With `ranks`, all of them call this together, each does a part of the
 /// batches, and all return the figures that one process computes, to the bit.
+///
+/// An error of `after`, as of the session, is one of its own rank, which tells
+/// it to the others; these wait for it where they meet.
 ///
 /// `*unreadable`, if given, says of a failure whether the data can no longer be
 /// read (a file that was cut short, an image that was removed): the session and

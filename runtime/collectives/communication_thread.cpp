@@ -96,6 +96,11 @@ Status CommunicationThread::finish(uint64_t number) {
   return failed("a collective was begun after the end of all");
 }
 
+Status CommunicationThread::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
 bool CommunicationThread::speaks() const {
   std::lock_guard lock(mutex_);
   return outcome_.speaks;

@@ -61,6 +61,9 @@ public:
   void doing(std::string what);
   Status fail(const Status &status) override;
   void keep(std::shared_ptr<const void> memory) override;
+  /// The group's failure as far as it is known, with the words of any of those
+  /// that failed; ok if there is none. Never waits.
+  Status failure() const;
   /// Whether this rank is the one to print the group's error (as
   /// Liveness::speaks()). A rank that is not asks once more after end(): it may
   /// be the one then, as the other has printed nothing.

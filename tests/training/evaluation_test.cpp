@@ -59,7 +59,10 @@ TEST(Evaluation, UsesTheSamplesThatFillBatches) {
   EXPECT_TRUE(verifyEvaluates(samples.feed, "x.npy").ok());
   int64_t batches = 0;
   auto figures = evaluate(*samples.adding.session, 0, samples.feed, 1,
-                          [&](auto, int64_t count) { batches += count == 8; });
+                          [&](auto, int64_t count) {
+                            batches += count == 8;
+                            return runtime::Status();
+                          });
   EXPECT_TRUE(figures.ok()) << figures.status();
   EXPECT_EQ(batches, 2);
 }
@@ -94,11 +97,47 @@ TEST(Evaluation, OnRanksHasTheDigitsOfOneProcess) {
             int64_t batches = 0;
             auto figures = evaluate(
                 *samples.adding.session, 0, samples.feed, 1,
-                [&](auto, int64_t) { ++batches; }, nullptr, &rank);
+                [&](auto, int64_t) {
+                  ++batches;
+                  return runtime::Status();
+                },
+                nullptr, &rank);
             ASSERT_TRUE(figures.ok()) << figures.status();
             EXPECT_EQ(batches, (count / 8 + ranks - 1 - rank.rank()) / ranks);
             EXPECT_EQ(figures->at(0).value, expected[0].value);
           });
+  }
+}
+
+/// One is asked to end; the others hear of it between batches, or where they
+/// wait.
+TEST(Evaluation, OnRanksEndsWhereOneDoes) {
+  using namespace runtime;
+  for (bool looks : {false, true}) {
+    auto run = [looks](CommunicationThread &rank) {
+      Samples samples(60, withLoss());
+      auto after = [&](auto, int64_t) -> Status {
+        if (rank.rank() == 1)
+          return {StatusCode::cancelled, "interrupted"};
+        while (looks && rank.failure().ok())
+          std::this_thread::yield();
+        return rank.failure();
+      };
+      bool unreadable = true;
+      Status status = evaluate(*samples.adding.session, 0, samples.feed, 1,
+                               after, &unreadable, &rank)
+                          .status();
+      EXPECT_FALSE(unreadable);
+      EXPECT_EQ(rank.fail(status).message(),
+                "rank 1 (this process): interrupted");
+      EXPECT_EQ(rank.end().code(), StatusCode::cancelled);
+    };
+    std::vector<std::thread> threads;
+    for (const OpenCommunicator &open : inProcess(3))
+      threads.emplace_back(
+          [open, run] { run(**CommunicationThread::start(open, patient())); });
+    for (std::thread &thread : threads)
+      thread.join();
   }
 }
 

@@ -11,6 +11,7 @@
 #include "tool/evaluate/shared_data.h"
 #include "tool/evaluate/trained_normalization.h"
 #include "tool/failure.h"
+#include "tool/interrupt.h"
 #include "tool/session/session_options.h"
 #include "tool/session/shared_artifact.h"
 #include "tool/text.h"
@@ -69,7 +70,22 @@ void print(const std::vector<Metric> &metrics, const DataOutline &outline,
   std::fputs(report.text().c_str(), stdout);
 }
 
+/// The reason why a rank among others ends between two batches: a signal, or a
+/// failure of another one.
+Status endOf(const Ranks &ranks) {
+  if (ranks.isAlone())
+    return {};
+  if (Interrupt::requested())
+    return {StatusCode::cancelled,
+            "interrupted before all samples were evaluated, so there are no "
+            "figures"};
+  return ranks.thread()->failure();
+}
+
 void run(const EvaluateOptions &all, const Ranks &ranks) {
+  std::optional<Interrupt> interrupt;
+  if (!ranks.isAlone()) // One alone has nothing to do before a signal ends it.
+    interrupt.emplace(nullptr);
   SessionOptions options = optionsOfRank(all.session, ranks);
   ranks.doing("opens its files");
   data::Dataset dataset = openData(all.data);
@@ -94,7 +110,10 @@ void run(const EvaluateOptions &all, const Ranks &ranks) {
   bool unreadable = false;
   auto metrics = training::evaluate(
       *session, graph, feed, dataThreads(options),
-      [&](auto inputs, int64_t count) { report.add(inputs, count); },
+      [&](auto inputs, int64_t count) {
+        report.add(inputs, count);
+        return endOf(ranks);
+      },
       &unreadable, ranks.thread().get());
   if (unreadable)
     throw SharedFailure(failureOf(metrics.status()));

@@ -202,8 +202,7 @@ StatusCode codeOf(const Failure &failure) {
 /// prints these.
 [[noreturn]] void endFailed(const Ranks &ranks, const Failure &failure) {
   CommunicationThread &thread = *ranks.thread();
-  if (failure.code == kInterrupted ||
-      dynamic_cast<const SharedFailure *>(&failure))
+  if (dynamic_cast<const SharedFailure *>(&failure))
     endAlike(ranks, failure);
   Status shared = thread.fail(Status(codeOf(failure), failure.what()));
   bool speaks = thread.speaks();

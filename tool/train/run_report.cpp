@@ -117,9 +117,11 @@ void RunReport::compare(Session &session, const data::Feed &test,
   int graph = findEvaluation(session, /*averaged=*/false);
   PredictionReport report(session, graph, std::move(classes));
   report.keepWorst(kWorst, [&](size_t i) { return test.isOfPixels(i); });
-  check(training::evaluate(
-            session, graph, test, dataThreads,
-            [&](auto inputs, int64_t count) { report.add(inputs, count); })
+  check(training::evaluate(session, graph, test, dataThreads,
+                           [&](auto inputs, int64_t count) {
+                             report.add(inputs, count);
+                             return Status();
+                           })
             .status());
   scoreWords_.clear();
   scores_ = report.scoresJson();

@@ -441,7 +441,8 @@ training::Outcome TrainCommand::ended(const training::LedDecider *led) {
 void TrainCommand::leave(const training::Outcome &outcome) const {
   const std::string &path = options_.checkpoint.path;
   if (outcome.end == training::Outcome::End::brokenOff)
-    throw interruptedAfter(trainer_->step(), length_.total, path);
+    throw SharedFailure(
+        interruptedAfter(trainer_->step(), length_.total, path));
   Failure failure = failureOf(outcome.why);
   std::string saved =
       path.empty() ? ""

@@ -36,6 +36,22 @@ exit $code
 """
 
 
+def write_blank(path, samples=1 << 20):
+    """So many black images of digits, whose evaluation takes seconds; the file has holes and takes no disk."""
+    pixels, labels = samples * 28 * 28, samples * 8
+    head = json.dumps({"image": {"dtype": "U8", "shape": [samples, 1, 28, 28], "data_offsets": [0, pixels]},
+                       "label": {"dtype": "I64", "shape": [samples], "data_offsets": [pixels, pixels + labels]}}).encode()
+    with open(path, "wb") as file:
+        file.write(len(head).to_bytes(8, "little") + head)
+        file.truncate(8 + len(head) + pixels + labels)
+
+
+def handles_signals(pid):
+    """Whether a process has a handler for SIGUSR1, as commands on ranks have while they run."""
+    with open(f"/proc/{pid}/status") as file:
+        return int(re.search("SigCgt:\t([0-9a-f]+)", file.read())[1], 16) >> (signal.SIGUSR1 - 1) & 1
+
+
 def states(path):
     """The tensors of a checkpoint by name, f32 ones as numbers."""
     with open(path, "rb") as file:
@@ -118,6 +134,30 @@ class SimulatedRanks(rank_runs.RanksTest):
     def test_a_signal_ends_all(self):
         self.interrupted(SIMULATED, lambda process: process.send_signal(signal.SIGINT))
 
+    def test_a_signal_ends_evaluation(self):
+        self.end_evaluation([], ["--simulate-ranks", "3"], lambda process: [process.pid],
+                            lambda process, ranks: process.send_signal(signal.SIGINT))
+
+    def end_evaluation(self, launcher, words, ranks_of, ask):
+        """Asks for the end of an evaluation once all processes of ranks would handle it; returns the line."""
+        data = self.at("blank.safetensors")
+        write_blank(data)
+        process = subprocess.Popen([*launcher, GRADUS, "evaluate", self.artifact, "--data", data, *words],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **MPI})
+        ranks, end = [], time.monotonic() + SECONDS
+        while not ranks or not all(map(handles_signals, ranks)):
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), end)
+            ranks = ranks_of(process)
+        ask(process, ranks)
+        printed, said = process.communicate(timeout=SECONDS)
+        self.assertEqual(process.returncode, 130, said)
+        self.assertNotIn("accuracy", printed)
+        lines = re.findall("^gradus: .*", said, re.M)
+        self.assertEqual(len(lines), 1, said)
+        self.assertRegex(lines[0], r"^gradus: rank \d \(.*\): interrupted before all samples were evaluated, so there are no figures$")
+        return lines[0]
+
     def interrupted(self, ranks, ask, launcher=(), steps=1200):
         """Asks a run to end, and goes on with it as it says; in the bits of one that was left alone."""
         self.train(steps, "whole", *SIMULATED)
@@ -139,6 +179,7 @@ class SimulatedRanks(rank_runs.RanksTest):
 @unittest.skipIf(missing(), missing())
 class StartedRanks(rank_runs.RanksTest):
     interrupted = SimulatedRanks.interrupted
+    end_evaluation = SimulatedRanks.end_evaluation
     nan = SimulatedRanks.nan
 
     def setUp(self):
@@ -200,6 +241,30 @@ class StartedRanks(rank_runs.RanksTest):
                          GRADUS_MPI_LIBRARY=os.path.join(BUILD, "lib", "libgradus_mpi.so"), **MPI)
         self.assertRegex(said, r"gradus: rank 1 \(.*\) runs Gradus \S+ \(sources 0123456789ab\), and rank 0 \(.*\) runs Gradus \S+ "
                                r"\(sources [0-9a-f]{12}\): start the same build on all hosts\n")
+
+    def test_a_signal_to_all_ends_evaluation(self):
+        self.end_evaluation([], STARTED, lambda process: self.ranks(process, 2),
+                            lambda process, ranks: process.send_signal(signal.SIGTERM))
+
+    def test_a_signal_to_one_rank_ends_evaluation_on_all(self):
+        said = self.end_evaluation(self.mpirun(ranks=3), [], lambda process: self.ranks(process, 3),
+                                   lambda process, ranks: os.kill(ranks[1], signal.SIGINT))
+        self.assertTrue(said.startswith("gradus: rank 1 "), said)
+
+    def ranks(self, process, count):
+        """The processes of ranks that a process has started, by rank; none before all of them run."""
+        found, left = {}, [process.pid]
+        while left:
+            pid = left.pop()
+            try:
+                left += self.children(pid)
+                with open(f"/proc/{pid}/environ") as file:
+                    rank = re.search("OMPI_COMM_WORLD_RANK=([0-9]+)\0", file.read())
+                if rank and os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "gradus":
+                    found[int(rank[1])] = pid
+            except OSError:  # It is no more.
+                pass
+        return [found[rank] for rank in range(count)] if len(found) == count else []
 
     def test_what_another_number_was_started_of_is_refused(self):
         said = self.ends(self.mpirun(*self.words(4, "net", "--ranks", "3")), **MPI)

@@ -223,14 +223,27 @@ TEST_F(RanksTest, ThatAreRefusedTogetherSaySoOnce) {
             "(this process)\n");
 }
 
-TEST_F(RanksTest, ThatAreInterruptedHaveOneLine) {
+TEST_F(RanksTest, ThatAreInterruptedTogetherHaveOneLine) {
   auto failure = failureOf([](const Ranks &ranks) {
-    throw Failure(kInterrupted,
-                  "interrupted on " + std::to_string(ranks.rank()));
+    throw SharedFailure(Failure(
+        kInterrupted, "interrupted on " + std::to_string(ranks.rank())));
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->code, kInterrupted);
   EXPECT_EQ(printed + failure->what(), "gradus: interrupted on 0\n");
+}
+
+/// A signal reaches one of them, which comes to no border with the others.
+TEST_F(RanksTest, EndWhereOneIsInterrupted) {
+  auto failure = failureOf([](const Ranks &ranks) {
+    if (ranks.rank() == 1)
+      throw Failure(kInterrupted, "interrupted");
+    ranks.agree({{"a", "1"}});
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, kInterrupted);
+  EXPECT_EQ(printed + failure->what(),
+            "gradus: rank 1 (this process): interrupted\n");
 }
 
 TEST_F(RanksTest, AreAsManyAsTheLauncherHasStarted) {
