@@ -32,11 +32,13 @@ nlohmann::json recipeOf(const Session &session) {
   return recipe.is_object() ? recipe : nlohmann::json::object();
 }
 
-/// A count that is at least 1; 1 if an object has none of this name.
+/// A count from 1 to the most that a recipe may have, of which two can be
+/// multiplied; 1 if an object has none of this name.
 static int64_t countAt(const nlohmann::json &object, const char *key) {
+  constexpr int64_t kMost = 1'000'000'000;
   auto said = object.find(key);
   return said != object.end() && said->is_number_integer()
-             ? std::max(int64_t(1), said->get<int64_t>())
+             ? std::clamp<int64_t>(said->get<int64_t>(), 1, kMost)
              : 1;
 }
 
@@ -49,7 +51,7 @@ int64_t updatesPerMeeting(const nlohmann::json &recipe) {
   if (shared == recipe.end() || !shared->is_object() ||
       shared->value("mode", nlohmann::json()) != "data_parallel" ||
       shared->value("reduce", nlohmann::json()) != "local")
-    return 1;
+    return 0;
   return countAt(*shared, "every");
 }
 

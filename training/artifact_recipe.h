@@ -23,7 +23,7 @@ nlohmann::json recipeOf(const runtime::Session &session);
 /// which may come from an untrusted file, has no such number.
 int64_t stepsPerUpdate(const nlohmann::json &recipe);
 /// The updates that each rank makes of its own samples before all meet
-/// (`distribution.every`); 1 where ranks share each update.
+/// (`distribution.every`); 0 where ranks share each update.
 int64_t updatesPerMeeting(const nlohmann::json &recipe);
 /// The length of a run of `steps` steps, `perEpoch` of them an epoch, under a
 /// recipe.

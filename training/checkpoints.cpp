@@ -150,19 +150,21 @@ std::string Checkpoints::stillThere() const {
   return absl::StrCat("; the checkpoint of step ", *newest_, " is still there");
 }
 
-runtime::Status Checkpoints::write(int64_t done, const Notes &notes) {
-  runtime::Status status =
-      session_->saveCheckpoint(options_.path, notes, at(held_.newest));
+runtime::Status Checkpoints::write(const SaveReport &report) {
+  runtime::Status status = session_->saveCheckpoint(
+      options_.path, report.notes, at(held_.newest), report.others);
   if (!status.ok())
     return status;
-  newest_ = done;
+  newest_ = report.step;
   if (options_.keep == 0)
     return status;
-  std::string numbered = siblingPath(options_.path, absl::StrCat("step", done));
+  std::string numbered =
+      siblingPath(options_.path, absl::StrCat("step", report.step));
   // Without hard links, two files are written.
   if (!runtime::linkFile(options_.path, numbered).ok())
-    status = session_->saveCheckpoint(numbered, notes);
-  prune(done);
+    status = session_->saveCheckpoint(numbered, report.notes, nullptr,
+                                      report.others);
+  prune(report.step);
   return status;
 }
 
@@ -172,8 +174,9 @@ runtime::Status Checkpoints::onSave(const SaveReport &report) {
   bool isBest = report.kind == SaveKind::best;
   runtime::Status status =
       isBest ? session_->saveCheckpoint(siblingPath(options_.path, "best"),
-                                        report.notes, at(held_.best))
-             : write(report.step, report.notes);
+                                        report.notes, at(held_.best),
+                                        report.others)
+             : write(report);
   if (isBest)
     best_ = status;
   else

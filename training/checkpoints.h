@@ -68,8 +68,6 @@ holdCheckpoints(const CheckpointOptions &options, bool best);
 
 class Checkpoints : public Observer {
 public:
-  using Notes = std::map<std::string, std::string>;
-
   /// Fails if the file cannot be written, before any work is done. `perEpoch`
   /// steps are an epoch. The session must outlive this.
   static runtime::StatusOr<Checkpoints>
@@ -103,7 +101,7 @@ private:
   Checkpoints(const runtime::Session &session, const CheckpointOptions &options,
               int64_t perEpoch, HeldCheckpoints held, Tell tell);
   runtime::Status tryFile();
-  runtime::Status write(int64_t done, const Notes &notes);
+  runtime::Status write(const SaveReport &report);
   void prune(int64_t done) const;
   runtime::Status fail(const runtime::Status &failure, bool last) const;
 

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "runtime/safetensors.h"
 #include "runtime/status.h"
 #include "training/metric.h"
 
@@ -67,6 +68,9 @@ struct SaveReport {
   SaveKind kind = SaveKind::due;
   /// The record of the run, which a checkpoint keeps beside the states.
   std::map<std::string, std::string> notes;
+  /// What other ranks have in states of their own, for rank 0 to save; the data
+  /// are valid until all observers have saved.
+  std::vector<runtime::NamedTensor> others = {};
 
   /// Whether the run ends here.
   bool isLast() const {
@@ -84,8 +88,8 @@ public:
   virtual runtime::Status onPiece(const PieceReport &) { return {}; }
   virtual runtime::Status onEpoch(const EpochReport &) { return {}; }
   virtual runtime::Status onTest(const TestReport &) { return {}; }
-  /// Asked of all observers before any of them saves the state: adds to the
-  /// notes that a checkpoint keeps. An error refuses to save.
+  /// Asked of all observers before any of them saves the state: adds what a
+  /// checkpoint keeps. No rank saves if one of them has an error here.
   virtual runtime::Status beforeSave(SaveReport &) { return {}; }
   /// Saves the state, or does what must be done before or after that.
   virtual runtime::Status onSave(const SaveReport &) { return {}; }

@@ -33,11 +33,11 @@ Status copyFromRankZero(Session &session, CommunicationThread &ranks) {
 }
 
 Status compareReplicas(const Session &session, CommunicationThread &ranks,
-                       int64_t step) {
+                       int64_t step, bool haveMet) {
   Facts facts;
   for (size_t i = 0; i < session.states().size(); ++i) {
     const StateInfo &state = session.states()[i];
-    if (!isSaved(state) || state.isPerRank)
+    if (!isSaved(state) || (state.isPerRank && !haveMet))
       continue;
     GRADUS_ASSIGN(std::span<const uint8_t> value,
                   session.stateBytes(static_cast<int>(i)));
@@ -50,7 +50,8 @@ Status compareReplicas(const Session &session, CommunicationThread &ranks,
 
 Status ReplicaCheck::onPiece(const PieceReport &report) {
   bool isDue = report.step % every_ == 0 || report.step == report.steps;
-  return isDue ? compareReplicas(session_, ranks_, report.step) : Status();
+  return isDue ? compareReplicas(session_, ranks_, report.step, haveMet_)
+               : Status();
 }
 
 } // namespace gradus::training

@@ -307,13 +307,15 @@ StatusOr<Trainer::Flow> Trainer::catchUp() {
 
 Status Trainer::save(SaveKind kind) {
   SaveReport report{span_.done, kind, {{"training", record().text()}}};
-  Status saved = each([&](Observer &o) { return o.beforeSave(report); });
-  if (saved.ok())
-    saved = each([&](Observer &o) { return o.onSave(report); });
-  if (!saved.ok() && !why_.ok()) // The data came to an end before the disk.
-    saved = {saved.code(),
-             inWords(saved.message(), "; before that: ", why_.message())};
-  return settled(saved);
+  auto all = [&](auto &&call) {
+    Status status = each(call);
+    if (!status.ok() && !why_.ok()) // The data came to an end before the disk.
+      status = {status.code(),
+                inWords(status.message(), "; before that: ", why_.message())};
+    return settled(status);
+  };
+  GRADUS_TRY(all([&](Observer &o) { return o.beforeSave(report); }));
+  return all([&](Observer &o) { return o.onSave(report); });
 }
 
 StatusOr<Outcome> Trainer::stop(Flow flow) {

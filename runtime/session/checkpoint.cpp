@@ -107,6 +107,21 @@ Status verifyFit(const std::vector<std::string> &missing,
   return words.empty() ? Status() : invalid(words);
 }
 
+constexpr std::string_view kRanks = "ranks/";
+
+/// Whether a name is that of another rank's value of a state of its own.
+bool isOnRank(const std::string &name, const std::vector<StoredState> &states) {
+  if (!name.starts_with(kRanks))
+    return false;
+  size_t end = name.find('/', kRanks.size());
+  size_t digits = name.find_first_not_of("0123456789", kRanks.size());
+  if (end == std::string::npos || end != digits || end == kRanks.size())
+    return false;
+  return std::ranges::any_of(states, [&](const StoredState &state) {
+    return state.info->isPerRank && state.info->name == name.substr(end + 1);
+  });
+}
+
 /// The tensors of a file that fill no state.
 std::vector<std::string> unusedOf(const Safetensors &file,
                                   const Sources &sources) {
@@ -215,11 +230,15 @@ std::vector<StoredState> storedOf(const std::vector<StateInfo> &states) {
   return stored;
 }
 
+std::string nameOnRank(int rank, const std::string &state) {
+  return inWords(kRanks, rank, "/", state);
+}
+
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
                        HostStates &values,
                        std::map<std::string, std::string> metadata,
-                       FileHold *hold) {
+                       std::span<const NamedTensor> others, FileHold *hold) {
   std::vector<NamedTensor> tensors;
   std::string numbers;
   for (const StoredState &state : states) {
@@ -229,6 +248,7 @@ Status writeCheckpoint(const std::string &path,
     GRADUS_TRY(at(bytes.status(), path, ": state ", state.info->name));
     tensors.push_back({state.info->name, state.info->type, *bytes});
   }
+  tensors.insert(tensors.end(), others.begin(), others.end());
   if (!numbers.empty())
     metadata[kNumbers] = numbers;
   metadata[kContentHash] = contentHash(tensors, metadata);
@@ -336,8 +356,11 @@ Status verifyStates(const Safetensors &file,
   for (size_t i = 0; i < states.size(); ++i)
     if (!sources[i] && !states[i].info->isNumber())
       missing.push_back(states[i].info->name);
-  GRADUS_TRY(verifyFit(missing, withoutNumbers(unusedOf(file, sources), file),
-                       differences(states, sources, true)));
+  std::vector<std::string> unknown =
+      withoutNumbers(unusedOf(file, sources), file);
+  std::erase_if(
+      unknown, [&](const std::string &name) { return isOnRank(name, states); });
+  GRADUS_TRY(verifyFit(missing, unknown, differences(states, sources, true)));
   for (size_t i = 0; i < states.size(); ++i)
     if (sources[i])
       GRADUS_TRY(verifyNumber(*states[i].info, sources[i]->data));

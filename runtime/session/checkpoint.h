@@ -28,10 +28,16 @@ struct StoredState {
 /// The states that checkpoints hold; they point into `states`.
 std::vector<StoredState> storedOf(const std::vector<StateInfo> &states);
 
+/// The name that a checkpoint has for what another rank has in a state of its
+/// own: "ranks/2/accumulation/gradient/w".
+std::string nameOnRank(int rank, const std::string &state);
+
+/// Writes the states, and behind them `others`, which nameOnRank() names.
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
                        HostStates &values,
                        std::map<std::string, std::string> metadata,
+                       std::span<const NamedTensor> others = {},
                        FileHold *hold = nullptr);
 
 /// Writes a file of tensors with the hash of its contents in its metadata. The
@@ -75,7 +81,8 @@ Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from);
 Status verifyContents(const Safetensors &file);
 
 /// Checks that a file has each of the states, but for numbers of the recipe,
-/// and nothing else, all of their types.
+/// and nothing else but what other ranks have in states of their own, all of
+/// their types.
 Status verifyStates(const Safetensors &file,
                     const std::vector<StoredState> &states);
 

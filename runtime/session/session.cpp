@@ -562,7 +562,8 @@ Status Session::resetStates() {
 
 Status Session::saveCheckpoint(const std::string &path,
                                const std::map<std::string, std::string> &notes,
-                               FileHold *hold) const {
+                               FileHold *hold,
+                               std::span<const NamedTensor> others) const {
   GRADUS_ASSIGN(int64_t step, stepCount());
   std::map<std::string, std::string> metadata = {
       {"format", "gradus"},
@@ -570,7 +571,7 @@ Status Session::saveCheckpoint(const std::string &path,
       {well_known::kStep, inWords(step)}};
   metadata.insert(notes.begin(), notes.end());
   return writeCheckpoint(path, storedOf(parts_->states), parts_->values,
-                         metadata, hold);
+                         metadata, others, hold);
 }
 
 Status Session::loadCheckpoint(const std::string &path, Restore what) {

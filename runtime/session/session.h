@@ -11,6 +11,7 @@
 #include "runtime/artifact/artifact.h"
 #include "runtime/tensor_type.h"
 
+#include "runtime/safetensors.h"
 #include "runtime/status.h"
 
 #include <cstdint>
@@ -149,8 +150,8 @@ public:
   /// many as processes.
   int64_t logicalRanks() const;
   /// The number of calls of `train` that make one step, a turn of each logical
-  /// rank of this process, whose batches they get in that order. Only the last one
-  /// changes states that checkpoints have and gives outputs other than 0. 1
+  /// rank of this process, whose batches they get in that order. Only the last
+  /// one changes states that checkpoints have and gives outputs other than 0. 1
   /// where there are no logical ranks.
   int64_t turns() const;
 
@@ -190,11 +191,13 @@ public:
   Status resetStates();
 
   /// Writes a checkpoint, which is that of the last whole step. `notes` are
-  /// added to the file's metadata. `hold`, if given, goes on to hold the new
-  /// file.
+  /// added to the file's metadata, and `others`, what other ranks have in
+  /// states of their own, to its tensors (nameOnRank()). `hold`, if given, goes
+  /// on to hold the new file.
   Status saveCheckpoint(const std::string &path,
                         const std::map<std::string, std::string> &notes = {},
-                        FileHold *hold = nullptr) const;
+                        FileHold *hold = nullptr,
+                        std::span<const NamedTensor> others = {}) const;
   /// Reads a checkpoint. A step of which some turns have run begins anew.
   Status loadCheckpoint(const std::string &path,
                         Restore what = Restore::everything);

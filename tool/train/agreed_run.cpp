@@ -4,7 +4,7 @@
 
 #include "tool/evaluate/shared_data.h"
 #include "tool/text.h"
-#include "training/rank_files.h"
+#include "training/rank_states.h"
 
 #include "absl/strings/str_join.h"
 
@@ -35,17 +35,14 @@ void agreeOnRun(const Ranks &ranks, const TrainOptions &options,
   ranks.agree(facts);
 }
 
-std::string restoreOwnStates(const Ranks &ranks, Session &session,
-                             const std::string &resume) {
-  training::RestoredStates restored;
-  if (ranks.isAlone())
-    restored.remark = take(training::remarkAlone(resume));
-  else
-    restored =
-        take(training::restoreRankStates(session, *ranks.thread(), resume));
-  if (!restored.remark.empty() && ranks.isFirst())
-    warn(restored.remark);
-  return restored.file;
+void restoreOwnStates(const Ranks &ranks, Session &session,
+                      const std::string &resume) {
+  std::string remark =
+      take(ranks.isAlone()
+               ? training::remarkAlone(session, resume)
+               : training::restoreRankStates(session, *ranks.thread(), resume));
+  if (!remark.empty() && ranks.isFirst())
+    warn(remark);
 }
 
 } // namespace gradus::cli

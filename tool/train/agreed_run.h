@@ -23,10 +23,9 @@ struct RunFacts {
 void agreeOnRun(const Ranks &ranks, const TrainOptions &options,
                 const RunFacts &run);
 
-/// Reads what each rank had of its own in a checkpoint that the run goes on
-/// from, where it was saved in the middle of an update. Returns the file that
-/// this rank has read, or nothing. Rank 0 warns where that were other ranks.
-std::string restoreOwnStates(const Ranks &ranks, runtime::Session &session,
-                             const std::string &resume);
+/// Gives each rank what it had of its own in a checkpoint that the run goes on
+/// from. Rank 0 warns where that were other ranks.
+void restoreOwnStates(const Ranks &ranks, runtime::Session &session,
+                      const std::string &resume);
 
 } // namespace gradus::cli

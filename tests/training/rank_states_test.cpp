@@ -1,0 +1,171 @@
+// What each rank has of its own is in the checkpoint of rank 0.
+
+#include "training/rank_states.h"
+
+#include "runtime/session/checkpoint.h"
+#include "tests/runtime/collectives/ranks.h"
+#include "tests/training/adding.h"
+#include "training/checkpoints.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+using namespace gradus::runtime;
+using namespace gradus::training;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A session whose state `total` is the rank's own, with a value in all of it.
+struct Own {
+  explicit Own(float value) : adding(artifact()) {
+    std::vector<float> values(8, value);
+    EXPECT_TRUE(session().writeState("total", values.data(), 32).ok());
+  }
+
+  static gradus::test::TestArtifact artifact() {
+    gradus::test::TestArtifact made;
+    for (auto &state : made.header.states)
+      state->per_rank = state->name == "total";
+    return made;
+  }
+  int value() {
+    float values[8];
+    EXPECT_TRUE(session().readState("total", values, sizeof(values)).ok());
+    return static_cast<int>(values[7]);
+  }
+  Session &session() { return *adding.session; }
+
+  gradus::test::Adding adding;
+};
+
+class RankStatesTest : public testing::Test {
+protected:
+  RankStatesTest()
+      : path_(testing::TempDir() + "rank_states_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name() +
+              ".safetensors") {}
+  ~RankStatesTest() override { fs::remove(path_); }
+
+  /// Saves as a trainer does; rank r has 10 + r.
+  void save(int ranks, bool isWanted = true) {
+    onRanks(inProcess(ranks), [&](CommunicationThread &rank) {
+      Own own(10 + static_cast<float>(rank.rank()));
+      RankStates states(own.session(), rank, [&] { return isWanted; });
+      SaveReport report{7, SaveKind::end, {}};
+      EXPECT_TRUE(states.beforeSave(report).ok());
+      if (rank.rank() == 0)
+        EXPECT_TRUE(
+            own.session()
+                .saveCheckpoint(path_, report.notes, nullptr, report.others)
+                .ok());
+      else
+        EXPECT_TRUE(report.others.empty());
+      EXPECT_TRUE(states.onSave(report).ok());
+    });
+  }
+
+  /// What going on from the checkpoint says on each of so many ranks, with the
+  /// value that the rank has then: "remark|11"; or an error.
+  std::vector<std::string> restored(int ranks) {
+    std::vector<std::string> said(static_cast<size_t>(ranks));
+    onRanks(inProcess(ranks), [&](CommunicationThread &rank) {
+      Own own(-1);
+      if (rank.rank() == 0)
+        EXPECT_TRUE(own.session().loadCheckpoint(path_).ok());
+      auto remark = restoreRankStates(own.session(), rank,
+                                      rank.rank() ? "not looked at" : path_);
+      said[static_cast<size_t>(rank.rank())] =
+          remark.ok() ? *remark + "|" + std::to_string(own.value())
+                      : remark.status().message();
+    });
+    return said;
+  }
+
+  /// The checkpoint with other tensors than it has.
+  void rewrite(const std::function<void(std::vector<NamedTensor> &)> &change) {
+    auto file = Safetensors::open(path_);
+    ASSERT_TRUE(file.ok()) << file.status();
+    std::vector<NamedTensor> tensors = file->tensors();
+    change(tensors);
+    ASSERT_TRUE(writeSafetensors(path_, tensors, {{"step", "7"}}).ok());
+  }
+
+  std::string path_;
+};
+
+} // namespace
+
+TEST_F(RankStatesTest, GiveEachRankItsOwn) {
+  save(3);
+  EXPECT_THAT(restored(3), ElementsAre("|10", "|11", "|12"));
+}
+
+TEST_F(RankStatesTest, AreNotSavedWhereTheyMeanNothing) {
+  save(3, /*isWanted=*/false);
+  auto file = Safetensors::open(path_);
+  ASSERT_TRUE(file.ok());
+  EXPECT_FALSE(file->find(nameOnRank(1, "total")));
+  EXPECT_THAT(restored(3), ElementsAre("|10", "|-1", "|-1"));
+}
+
+TEST_F(RankStatesTest, AreLostOnAnotherNumberOfRanks) {
+  save(3);
+  std::vector<std::string> said = restored(2);
+  EXPECT_THAT(said[0],
+              AllOf(HasSubstr(": was saved on 3 ranks before they had shared "
+                              "what each had of its own, and there are 2 now"),
+                    HasSubstr("|10")));
+  EXPECT_THAT(said[1], HasSubstr("|-1"));
+  Own own(-1);
+  EXPECT_TRUE(own.session().loadCheckpoint(path_).ok());
+  EXPECT_EQ(own.value(), 10);
+  EXPECT_THAT(*remarkAlone(own.session(), path_),
+              HasSubstr("and there is 1 now"));
+  EXPECT_EQ(*remarkAlone(own.session(), ""), "");
+}
+
+TEST_F(RankStatesTest, ArePartOfTheHash) {
+  save(2);
+  auto file = Safetensors::open(path_);
+  ASSERT_TRUE(file.ok());
+  std::vector<float> other(8, 99);
+  std::vector<NamedTensor> tensors = file->tensors();
+  for (NamedTensor &tensor : tensors)
+    if (tensor.name == nameOnRank(1, "total"))
+      tensor.data = {reinterpret_cast<const uint8_t *>(other.data()), 32};
+  ASSERT_TRUE(writeSafetensors(path_, tensors, file->metadata()).ok());
+  Own own(-1);
+  EXPECT_THAT(own.session().loadCheckpoint(path_).message(),
+              HasSubstr("is damaged"));
+}
+
+/// What a file says of other ranks may be forged: only whole sets count.
+TEST_F(RankStatesTest, AreRefusedInPart) {
+  for (const char *name : {"ranks/1/none", "ranks//total", "ranks/x/total",
+                           "ranks/1", "ranks/-1/total"}) {
+    save(2);
+    rewrite([&](std::vector<NamedTensor> &tensors) {
+      tensors.push_back(tensors.back());
+      tensors.back().name = name;
+    });
+    Own own(-1);
+    EXPECT_THAT(own.session().loadCheckpoint(path_).message(),
+                AllOf(HasSubstr(name), HasSubstr("does not know")));
+  }
+  save(2);
+  std::vector<float> few(4, 1);
+  rewrite([&](std::vector<NamedTensor> &tensors) {
+    for (NamedTensor &tensor : tensors)
+      if (tensor.name == nameOnRank(1, "total"))
+        tensor = {tensor.name,
+                  {DType::f32, {4}},
+                  {reinterpret_cast<const uint8_t *>(few.data()), 16}};
+  });
+  // Of another type it is nobody's; the checkpoint is as one without it.
+  EXPECT_THAT(restored(2), ElementsAre("|10", "|-1"));
+}

@@ -1,0 +1,164 @@
+// Values travel as texts, one state after the other.
+
+#include "training/rank_states.h"
+
+#include "runtime/collectives/agreement.h"
+#include "runtime/safetensors.h"
+#include "runtime/session/checkpoint.h"
+#include "runtime/session/session_facts.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+using namespace gradus::runtime;
+
+namespace gradus::training {
+
+/// The numbers of the states that a rank has of its own.
+static std::vector<int> ownStates(const Session &session) {
+  std::vector<int> own;
+  for (size_t i = 0; i < session.states().size(); ++i)
+    if (isSaved(session.states()[i]) && session.states()[i].isPerRank)
+      own.push_back(static_cast<int>(i));
+  return own;
+}
+
+//===-- saving ------------------------------------------------------------===//
+
+Status RankStates::onSave(const SaveReport &) {
+  values_.clear();
+  return {};
+}
+
+/// A rank that cannot read a state sends nothing, and goes on with the others:
+/// all of them go through the same messages, and settle on its failure then.
+Status RankStates::beforeSave(SaveReport &report) {
+  values_.clear();
+  bool isWanted = ranks_.rank() == 0 && isWanted_();
+  GRADUS_ASSIGN(std::string told, fromRankZero(ranks_, isWanted ? "1" : ""));
+  if (told.empty())
+    return {};
+  Status own;
+  std::vector<NamedTensor> others;
+  for (int number : ownStates(session_)) {
+    const StateInfo &state = session_.states()[static_cast<size_t>(number)];
+    auto value = session_.stateBytes(number);
+    if (!value.ok() && own.ok())
+      own = at(value.status(), "state ", state.name);
+    std::string_view bytes;
+    if (value.ok())
+      bytes = {reinterpret_cast<const char *>(value->data()), value->size()};
+    GRADUS_ASSIGN(std::vector<std::string> texts, atRankZero(ranks_, bytes));
+    for (size_t rank = 1; rank < texts.size(); ++rank) {
+      values_.push_back(std::move(texts[rank]));
+      others.push_back(
+          {nameOnRank(static_cast<int>(rank), state.name), state.type, {}});
+    }
+  }
+  for (size_t i = 0; i < others.size(); ++i)
+    others[i].data = {reinterpret_cast<const uint8_t *>(values_[i].data()),
+                      values_[i].size()};
+  report.others = std::move(others);
+  return own;
+}
+
+//===-- going on ----------------------------------------------------------===//
+
+namespace {
+
+/// What a checkpoint has of other ranks than the first.
+struct OnRanks {
+  Safetensors file;
+  std::vector<int> own; // states
+  int ranks = 1;        // with the first
+
+  /// Null if there is none, or of another type.
+  const NamedTensor *find(const Session &session, int rank, int state) const {
+    const StateInfo &info = session.states()[static_cast<size_t>(state)];
+    const NamedTensor *found = file.find(nameOnRank(rank, info.name));
+    return found && found->type == info.type ? found : nullptr;
+  }
+};
+
+StatusOr<OnRanks> openOnRanks(const Session &session,
+                              const std::string &checkpoint) {
+  GRADUS_ASSIGN(Safetensors file, Safetensors::open(checkpoint));
+  OnRanks found{std::move(file), ownStates(session)};
+  auto isThere = [&](int rank) {
+    return std::ranges::any_of(found.own, [&](int state) {
+      return found.find(session, rank, state) != nullptr;
+    });
+  };
+  while (isThere(found.ranks))
+    ++found.ranks;
+  for (int rank = 1; rank < found.ranks; ++rank)
+    for (int state : found.own)
+      if (!found.find(session, rank, state))
+        return invalid(
+            checkpoint, ": lacks ",
+            nameOnRank(rank,
+                       session.states()[static_cast<size_t>(state)].name));
+  return found;
+}
+
+/// Empty where there are as many ranks as before.
+std::string remarkOn(const std::string &checkpoint, int before, int now) {
+  if (before == 1 || before == now)
+    return "";
+  return absl::StrCat(checkpoint, ": was saved on ", before,
+                      " ranks before they had shared what each had of its own, "
+                      "and there ",
+                      now == 1 ? "is " : "are ", now,
+                      " now: what the first had goes on, and that of others is "
+                      "lost");
+}
+
+/// Tells one rank its values; all call it together.
+Status give(Session &session, CommunicationThread &ranks, const OnRanks *from,
+            int rank) {
+  for (int state : ownStates(session)) {
+    std::string value;
+    if (from) {
+      std::span<const uint8_t> data = from->find(session, rank, state)->data;
+      value.assign(data.begin(), data.end());
+    }
+    GRADUS_ASSIGN(value, fromRankZero(ranks, std::move(value)));
+    if (ranks.rank() == rank)
+      GRADUS_TRY(session.writeState(
+          state,
+          {reinterpret_cast<const uint8_t *>(value.data()), value.size()}));
+  }
+  return {};
+}
+
+} // namespace
+
+StatusOr<std::string> restoreRankStates(Session &session,
+                                        CommunicationThread &ranks,
+                                        const std::string &checkpoint) {
+  std::optional<OnRanks> found;
+  std::string told = "1";
+  if (ranks.rank() == 0 && !checkpoint.empty()) {
+    GRADUS_ASSIGN(found, openOnRanks(session, checkpoint));
+    told = std::to_string(found->ranks);
+  }
+  GRADUS_ASSIGN(told, fromRankZero(ranks, told));
+  int before = 1;
+  if (!absl::SimpleAtoi(told, &before))
+    return failed("rank 0 (", ranks.host(0), ") tells no number of ranks");
+  std::string remark = remarkOn(checkpoint, before, ranks.ranks());
+  if (before > 1 && before == ranks.ranks())
+    for (int rank = 1; rank < before; ++rank)
+      GRADUS_TRY(give(session, ranks, found ? &*found : nullptr, rank));
+  return remark;
+}
+
+StatusOr<std::string> remarkAlone(const Session &session,
+                                  const std::string &checkpoint) {
+  if (checkpoint.empty())
+    return std::string();
+  GRADUS_ASSIGN(OnRanks found, openOnRanks(session, checkpoint));
+  return remarkOn(checkpoint, found.ranks, 1);
+}
+
+} // namespace gradus::training

@@ -1,0 +1,54 @@
+// States that each rank has of its own, in the checkpoint that rank 0 writes.
+//
+// As a rule they are those of rank 0: what ranks have gathered means nothing
+// when an update has been made. Where a state is saved in the middle of one,
+// the checkpoint has those of the other ranks, too, under names of their own
+// (runtime/session/checkpoint.h), and stays one file.
+
+#pragma once
+
+#include "runtime/collectives/communication_thread.h"
+#include "runtime/session/session.h"
+#include "training/observer.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gradus::training {
+
+/// Gathers them on rank 0 before it saves. All ranks have one, and save
+/// together; it is added behind what saves. Session and ranks must outlive
+/// this.
+class RankStates : public Observer {
+public:
+  /// `isWanted` says on rank 0 whether a checkpoint needs them.
+  RankStates(const runtime::Session &session,
+             runtime::CommunicationThread &ranks,
+             std::function<bool()> isWanted)
+      : session_(session), ranks_(ranks), isWanted_(std::move(isWanted)) {}
+
+  runtime::Status beforeSave(SaveReport &report) override;
+  runtime::Status onSave(const SaveReport &) override;
+
+private:
+  const runtime::Session &session_;
+  runtime::CommunicationThread &ranks_;
+  std::function<bool()> isWanted_;
+  std::vector<std::string>
+      values_; // of others, on rank 0, until they are saved
+};
+
+/// Gives each rank its own states in `checkpoint`, which rank 0 has loaded; all
+/// ranks call it together, and only rank 0's path counts. Returns a remark
+/// where they are of another number of ranks: then all have those of rank 0.
+runtime::StatusOr<std::string>
+restoreRankStates(runtime::Session &session,
+                  runtime::CommunicationThread &ranks,
+                  const std::string &checkpoint);
+
+/// The remark for a process alone, which goes on from a checkpoint of ranks.
+runtime::StatusOr<std::string> remarkAlone(const runtime::Session &session,
+                                           const std::string &checkpoint);
+
+} // namespace gradus::training
