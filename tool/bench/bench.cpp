@@ -255,19 +255,38 @@ Prediction predictionOf(const BenchOptions &options, const Ranks &ranks) {
   return {};
 }
 
-/// Predicts steps from the commands of a session's graph.
+/// Refuses graphs of which no one step can be predicted, before anything is
+/// measured.
+void checkPredicted(const Session &session, int graph,
+                    const std::string &name) {
+  const std::string &path = session.artifact().path();
+  if (callsPerStep(session, graph) > 1)
+    throw badInput(path, ": has logical ranks, whose steps are not predicted; "
+                         "compile without distribution.logical_ranks");
+  if (hasVariants(session, name)) {
+    std::string variants;
+    for (const GraphInfo &each : session.graphs())
+      if (each.name.starts_with(name + "_"))
+        absl::StrAppend(&variants, variants.empty() ? "" : ", ", each.name);
+    throw badInput(path, ": has several variants of ", name,
+                   ", whose steps take different times; --graph predicts one "
+                   "of ",
+                   variants);
+  }
+  if (hasSums(planOf(session, graph)))
+    return;
+  for (size_t other = 0; other < session.graphs().size(); ++other)
+    if (hasSums(planOf(session, static_cast<int>(other))))
+      throw badInput(path, ": ", name, " sums nothing over ranks; ",
+                     session.graphs()[other].name, " does (--graph)");
+  throw sumsNothing(path);
+}
+
+/// Predicts steps from the measured commands of a session's graph.
 ordered_json predicted(const Prediction &asked, const Session &session,
-                       const std::vector<TimedGraph> &commands, double alone) {
-  const artifact::GraphPlan &graph = planOf(session, commands[0].graph);
-  if (commands.size() > 1 || commands[0].calls > 1)
-    throw badInput(session.artifact().path(),
-                   ": has logical ranks, whose steps are not predicted; "
-                   "compile without distribution.logical_ranks");
-  if (!hasSums(graph))
-    throw sumsNothing(session.artifact().path());
-  return predictionJson(asked, session.plan(), graph,
-                        {commands[0], alone, session.threads()},
-                        measureSumRate());
+                       const TimedGraph &commands, double alone) {
+  return predictionJson(asked, session.plan(), planOf(session, commands.graph),
+                        {commands, alone, session.threads()}, measureSumRate());
 }
 
 ordered_json measureAll(Session &session, int graph, Measurement &bench,
@@ -303,9 +322,10 @@ ordered_json measureAll(Session &session, int graph, Measurement &bench,
   if (int64_t turns = callsPerStep(session, graph); turns > 1)
     result["turns"] = turns;
   std::vector<TimedGraph> commands = bench.measureCommands();
-  if (Prediction asked = predictionOf(options, ranks); !asked.counts.empty())
+  if (Prediction asked = predictionOf(options, ranks);
+      !asked.counts.empty() && ranks.isFirst())
     result["prediction"] = predicted(
-        asked, session, commands,
+        asked, session, commands[0],
         ranks.isAlone() ? result["step"]["ms_median"].get<double>() / 1e3 : 0);
   addCommandTimes(result, session, commands, rates);
   return result;
@@ -334,7 +354,7 @@ void run(BenchOptions options, const Ranks &ranks) {
   if (!ranks.isFirst())
     options.trace = options.report = "";
   checkWritable({options.trace, options.report});
-  (void)predictionOf(options, ranks); // before anything is measured
+  bool predicts = !predictionOf(options, ranks).counts.empty();
   MeasuredRanks measured{ranks, Clock::now(), nullptr};
   if (!ranks.isAlone())
     measured.sums =
@@ -345,6 +365,8 @@ void run(BenchOptions options, const Ranks &ranks) {
   shareArtifact(ranks, *session);
   assumeRunLength(*session);
   int graph = findGraph(*session, options.graph);
+  if (predicts)
+    checkPredicted(*session, graph, options.graph);
   if (options.randomStates)
     randomizeStates(*session);
   Measurement bench(*session, graph, options.seconds / 3, measured);

@@ -65,7 +65,7 @@ ordered_json predictionJson(const Prediction &asked, const artifact::Plan &plan,
   // measuring them does not.
   if (double sum = sumOf(line); measured.seconds > 0 && sum > 0)
     scale(line, measured.seconds / sum);
-  double alone = sumOf(line);
+  double alone = sumOf(line) * slowestOf(1, calls);
   ordered_json steps = ordered_json::array();
   for (int64_t count : asked.counts) {
     double slowest = slowestOf(count, calls);
@@ -83,6 +83,7 @@ ordered_json predictionJson(const Prediction &asked, const artifact::Plan &plan,
             {"us_of_each", rate.seconds * 1e6}}},
           {"calls", calls.size()},
           {"ms_alone", alone * 1e3},
+          {"is_measured_alone", measured.seconds > 0},
           {"steps", std::move(steps)}};
 }
 
@@ -101,7 +102,10 @@ std::string textOfPrediction(const ordered_json &prediction) {
                percentText(step["efficiency"])});
   return absl::StrCat(
       "predicted, each rank with a batch of its own, at ",
-      networkText(prediction["network"]), "; one rank alone takes ",
+      networkText(prediction["network"]),
+      prediction["is_measured_alone"].get<bool>()
+          ? "; one rank alone takes "
+          : "; without its sums one of the ranks that ran takes ",
       durationText(prediction["ms_alone"].get<double>() * 1e-3), "\n",
       table.text(),
       "  `slowest`: the commands of the slowest rank by the median of ",

@@ -29,6 +29,8 @@ struct MeasuredStep {
 /// Predicts a step for each number of ranks, each with a batch of its own: the
 /// step of the slowest rank, for which the others wait. `network`; `sum_rate`,
 /// how fast this machine adds; `calls`, how often the commands were measured;
+/// `ms_alone`, a step without sums on average, and `is_measured_alone`, whether
+/// no other rank ran beside it;
 /// `steps`, an object for each number: `ranks`, `ms_step` and what it consists
 /// of (`ms_computed`, `ms_exposed`, `ms_added`), `ms_transferred`, `bytes_sent`
 /// by rank 0, `slowest`, how many times as long as the median the commands of

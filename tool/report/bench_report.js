@@ -32,7 +32,7 @@ function predictionSection(data) {
   const most = largest(all.steps, step => step.ms_step), network = all.network, rate = all.sum_rate;
   const key = (style, words) => el("span", {}, el("span", {class: "key " + style}), words);
   return section("ranks", "On more ranks", how(`Predicted, each rank with a batch of its own, at ${networkRate(network.bytes_per_s)} and ` +
-    `${duration(network.us_latency / 1e6)}; one rank alone takes ${duration(all.ms_alone / 1e3)}. The commands are those of the slowest rank by ` +
+    `${duration(network.us_latency / 1e6)}; ${all.is_measured_alone ? "one rank alone takes" : "without its sums one of the ranks that ran takes"} ${duration(all.ms_alone / 1e3)}. The commands are those of the slowest rank by ` +
     `the median of ${plural(all.calls, "measured call")}. This machine adds ` + (rate.gb_per_s ? `${short(rate.gb_per_s, 3)} GB a second, and ` +
     `${duration(rate.us_of_each / 1e6)} go to each sum.` : "in no time.")),
   el("div", {class: "legend"}, key("", "computes"), key("second", "waits for sums"), key("other", "adds beside commands")),
