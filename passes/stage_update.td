@@ -84,7 +84,7 @@ def LocalSteps : GradusPass<"local-steps"> {
     gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "local", every = 1 : i64, outer = {learning_rate = 1.0, momentum = 0.0}}}} {
       gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>, differs_along = ["data"]}
       gradus.state @distribution.ranks : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<constant, 1.0 : f64>}
-      gradus.graph @train(%new: tensor<4xf32>) -> () {
+      gradus.graph @train(%new: tensor<4xf32>) -> () attributes {gradus.meets} {
         %ranks = gradus.read @distribution.ranks : tensor<i64>
         %sum = gradus.all_reduce %new : tensor<4xf32> -> tensor<4xf32>
         %count = arith.sitofp %ranks : tensor<i64> to tensor<f32>

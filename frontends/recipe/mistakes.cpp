@@ -154,10 +154,11 @@ void Together::checkLastBatch() {
 
 void Together::checkDistribution() {
   const Json &shared = recipe_["distribution"];
-  if (!shared["half_scale"].is_null() && shared["reduce"] == "plain")
+  if (!shared["half_scale"].is_null() &&
+      (shared["reduce"] == "plain" || shared["reduce"] == "local"))
     mistake("distribution.half_scale", "is ", jsonText(shared["half_scale"]),
-            ", but distribution.reduce is \"plain\", which leaves gradients "
-            "their type; take \"half\" or \"bf16\"");
+            ", but distribution.reduce is ", jsonText(shared["reduce"]),
+            ", which leaves gradients their type; take \"half\" or \"bf16\"");
   if (!shared["gradient_splits"].is_null() &&
       !shared["bucket_elements"].is_null())
     mistake("distribution.gradient_splits",
@@ -170,6 +171,14 @@ void Together::checkDistribution() {
             ", but distribution.reduce is ", jsonText(shared["reduce"]),
             ", with which all processes make each update together; take "
             "\"local\"");
+  if (shared["reduce"] == "local" && shared["mean"] == false)
+    mistake("distribution.mean",
+            "is false, but distribution.reduce is \"local\", and ranks meet at "
+            "their mean");
+  if (shared["reduce"] == "local" && shared["batch_norm"] == "local")
+    mistake("distribution.batch_norm",
+            "is \"local\", but distribution.reduce is \"local\", and running "
+            "statistics become their mean where ranks meet; take \"average\"");
   checkLogicalRanks();
 }
 
@@ -243,11 +252,31 @@ static void addIdleFreezing(const Json &freeze, const std::string &framework,
              });
 }
 
+/// Adds a remark for each changed key of the optimizer of meetings, where there
+/// are none.
+static void addIdleOuter(const Json &recipe, const Json &shared,
+                         std::vector<std::string> &remarks) {
+  if (shared.at("mode") != "none" && shared.at("reduce") == "local")
+    return;
+  for (const Field &field : distributionKey().fields)
+    if (field.key == "outer")
+      forChanged(shared.at("outer"), field.fields, frameworkOf(recipe, shared),
+                 {"learning_rate", "momentum", "nesterov"},
+                 [&](const std::string &key, const Json &value) {
+                   remarks.push_back(message(
+                       "distribution.outer.", key, " is ", jsonText(value),
+                       " without effect: distribution.reduce is ",
+                       jsonText(shared.at("reduce")), ", mode ",
+                       jsonText(shared.at("mode"))));
+                 });
+}
+
 /// Adds a remark for each key that is of several processes, where there is one.
 /// (gradient_splits also lists parameters.)
 static void addIdleDistribution(const Json &recipe,
                                 std::vector<std::string> &remarks) {
   const Json &shared = recipe.at("distribution");
+  addIdleOuter(recipe, shared, remarks);
   if (shared.at("mode") != "none")
     return;
   forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),

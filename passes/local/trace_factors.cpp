@@ -299,8 +299,10 @@ private:
     SmallVector<int64_t> shape(tensorType(side.value).getShape());
     shape[0] = 1;
     Value sample = mean(builder, loc, side.value, {0});
-    if (ranks)
-      sample = meanOverRanks(Arithmetic(builder, loc), sample, ranks);
+    if (ranks) // in f32, as a sum of 16 bits may be too large
+      sample = meanOverRanks(
+          Arithmetic(builder, loc),
+          convert(builder, loc, sample, builder.getF32Type()), ranks);
     side.value = reshape(builder, loc, sample, shape);
     return side;
   }

@@ -16,6 +16,7 @@
 #include "passes/distribution.h"
 #include "passes/distribution/own_values.h"
 #include "passes/passes.h"
+#include "passes/preconditioning.h"
 #include "passes/step_variants.h"
 #include "passes/update/average_weights.h"
 #include "passes/update/lookahead.h"
@@ -29,6 +30,8 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
+/// An attribute of @train where ranks meet already.
+constexpr StringLiteral kMeets = "gradus.meets";
 constexpr StringLiteral kBegin = "train_begin", kMeet = "train_meet";
 constexpr StringLiteral kMet = "local_steps/met/",
                         kMomentum = "local_steps/momentum/";
@@ -40,19 +43,15 @@ struct LocalStepsPass : impl::LocalStepsBase<LocalStepsPass> {
     settings = distributionOf(getOperation());
     GraphOp train = getOperation().getGraph(kTrain);
     if (settings.mode == DistributionMode::none ||
-        settings.reduce != ReduceType::local || !train || isDone(train))
+        settings.reduce != ReduceType::local || !train ||
+        train->hasAttr(kMeets))
       return;
     if (failed(check(train)) || failed(split(train)))
-      signalPassFailure();
+      return signalPassFailure();
+    train->setAttr(kMeets, UnitAttr::get(&getContext()));
   }
 
 private:
-  bool isDone(GraphOp train) {
-    return settings.every > 1
-               ? bool(getOperation().getGraph(kMeet))
-               : !train.getBody().front().getOps<AllReduceOp>().empty();
-  }
-
   //===-- checks ----------------------------------------------------------===//
 
   InFlightDiagnostic error() {
@@ -73,6 +72,8 @@ private:
                 "too";
     if (movingAverage().of(getOperation()))
       return error() << "ema: the weights of a step are each rank's own";
+    if (preconditioning().of(getOperation()))
+      return error() << "precondition, whose curvature is that of all ranks";
     if (!train.getBody().front().getOps<GuardOp>().empty())
       return error() << "steps that are skipped (on_nonfinite \"skip\", a "
                         "dynamic loss_scale), about which ranks would have to "
@@ -81,7 +82,7 @@ private:
     for (auto schedule : getOperation().getBody().getOps<ScheduleOp>())
       if (schedule.getGraph() == kTrain)
         return error() << "other variants of the step: accumulation, "
-                          "gradient_freeze, precondition";
+                          "gradient_freeze";
     return success();
   }
 

@@ -46,9 +46,17 @@ TEST(ArtifactRecipe, CountsTheUpdatesUpToAMeeting) {
       {"{}", R"({"distribution": 3})",
        R"({"distribution": {"mode": 1, "reduce": [], "every": 20}})",
        R"({"distribution": {"mode": "none", "reduce": "local", "every": 20}})",
-       R"({"distribution": {"mode": "data_parallel", "reduce": "plain", "every": 20}})",
-       R"({"distribution": {"mode": "data_parallel", "reduce": "local", "every": 0}})"})
-    EXPECT_EQ(meeting(none), 1) << none;
+       R"({"distribution": {"mode": "data_parallel", "reduce": "plain", "every": 20}})"})
+    EXPECT_EQ(meeting(none), 0) << none;
+  auto every = [&](const char *number) {
+    return meeting(
+        (R"({"distribution": {"mode": "data_parallel", "reduce": "local", "every": )" +
+         std::string(number) + "}}")
+            .c_str());
+  };
+  EXPECT_EQ(every("0"), 1);
+  EXPECT_EQ(every("null"), 1);
+  EXPECT_EQ(every("4611686018427387904"), 1'000'000'000) << "a forged one";
 }
 
 TEST(ArtifactRecipe, CountsTheStepsOfAnUpdate) {

@@ -38,7 +38,7 @@
 #include "training/gathered.h"
 #include "training/led_decider.h"
 #include "training/policy.h"
-#include "training/rank_files.h"
+#include "training/rank_states.h"
 #include "training/replicas.h"
 #include "training/trainer.h"
 #include "training/training_log.h"
@@ -118,7 +118,6 @@ struct Sources {
 /// The run that is continued.
 struct Former {
   std::optional<TrainingRecord> record;
-  std::string ownFile;  // of states that this rank had of its own
   nlohmann::json begun; // the recipe with the numbers that it resumes with
 };
 
@@ -216,8 +215,7 @@ void TrainCommand::openInputs() {
   session_ = openSession(options_.session, ranks_.thread());
   checkTrainsOnRanks(ranks_, *session_);
   shareArtifact(ranks_, *session_);
-  former_.ownFile =
-      restoreOwnStates(ranks_, *session_, options_.session.resume);
+  restoreOwnStates(ranks_, *session_, options_.session.resume);
   checkNormalization(*session_, options_.session);
 }
 
@@ -323,7 +321,8 @@ void TrainCommand::planSteps() {
                    ", expected 0 or more");
   if (!ranks_.isAlone())
     checkMeetings(training::updatesPerMeeting(recipeOf(*session_)),
-                  length_.total, length_.testEvery);
+                  length_.total, length_.testEvery,
+                  options_.ranks.checkReplicas);
   if (ranks_.isFirst())
     checkFormerRun(options_, length_.start);
   const auto &test = sources_.feeds.test;
@@ -463,19 +462,21 @@ void TrainCommand::train(Clock::time_point began) {
   Interruptible alone(*policy_);
   std::optional<training::LedDecider> led;
   std::optional<training::ReplicaCheck> replicas;
-  std::optional<training::RankFiles> files;
+  std::optional<training::RankStates> own;
   if (!ranks_.isAlone()) {
     nlohmann::json recipe = recipeOf(*session_);
-    int64_t each = stepsPerUpdate(recipe) * training::updatesPerMeeting(recipe);
+    int64_t meets = training::updatesPerMeeting(recipe),
+            each = stepsPerUpdate(recipe) * std::max<int64_t>(1, meets);
     auto isWhole = [this, each] {
       return training::gatheredBatches(*session_, each) == 0;
     };
     led.emplace(*ranks_.thread(), *policy_, Interrupt::requested, isWhole);
-    files.emplace(*session_, *ranks_.thread(), options_.checkpoint, isWhole);
-    files->goOnFrom(former_.ownFile);
+    own.emplace(*session_, *ranks_.thread(), [this, isWhole] {
+      return !options_.checkpoint.path.empty() && !isWhole();
+    });
     if (options_.ranks.checkReplicas)
       replicas.emplace(*session_, *ranks_.thread(),
-                       options_.ranks.checkReplicas);
+                       options_.ranks.checkReplicas, meets > 0);
   }
   makeTrainer(led ? static_cast<training::Decider &>(*led) : alone);
   ProgressBar bar(progress);
@@ -488,13 +489,11 @@ void TrainCommand::train(Clock::time_point began) {
            checks_.watch.get(), &memory_, ranks_.isFirst() ? &bar : nullptr,
            kept_.log.get(), ranks_.isFirst() ? &lines : nullptr,
            &*checks_.finite, replicas ? &*replicas : nullptr,
-           files ? &*files : nullptr, &*kept_.checkpoints, &*kept_.last,
-           &warnings, report_ ? &*report_ : nullptr})
+           &*kept_.checkpoints, own ? &*own : nullptr, &*kept_.last, &warnings,
+           report_ ? &*report_ : nullptr})
     if (observer)
       trainer_->add(*observer);
   training::Outcome outcome = ended(led ? &*led : nullptr);
-  if (files)
-    files->finish();
   if (outcome.end == training::Outcome::End::brokenOff ||
       outcome.end == training::Outcome::End::unreadable)
     leave(outcome);

@@ -46,6 +46,9 @@ class LocalSteps(rank_runs.RanksTest):
         said = self.ends(self.words(30, "tested", *SIMULATED, *EVAL, "--eval-every", "4steps"))
         self.assertIn("tests are due after every 4 steps, but ranks meet after every 10", said)
         self.assertIn("take --eval-every 10steps", said)
+        said = self.ends(self.words(30, "compared", *SIMULATED, "--check-replicas", "15"))
+        self.assertIn("--check-replicas 15: ranks meet after every 10 steps", said)
+        self.train(20, "compared", *SIMULATED, "--check-replicas", "10")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ gradus.program @guarded attributes {recipe = {distribution = {mode = "data_paral
 
 // -----
 
-// expected-error @below {{recipe: distribution.reduce "local" excludes other variants of the step: accumulation, gradient_freeze, precondition}}
+// expected-error @below {{recipe: distribution.reduce "local" excludes other variants of the step: accumulation, gradient_freeze}}
 gradus.program @variants attributes {recipe = {distribution = {mode = "data_parallel", reduce = "local"}}} {
   gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
   gradus.graph @train() -> () {
@@ -48,5 +48,26 @@ gradus.program @variants attributes {recipe = {distribution = {mode = "data_para
   }
   gradus.schedule @train by @step {
     gradus.variant @train_other every 2
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: distribution.reduce "local" excludes precondition, whose curvature is that of all ranks}}
+gradus.program @curved attributes {recipe = {precondition = {type = "thor", refresh = {every = 1 : i64}}, distribution = {mode = "data_parallel", reduce = "local"}}} {
+  gradus.graph @train() -> () {
+    gradus.return
+  }
+}
+
+// -----
+
+// Sums that are there already do not hide what is excluded.
+// expected-error @below {{recipe: distribution.reduce "local" excludes steps that are skipped}}
+gradus.program @shared attributes {recipe = {distribution = {mode = "data_parallel", reduce = "local"}}} {
+  gradus.graph @train(%finite: tensor<i1>, %x: tensor<f32>) -> (y: tensor<f32>) {
+    %y = gradus.all_reduce %x : tensor<f32> -> tensor<f32>
+    gradus.guard %finite
+    gradus.return %y : tensor<f32>
   }
 }
