@@ -68,7 +68,7 @@ struct SaveReport {
   SaveKind kind = SaveKind::due;
   /// The record of the run, which a checkpoint keeps beside the states.
   std::map<std::string, std::string> notes;
-  /// What other ranks have in states of their own, for rank 0 to save; the data
+  /// The values of other ranks in states of their own, for rank 0 to save; they
   /// are valid until all observers have saved.
   std::vector<runtime::NamedTensor> others = {};
 

@@ -66,7 +66,7 @@ Status RankStates::beforeSave(SaveReport &report) {
 
 namespace {
 
-/// What a checkpoint has of other ranks than the first.
+/// The values of other ranks than the first in a checkpoint.
 struct OnRanks {
   Safetensors file;
   std::vector<int> own; // states
