@@ -261,6 +261,15 @@ static std::string mebibytes(int64_t bytes) {
   return llvm::formatv("{0:F2} MiB", std::ceil(bytes / 10485.76) / 100);
 }
 
+/// The graph that needs the arena's size.
+static std::string largestGraph(const CompileReport &report) {
+  return llvm::max_element(report.graphs,
+                           [](const auto &one, const auto &other) {
+                             return one.arena < other.arena;
+                           })
+      ->name;
+}
+
 static llvm::Error doesNotFit(int64_t limit, const CompileReport &report,
                               bool isOneOfSeveral) {
   return llvm::createStringError(
@@ -270,8 +279,8 @@ static llvm::Error doesNotFit(int64_t limit, const CompileReport &report,
       ", expected at least the smallest possible, " +
       mebibytes(report.predicted()) + " (state " + mebibytes(report.state) +
       ", constants " + mebibytes(report.constants) + ", code " +
-      mebibytes(report.code) + ", arena " + mebibytes(report.arena) +
-      " with recomputation)" +
+      mebibytes(report.code) + ", arena " + mebibytes(report.arena) + " of @" +
+      largestGraph(report) + " with recomputation)" +
       (isOneOfSeveral ? " for target " + report.target : ""));
 }
 
@@ -280,8 +289,9 @@ static llvm::Error doesNotFit(int64_t limit, const CompileReport &report,
 /// commands.
 llvm::Error PlanMaker::makeWithin(ModuleOp module, const TargetGroup &group,
                                   int64_t limit) {
-  auto predict = [&](ModuleOp trial) {
-    return reportOf(planProgram(programOf(trial), parts_), parts_).predicted();
+  auto predict = [&](GraphOp graph) {
+    return parts_.states.bytes + parts_.constants.bytes +
+           planMemory(graph, parts_.states, parts_.constants).arena;
   };
   CompileReport report;
   for (int attempt = 0; attempt < 2; ++attempt) {

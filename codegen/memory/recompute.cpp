@@ -135,10 +135,10 @@ public:
   /// use there; returns their number.
   unsigned recompute() {
     collectKept();
-    if (kept_.empty())
+    std::vector<bool> wanted = needed();
+    if (kept_.empty() || takesMoreThanItFrees(wanted))
       return 0;
     OpBuilder builder(step_.command(first_));
-    std::vector<bool> wanted = needed();
     for (size_t at = begin_; at < end_; ++at)
       if (wanted[at - begin_])
         cloneCommand(builder, step_.command(at));
@@ -152,18 +152,50 @@ private:
     return command >= int64_t(begin_) && command < int64_t(end_);
   }
 
+  /// A result that the backward pass reads, and the first command that does.
+  struct Read {
+    Value value;
+    size_t by;
+  };
+
   /// Collects results that the backward pass reads and later segments do not.
   void collectKept() {
-    first_ = std::numeric_limits<size_t>::max();
+    SmallVector<Read> found;
     for (size_t at = begin_; at < end_; ++at)
       for (Value result : step_.command(at)->getResults()) {
         ArrayRef<size_t> readers = step_.readers(result);
-        if (mustStay(result) || step_.isKeptAnyway(result) || readers.empty() ||
-            readers.back() < step_.forward())
-          continue;
-        kept_.push_back(result);
-        first_ = std::min(first_, *llvm::lower_bound(readers, step_.forward()));
+        if (!mustStay(result) && !step_.isKeptAnyway(result) &&
+            !readers.empty() && readers.back() >= step_.forward())
+          found.push_back(
+              {result, *llvm::lower_bound(readers, step_.forward())});
       }
+    first_ = firstReader(found);
+    for (const Read &read : found)
+      if (read.by < first_)
+        staying_.insert(read.value);
+      else
+        kept_.push_back(read.value);
+  }
+
+  /// The reader before which the segment is recomputed. That is the first one,
+  /// unless what it reads is little and keeping it frees the rest for far
+  /// longer: a refresh of curvature reads what it has measured soon after the
+  /// loss. Counts bytes times the commands for which they are free.
+  size_t firstReader(ArrayRef<Read> found) const {
+    SmallVector<Read> lastFirst(found);
+    llvm::stable_sort(lastFirst, [](const Read &one, const Read &other) {
+      return one.by > other.by;
+    });
+    int64_t bytes = 0, freed = 0, most = 0;
+    size_t best = 0;
+    for (const Read &read : lastFirst) {
+      bytes += paddedBytes(read.value.getType());
+      freed = bytes * int64_t(read.by - step_.forward() + 1);
+      if (freed > most)
+        most = freed, best = read.by;
+    }
+    bool isWorthMore = most >= 2 * freed;
+    return isWorthMore || found.empty() ? best : lastFirst.back().by;
   }
 
   bool crosses(Value result) const {
@@ -181,7 +213,7 @@ private:
   /// the command that makes it may run only once, or one that takes it, which
   /// may change it.
   bool mustStay(Value result) const {
-    return crosses(result) || runsOnce(result.getDefiningOp()) ||
+    return crosses(result) || staying_.contains(result) || runsOnce(result.getDefiningOp()) ||
            llvm::any_of(result.getUsers(), runsOnce);
   }
 
@@ -200,6 +232,19 @@ private:
         stack.push_back(storageOf(operand));
     }
     return wanted;
+  }
+
+  /// Whether one of the commands makes more than all kept values are, which are
+  /// better kept then.
+  bool takesMoreThanItFrees(const std::vector<bool> &wanted) const {
+    int64_t kept = 0, largest = 0;
+    for (Value value : kept_)
+      kept += paddedBytes(value.getType());
+    for (size_t at = begin_; at < end_; ++at)
+      if (wanted[at - begin_])
+        for (Type type : step_.command(at)->getResultTypes())
+          largest = std::max(largest, paddedBytes(type));
+    return largest > kept;
   }
 
   /// Clones a command with the reshapes of its operands.
@@ -244,17 +289,33 @@ private:
   size_t begin_, end_;
   size_t first_ = 0; // the first backward reader of kept values
   SmallVector<Value> kept_;
+  DenseSet<Value> staying_; // read before that
   IRMapping mapping_;
 };
 
 //===-- the pass ----------------------------------------------------------===//
+
+/// Whether steps run a graph: it is @train, or its schedule names it.
+bool isStep(GraphOp graph) {
+  StringRef name = graph.getSymName();
+  auto program = graph->getParentOfType<ProgramOp>();
+  return name == well_known::kTrain ||
+         llvm::any_of(
+             program.getBody().getOps<ScheduleOp>(), [&](ScheduleOp schedule) {
+               return schedule.getGraph() == well_known::kTrain &&
+                      llvm::any_of(schedule.getBody().getOps<VariantOp>(),
+                                   [&](VariantOp variant) {
+                                     return variant.getGraph() == name;
+                                   });
+             });
+}
 
 struct Recompute : impl::RecomputeBase<Recompute> {
   using Base::Base;
 
   void runOnOperation() override {
     GraphOp graph = getOperation();
-    if (graph.getSymName() != well_known::kTrain)
+    if (!isStep(graph))
       return;
     Step step(graph);
     SmallVector<size_t> bounds = segmentBounds(Profile(step), segments);

@@ -28,15 +28,15 @@ def Schedule : Pass<"schedule", "::gradus::GraphOp"> {
 def Recompute : Pass<"recompute", "::gradus::GraphOp"> {
   let summary = "Repeats commands instead of keeping their results";
   let description = [{
-    Splits the commands of `@train` up to the peak of live bytes (at the loss,
-    or soon after it) into `segments` with about as many bytes of results each,
-    where few bytes cross. For the first `recomputed` of them, the values that
-    the backward pass reads are recomputed from those that cross the splits,
-    right before their first use (Chen et al., "Training Deep Nets with
-    Sublinear Memory Cost", 2016). The last segment is never recomputed, since
-    its gradients come immediately. Runs after `schedule`: the second run
-    launches the same code, so every bit is the same. Codegen runs it only under
-    a memory limit.
+    Splits the commands of `@train`, or of a variant that its schedule names, up
+    to the peak of live bytes (at the loss, or soon after it) into `segments`
+    with about as many bytes of results each, where few bytes cross. For the
+    first `recomputed` of them, the values that the backward pass reads are
+    recomputed from those that cross the splits, right before their first use
+    (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016). The
+    last segment is never recomputed, since its gradients come immediately. Runs
+    after `schedule`: the second run launches the same code, so every bit is the
+    same. Codegen runs it only under a memory limit.
   }];
   let options = [
     Option<"segments", "segments", "unsigned", /*default=*/"8", "Parts of the forward pass">,

@@ -7,6 +7,7 @@
 #include "tests/codegen/program_text.h"
 
 #include <cmath>
+#include <map>
 
 using namespace gradus;
 
@@ -48,9 +49,9 @@ struct Trained {
   std::vector<float> losses;
 };
 
-Trained train(const std::string &limit) {
+Trained train(const std::string &limit, const std::string &recipe = "") {
   Trained trained;
-  ProgramText text(deep(limit));
+  ProgramText text(deep(limit, recipe));
   std::vector<CompileReport> reports;
   auto bytes = compileProgram(*text.module, {}, &reports);
   if (!bytes) {
@@ -76,6 +77,23 @@ Trained train(const std::string &limit) {
   }
   return trained;
 }
+
+/// The training graphs of a report by their names.
+std::map<std::string, CompileReport::Graph>
+trainGraphs(const CompileReport &report) {
+  std::map<std::string, CompileReport::Graph> graphs;
+  for (const CompileReport::Graph &graph : report.graphs)
+    if (llvm::StringRef(graph.name).starts_with("train"))
+      graphs[graph.name] = graph;
+  return graphs;
+}
+
+const std::string kThor =
+    ", precondition = {type = \"thor\", refresh = {every = 3 : i64}}";
+const std::string kSpread = ", precondition = {type = \"kfac\", refresh = "
+                            "{every = 4 : i64, spread = 2 : i64}}";
+const std::string kFrozen = ", gradient_freeze = {groups = 3 : i64, strategy = "
+                            "[0 : i64, 1 : i64, 2 : i64]}";
 
 TEST(MemoryLimit, TrainsTheSameInLess) {
   Trained free = train("");
@@ -105,6 +123,49 @@ TEST(MemoryLimit, ComputesNoMoreTwiceThanItMust) {
   Trained tight = train(std::to_string(free.report.predicted() - spare));
   ASSERT_EQ(tight.error, "");
   EXPECT_GT(tight.report.arena, free.report.arena / 2);
+}
+
+/// All variants share an arena, and five steps run each of these.
+TEST(MemoryLimit, HoldsForEveryVariantOfTheStep) {
+  for (const std::string &recipe : {kThor, kSpread, kFrozen}) {
+    SCOPED_TRACE(recipe);
+    Trained free = train("", recipe);
+    int64_t limit = free.report.predicted() - free.report.arena * 15 / 100;
+    Trained tight = train(std::to_string(limit), recipe);
+    ASSERT_EQ(tight.error, "");
+    EXPECT_LE(tight.report.predicted(), limit);
+    auto graphs = trainGraphs(tight.report);
+    EXPECT_GE(graphs.size(), 2u);
+    for (const auto &[name, before] : trainGraphs(free.report)) {
+      EXPECT_LE(graphs[name].arena, free.report.arena * 85 / 100) << name;
+      bool isRecomputed = graphs[name].commands > before.commands;
+      EXPECT_EQ(isRecomputed, before.arena > tight.report.arena) << name;
+    }
+    EXPECT_EQ(tight.losses, free.losses) << "bit for bit";
+    EXPECT_NE(free.losses.front(), free.losses.back());
+  }
+}
+
+/// The step that trains the last layers alone keeps little of the others.
+TEST(MemoryLimit, ComputesTwiceInTheVariantsThatNeedIt) {
+  Trained free = train("", kFrozen);
+  auto before = trainGraphs(free.report);
+  ASSERT_LT(before["train_cut2"].arena, before["train"].arena * 9 / 10);
+  Trained tight =
+      train(std::to_string(free.report.predicted() - free.report.arena / 10),
+            kFrozen);
+  ASSERT_EQ(tight.error, "");
+  auto graphs = trainGraphs(tight.report);
+  EXPECT_GT(graphs["train"].commands, before["train"].commands);
+  EXPECT_EQ(graphs["train_cut2"].commands, before["train_cut2"].commands);
+}
+
+/// Soon after the loss a refresh reads what it has measured of each layer: that
+/// is kept, so that the layers' results are not computed again too soon.
+TEST(MemoryLimit, KeepsTheLittleThatIsReadSoon) {
+  Trained free = train("", kThor);
+  int64_t limit = free.report.predicted() - free.report.arena * 4 / 10;
+  EXPECT_EQ(train(std::to_string(limit), kThor).error, "");
 }
 
 TEST(MemoryLimit, HoldsForEveryTarget) {
@@ -163,6 +224,17 @@ TEST(MemoryLimit, NamesTheSmallestPossible) {
   EXPECT_NE(less.error.find(refused.error.substr(words.size())),
             std::string::npos)
       << less.error;
+}
+
+/// In a refresh the layers' inputs and factors are there at once.
+TEST(MemoryLimit, NamesTheVariantThatNeedsMost) {
+  auto words = [](const std::string &recipe) {
+    std::string error = train("1000", recipe).error;
+    size_t of = error.find(" of @");
+    return of == std::string::npos ? error : error.substr(of);
+  };
+  EXPECT_EQ(words(""), " of @train with recomputation)");
+  EXPECT_EQ(words(kThor), " of @train_refresh with recomputation)");
 }
 
 } // namespace
