@@ -58,10 +58,10 @@ Found ofConvolution(ConvolutionBackwardWeightsOp op,
 
 Found ofEmbedding(ScatterAddOp op, const ForwardPass &forward) {
   if (op.getBatchDims() != 0 || op.getAxis() != 0 ||
-      op.getType().getRank() != 2 ||
-      tensorType(op.getUpdates()).getRank() <
-          2 || // of a single index !forward.computes(op.getIndices()) ||
+      op.getType().getRank() != 2 || !forward.computes(op.getIndices()) ||
       forward.computes(op.getUpdates()))
+    return {};
+  if (tensorType(op.getUpdates()).getRank() < 2) // of a single index
     return {};
   return WeightProduct{.kind = WeightKind::embedding,
                        .op = op,
