@@ -18,7 +18,8 @@ struct PieceTiming {
   bool isRest = false;                    // what the others leave of the run
   int64_t every = 1;                      // intervals that count as one
   Interval interval = {};
-  bool isSingle = false; // its numbers are rounded to f32
+  bool countsFromEnd = false; // of an update: the first is 1
+  bool isSingle = false;      // its numbers are rounded to f32
 
   bool countsUpdates() const {
     return every == 1 && interval == Interval::step;

@@ -36,6 +36,8 @@ const recipe::Keys<PieceTiming> &gradus::timingKeys() {
             "their parts"}
           .among({{"step"}, {"epoch"}, {"smooth_epoch"}})
           .into(&PieceTiming::interval),
+      flag("at_end", "an update counts where it ends: k is 1 at the first")
+          .into(&PieceTiming::countsFromEnd),
       flag("single_precision", "round its numbers to f32")
           .under({"singa"}, "true")
           .into(&PieceTiming::isSingle)};
@@ -123,6 +125,8 @@ FoundMistake gradus::factorLengthMistake(const recipe::Value &factor,
 
 Value PieceLength::since(const Arithmetic &math, Value update) const {
   Value since = math.subtract(update, first);
+  if (isAtEnd)
+    since = math.add(since, math.number(1, since));
   std::optional<double> known = knownNumber(unit);
   if (known != 1) {
     since = math.divide(since, unit);
@@ -150,7 +154,8 @@ SmallVector<PieceLength> gradus::pieceLengths(const Arithmetic &math,
     PieceLength length{rule.sum(lengths, i),
                        rule.unitOf(timing),
                        {},
-                       timing.interval == Interval::smoothEpoch};
+                       timing.interval == Interval::smoothEpoch,
+                       timing.countsFromEnd};
     if (timing.steps)
       length.steps = math.number(*timing.steps, like);
     else if (lengths[i])

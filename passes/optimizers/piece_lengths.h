@@ -15,6 +15,7 @@ struct PieceLength {
   mlir::Value unit;      // updates that count as one
   mlir::Value steps;     // its length in these units; null if it goes on
   bool isSmooth = false; // parts of a unit count, too
+  bool isAtEnd = false;  // an update counts where it ends
 
   /// Returns the step in which it counts: 1, or the part of a unit that one
   /// update is.

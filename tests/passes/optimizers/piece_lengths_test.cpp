@@ -97,6 +97,30 @@ TEST(PieceLengths, AreSaidOnceByPiecesThatNeedThem) {
             "run");
 }
 
+/// An update counts where it begins, or where it ends; whole epochs are those
+/// that are over then.
+TEST(PieceLengths, CountUpdatesWhereTheyEndIfSaid) {
+  Pieces pieces(R"([{type = "constant", interval = "smooth_epoch"},
+                   {type = "constant", interval = "smooth_epoch", at_end = true},
+                   {type = "constant", every = 10 : i64, at_end = true}])");
+  Block block;
+  OpBuilder builder(pieces.source.program().getContext());
+  builder.setInsertionPointToEnd(&block);
+  Arithmetic math(builder, pieces.source.program().getLoc());
+  RunLength run(math, pieces.source.program());
+  auto type = RankedTensorType::get({}, builder.getF64Type());
+  auto since = [&](size_t piece, double update) {
+    Value at = splat(builder, math.loc, type, update);
+    auto lengths = pieceLengths(math, run, pieces.pieces[piece], at);
+    return knownNumber(lengths.front().since(math, at)).value_or(-1);
+  };
+  EXPECT_EQ(since(0, 391), 4);
+  EXPECT_EQ(since(1, 390), 4);
+  EXPECT_EQ(since(1, 0), 1 / 97.75);
+  EXPECT_EQ(since(2, 8), 0);
+  EXPECT_EQ(since(2, 9), 1);
+}
+
 TEST(PieceLengths, DoNotExceedTheRun) {
   EXPECT_EQ(Pieces(R"([{type = "constant", rest = true},
                       {type = "cosine", rest = true}])")
