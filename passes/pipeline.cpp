@@ -96,13 +96,15 @@ const Stage stages[] = {
        // Clipping and decay see directions; curvature is of the loss alone.
        program.addPass(createPrecondition());
        // Clip gradients of the loss, before weight decay adds to them.
-       program.addPass(createClipGradients());
+       program.addPass(createClipGradients({"clip"}));
        // Center gradients of the loss.
        program.addPass(createGradientCentralization({"before_weight_decay"}));
        // Add decay to gradients for optimizers like sgd.
        program.addPass(createWeightDecay());
        // Or center gradients with decay, if the recipe says so.
        program.addPass(createGradientCentralization({"after_weight_decay"}));
+       // Bound what the optimizer gets, whatever it is made of.
+       program.addPass(createClipGradients({"clip_update"}));
      }},
     {"update",
      [](OpPassManager &program) {

@@ -124,7 +124,8 @@ def Precondition : GradusPass<"precondition"> {
 def ClipGradients : GradusPass<"clip-gradients"> {
   let summary = "Clips the gradients by norm or by value";
   let description = [{
-    Applies the recipe's `clip` to every gradient:
+    Applies the recipe's `clip` to every gradient, or its `clip_update`, which
+    is for what the optimizer gets, behind weight decay and all else:
 
     * `global_norm`: all are scaled by the same factor, so that their joint norm
       is at most `value`;
@@ -170,6 +171,10 @@ def GradientCentralization : GradusPass<"gradient-centralization"> {
     With `gradient_centralization` in the recipe, subtracts from the gradient of
     each weight its mean over the inputs of one output: for a convolution over
     all axes but that of output channels, for a dense layer over the contracted
+  let options = [
+    Option<"key", "key", "std::string", /*default=*/"\"clip\"",
+           "The key of the recipe: clip or clip_update">,
+  ];
     axis, in either storage order; for embeddings, if `kinds` names them, over
     each row. Other parameters keep their gradients.
 

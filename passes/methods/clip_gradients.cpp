@@ -1,7 +1,8 @@
-// Clips the gradients as the recipe's `clip` says.
+// Clips the gradients as the recipe's `clip` or `clip_update` says.
 //
-// Runs on final gradients: summed over machines and batches, before weight
-// decay and the optimizer.
+// Runs on final gradients, summed over machines and batches: before weight
+// decay, and once more behind all that changes them, right before the
+// optimizer.
 
 #include "passes/methods/clip_gradients.h"
 
@@ -51,7 +52,7 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    auto wanted = clip().of(getOperation());
+    auto wanted = method().of(getOperation());
     if (!wanted)
       return;
     settings = *wanted;
@@ -64,6 +65,10 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
       if (!updates.empty())
         bound(train, updates);
     }
+  }
+
+  const recipe::Method<ClipSettings> &method() const {
+    return key == clipUpdate().field.key ? clipUpdate() : clip();
   }
 
   /// Whether the model leaves the name of `clip.value` free.
@@ -166,7 +171,7 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
     remark::passed(update.getLoc(),
                    remark::RemarkOpts::name("Clipped").category(getArgument()))
         << "gradient of " << update.getParameterName() << " bounded by "
-        << StringRef(clip().field.choices[size_t(settings.bounds)].name);
+        << StringRef(method().field.choices[size_t(settings.bounds)].name);
   }
 
   ClipSettings settings;
@@ -175,7 +180,7 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
 
 } // namespace
 
-static recipe::Field clipKey() {
+static recipe::Field keyNamed(std::string_view name, std::string_view help) {
   using enum recipe::Kind;
   using recipe::Field, recipe::Keys;
   using Clip = ClipSettings;
@@ -200,7 +205,7 @@ static recipe::Field clipKey() {
             "divide by max(1, norm / value) instead, without norm_epsilon"}
           .under({"timm"}, "true")
           .into(&Clip::divides);
-  return Field{"clip", variant, "null", "bounds the gradients"}
+  return Field{name, variant, "null", help}
       .among({{"global_norm", Keys<Clip>{value, added, divides}},
               {"norm", Keys<Clip>{value, added}},
               {"value", Keys<Clip>{value}},
@@ -211,7 +216,18 @@ static recipe::Field clipKey() {
 }
 
 const recipe::Method<ClipSettings> &clip() {
-  static const recipe::Method<ClipSettings> method{clipKey()};
+  static const recipe::Method<ClipSettings> method{
+      keyNamed("clip", "bounds the gradients")};
   return method;
 }
+
+const recipe::Method<ClipSettings> &clipUpdate() {
+  static const recipe::Method<ClipSettings> method{keyNamed(
+      "clip_update", "bounds what the optimizer gets: gradients behind "
+                     "preconditioning and weight decay")};
+  return method;
+}
+
+const recipe::Field &clipUpdateKey() { return clipUpdate().field; }
+
 } // namespace gradus

@@ -1,4 +1,5 @@
-// Settings of gradient clipping: the recipe's `clip`.
+// Settings of gradient clipping: the recipe's `clip`, of gradients of the loss,
+// and `clip_update`, of what the optimizer gets, behind weight decay.
 #pragma once
 
 #include "recipe/settings.h"
@@ -16,5 +17,8 @@ struct ClipSettings {
 };
 
 const recipe::Method<ClipSettings> &clip();
+const recipe::Method<ClipSettings> &clipUpdate();
+/// The key of `clipUpdate()`, for the list of the recipe's keys.
+const recipe::Field &clipUpdateKey();
 
 } // namespace gradus

@@ -1,4 +1,5 @@
 // RUN: gradus-opt %s --clip-gradients --canonicalize --cse | FileCheck %s
+// RUN: gradus-opt %s --weight-decay --clip-gradients=key=clip_update --canonicalize --cse | FileCheck %s --check-prefix=UPDATE
 
 // Together at most so long: one sum of squares, one factor. Each gradient's
 // squares are taken where it is made.
@@ -116,6 +117,26 @@ gradus.program @divided attributes {recipe = {clip = {type = "global_norm", valu
 // CHECK:         %[[EPSILON:.*]] = arith.constant dense<2.500000e-01> : tensor<f32>
 // CHECK:         arith.addf %{{.*}}, %[[EPSILON]]
 gradus.program @norm_epsilon attributes {recipe = {clip = {type = "norm", value = 2.0, norm_epsilon = 0.25}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// What the optimizer gets is bounded with its decay. Another key does nothing
+// here, and this one nothing where gradients of the loss are clipped.
+// CHECK-LABEL: gradus.program @update
+// CHECK-NOT:     arith.maximumf
+// UPDATE-LABEL: gradus.program @value
+// UPDATE-NOT:    arith.maximumf
+// UPDATE-LABEL: gradus.program @update
+// UPDATE:        gradus.state @clip_update.value
+// UPDATE:        %[[DECAYED:.*]] = arith.addf %g, %{{.*}}
+// UPDATE:        %[[LOW:.*]] = arith.maximumf %[[DECAYED]], %{{.*}}
+// UPDATE:        %[[BOTH:.*]] = arith.minimumf %[[LOW]], %{{.*}}
+// UPDATE:        gradus.update @w, %[[BOTH]]
+gradus.program @update attributes {recipe = {clip_update = {type = "value", value = 0.5}, optimizer = {type = "sgd", weight_decay = 0.5}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
