@@ -94,7 +94,7 @@ const Stage stages[] = {
        // Report gradients of the loss before clipping.
        program.addPass(createStepMetrics());
        // Clipping and decay see directions; curvature is of the loss alone.
-       program.addPass(createPrecondition());
+       program.addPass(createPrecondition({"before_clip"}));
        // Clip gradients of the loss, before weight decay adds to them.
        program.addPass(createClipGradients({"clip"}));
        // Center gradients of the loss.
@@ -103,6 +103,8 @@ const Stage stages[] = {
        program.addPass(createWeightDecay());
        // Or center gradients with decay, if the recipe says so.
        program.addPass(createGradientCentralization({"after_weight_decay"}));
+       // Or give the optimizer directions of the loss with its decay.
+       program.addPass(createPrecondition({"after_weight_decay"}));
        // Bound what the optimizer gets, whatever it is made of.
        program.addPass(createClipGradients({"clip_update"}));
      }},

@@ -19,6 +19,12 @@ struct RefreshSettings {
 struct PreconditionSettings {
   enum class Type { thor, kfac };
   enum class Kind { dense, convolution, embedding, layerNorm };
+  /// A layer's bias keeps its gradient, or is the weight of one more input,
+  /// which is always 1.
+  enum class Bias { plain, joined };
+  /// What gradients have been through: nothing but the mean over batches, or
+  /// clipping, weight decay and centralization.
+  enum class Placement { beforeClip, afterWeightDecay };
 
   Type type = {};
   recipe::Number damping; // lambda: its root is added to each factor
@@ -27,9 +33,11 @@ struct PreconditionSettings {
   double decay = 0;             // of the mean of factors over time; 0: the last
   bool splitsByTrace = false;   // damping by the ratio of both sides' traces
   std::optional<double> klClip; // bound of a step's length in curvature
-  std::vector<Kind> kinds;      // of layers
-  int64_t limit = 0;            // longer sides are left alone
-  bool isPerSample = true;      // else factors are those of MindSpore's ThorGpu
+  Bias bias = {};
+  std::vector<Kind> kinds; // of layers
+  Placement placement = {};
+  int64_t limit = 0;       // longer sides are left alone
+  bool isPerSample = true; // else factors are those of MindSpore's ThorGpu
 
   bool has(Kind kind) const { return llvm::is_contained(kinds, kind); }
   /// Whether factors are measured more often than they are inverted.
@@ -42,6 +50,10 @@ const recipe::Method<PreconditionSettings> &preconditioning();
 
 /// Whether a layer norm of the graph reads the parameter as its scale or bias.
 bool isOfLayerNorm(ParameterUpdate update);
+
+/// Names, on `gradus.factors`, the bias that joins the layer's weight: the
+/// factor of its inputs has a row and a column more, behind the others.
+constexpr llvm::StringLiteral kJoined = "gradus.joined";
 
 /// Marks updates whose gradient was preconditioned.
 constexpr llvm::StringLiteral kPreconditioned = "gradus.preconditioned";

@@ -14,6 +14,10 @@ def TraceFactors : GradusPass<"trace-factors"> {
     convolution whose groups have one output, a weight that the model computes
     with before it is used.
 
+    With `bias` "joined" the bias of a dense layer or a convolution joins its
+    weight, as that of an input that is always 1: the inputs' blocks get a row
+    and a column for it, and `gradus.factors` names it in `gradus.joined`.
+
     Before:
 
     ```mlir

@@ -64,6 +64,10 @@ def Precondition : GradusPass<"precondition"> {
     An embedding's rows are divided by the part of the batch that reads them, a
     layer norm's scale and bias by their own squares: `g / (g^2 / B + root)`.
 
+    A bias that joins its weight (`bias` "joined") is multiplied with it, as the
+    weight of a last input that is always 1. `placement` says whether the pass
+    works before `clip-gradients` or after `weight-decay`.
+
     Method: THOR of MindSpore, docs/methods/thor.md; K-FAC, Martens and Grosse,
     https://arxiv.org/abs/1503.05671.
 
@@ -119,6 +123,10 @@ def Precondition : GradusPass<"precondition"> {
     }
     ```
   }];
+  let options = [
+    Option<"at", "at", "std::string", /*default=*/"\"\"",
+           "Work only if the recipe's placement is this one">,
+  ];
 }
 
 def ClipGradients : GradusPass<"clip-gradients"> {
@@ -163,6 +171,10 @@ def ClipGradients : GradusPass<"clip-gradients"> {
     }
     ```
   }];
+  let options = [
+    Option<"key", "key", "std::string", /*default=*/"\"clip\"",
+           "The key of the recipe: clip or clip_update">,
+  ];
 }
 
 def GradientCentralization : GradusPass<"gradient-centralization"> {
@@ -171,10 +183,6 @@ def GradientCentralization : GradusPass<"gradient-centralization"> {
     With `gradient_centralization` in the recipe, subtracts from the gradient of
     each weight its mean over the inputs of one output: for a convolution over
     all axes but that of output channels, for a dense layer over the contracted
-  let options = [
-    Option<"key", "key", "std::string", /*default=*/"\"clip\"",
-           "The key of the recipe: clip or clip_update">,
-  ];
     axis, in either storage order; for embeddings, if `kinds` names them, over
     each row. Other parameters keep their gradients.
 

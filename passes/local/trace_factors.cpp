@@ -7,6 +7,7 @@
 
 #include "ir/arithmetic.h"
 #include "passes/distribution.h"
+#include "passes/local/joined_bias.h"
 #include "passes/local/weight_products.h"
 #include "passes/model/loss_divisor.h"
 #include "passes/optimizers/parameters.h"
@@ -15,6 +16,7 @@
 #include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_TRACEFACTORS
@@ -113,6 +115,15 @@ private:
       return error("")
              << "excludes distribution.logical_ranks, whose processes "
                 "compute several ranks one after the other";
+    if (settings.bias == PreconditionSettings::Bias::joined &&
+        !settings.isPerSample)
+      return error(".bias")
+             << "is \"joined\", which per_sample false excludes: "
+                "MindSpore's biases keep their gradients";
+    return checkRefresh();
+  }
+
+  LogicalResult checkRefresh() {
     const auto &at = settings.refresh.at;
     if (settings.refresh.measureEvery && (settings.decay == 0 || at))
       return error(".refresh.measure_every")
@@ -152,11 +163,24 @@ private:
     return success();
   }
 
+  /// A weight whose curvature is measured, and the bias that joins it.
+  struct Traced {
+    ParameterUpdate weight, bias;
+    WeightProduct product;
+  };
+  /// A parameter that keeps its gradient, with the reason.
+  using Kept = std::pair<ParameterUpdate, std::string>;
+
   LogicalResult trace(GraphOp train) {
-    ForwardPass forward(train);
-    ParameterGroups groups(getOperation());
     auto range = train.getBody().front().getOps<ParameterUpdate>();
     SmallVector<ParameterUpdate> updates(range.begin(), range.end());
+    std::vector<Traced> traced;
+    std::vector<Kept> kept;
+    bool isUsed = false;
+    if (failed(sort(train, updates, traced, kept, isUsed)))
+      return failure();
+    if (settings.bias == PreconditionSettings::Bias::joined)
+      join(traced, kept, updates);
     OpBuilder builder(train.getBody().front().getTerminator());
     FailureOr<Value> divisor = divisorOfLoss(builder, train);
     if (failed(divisor))
@@ -164,15 +188,35 @@ private:
     if (isDataParallel(getOperation()) &&
         !(ranks = readRanks(builder, train.getLoc(), getOperation())))
       return failure();
-    std::string kept; // the first weight that is, with the reason
-    bool isUsed = false;
+    for (const Traced &each : traced)
+      add(builder, each, *divisor);
+    std::string first;
+    for (const auto &[update, reason] : kept) {
+      std::string words = reportKept(update, reason);
+      if (first.empty())
+        first = words;
+    }
+    if (!isUsed && traced.empty())
+      return error("") << "fits no layer that is trained"
+                       << (first.empty() ? "" : ": ") << first;
+    return success();
+  }
+
+  /// Sorts parameters into those whose curvature is measured and those that
+  /// keep their gradient; `isUsed` says whether there are layer norms, which
+  /// `precondition` divides by their own curvature.
+  LogicalResult sort(GraphOp train, ArrayRef<ParameterUpdate> updates,
+                     std::vector<Traced> &traced, std::vector<Kept> &kept,
+                     bool &isUsed) {
+    ForwardPass forward(train);
+    ParameterGroups groups(getOperation());
     for (ParameterUpdate update : updates) {
       if (auto other = preconditionerOf(groups, update); !other.empty())
         return error("") << "excludes the optimizer " << other << ", which "
                          << update.getParameterName()
                          << " has: it preconditions gradients itself";
       if (settings.has(Kind::layerNorm) && isOfLayerNorm(update)) {
-        isUsed = true; // `precondition` divides it by its own curvature.
+        isUsed = true;
         continue;
       }
       std::string reason;
@@ -180,19 +224,37 @@ private:
           weightProduct(update.getGradientUse().get(), forward, reason);
       if (product && reason.empty())
         reason = reasonToKeep(*product);
-      if (reason.empty()) {
-        add(builder, update, *product, *divisor);
-        isUsed = true;
-        continue;
-      }
-      std::string words = reportKept(update, reason);
-      if (kept.empty())
-        kept = words;
+      if (reason.empty())
+        traced.push_back({update, {}, *product});
+      else
+        kept.emplace_back(update, reason);
     }
-    if (!isUsed)
-      return error("") << "fits no layer that is trained"
-                       << (kept.empty() ? "" : ": ") << kept;
     return success();
+  }
+
+  /// Gives each layer the bias that it has, of those that would be kept; none
+  /// where its inputs are left alone.
+  void join(std::vector<Traced> &traced, std::vector<Kept> &kept,
+            ArrayRef<ParameterUpdate> updates) {
+    llvm::StringSet<> joined;
+    for (Traced &each : traced) {
+      ParameterUpdate bias = biasOf(each.product, updates);
+      bool isFree =
+          bias && llvm::is_contained(llvm::make_first_range(kept), bias);
+      if (!isFree || isLong(inputsOf(each.product)) ||
+          !joined.insert(bias.getParameterName()).second)
+        continue;
+      each.bias = bias;
+      remark::passed(each.weight.getLoc(),
+                     remark::RemarkOpts::name("Joined").category(getArgument()))
+          << (bias.getParameterName() + " joins " +
+              each.weight.getParameterName() +
+              " as the weight of an input that is always 1")
+                 .str();
+    }
+    llvm::erase_if(kept, [&](const Kept &each) {
+      return joined.contains(ParameterUpdate(each.first).getParameterName());
+    });
   }
 
   /// The name of a parameter's optimizer if it has curvature of its own.
@@ -221,19 +283,22 @@ private:
 
   //===-- factors ---------------------------------------------------------===//
 
-  void add(OpBuilder &builder, ParameterUpdate update,
-           const WeightProduct &product, Value divisor) {
+  void add(OpBuilder &builder, const Traced &traced, Value divisor) {
+    ParameterUpdate update = traced.weight, bias = traced.bias;
+    const WeightProduct &product = traced.product;
     Value inputs = product.kind == WeightKind::embedding
                        ? shares(builder, product, divisor)
-                       : inputFactor(builder, update, product);
+                       : inputFactor(builder, update, product, bool(bias));
     Value outputs = outputFactor(builder, update, product, divisor);
-    FactorsOp::create(
+    auto factors = FactorsOp::create(
         builder, update.getLoc(),
         FlatSymbolRefAttr::get(&getContext(), update.getParameterName()),
         inputs, outputs, builder.getStringAttr(nameOf(product.kind)),
         builder.getDenseI64ArrayAttr(product.axes),
         builder.getI64IntegerAttr(product.groups),
         builder.getI64IntegerAttr(positionsOf(product)), UnitAttr());
+    if (bias)
+      factors->setAttr(kJoined, builder.getStringAttr(bias.getParameterName()));
     remark::passed(update.getLoc(),
                    remark::RemarkOpts::name("Traced").category(getArgument()))
         << (update.getParameterName() + " (" + nameOf(product.kind) +
@@ -243,10 +308,15 @@ private:
 
   /// Null where the side is left alone.
   Value inputFactor(OpBuilder &builder, ParameterUpdate update,
-                    const WeightProduct &product) {
+                    const WeightProduct &product, bool isJoined) {
     Side side = inputsOf(product);
     if (isLong(side))
       return reportLong(update, "inputs", side), Value();
+    if (isJoined)
+      return withOnes(
+          builder,
+          {side.value, side.axis, side.window, side.groups, side.features()},
+          gram(builder, side, /*ones=*/1));
     if (settings.isPerSample)
       return gram(builder, side);
     if (product.kind == WeightKind::convolution)
@@ -307,11 +377,12 @@ private:
     return side;
   }
 
-  /// Factors are f32, whatever the layer computes in.
-  Value gram(OpBuilder &builder, const Side &side) {
+  /// Factors are f32, whatever the layer computes in. Blocks have room for
+  /// `ones` more features.
+  Value gram(OpBuilder &builder, const Side &side, int64_t ones = 0) {
     Location loc = side.value.getLoc();
     int64_t features = side.features(),
-            block = std::min(settings.block, features),
+            block = std::min(settings.block, features + ones),
             blocks = llvm::divideCeil(features, block);
     auto type = RankedTensorType::get(
         {side.groups * blocks, block, block},

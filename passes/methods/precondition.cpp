@@ -47,6 +47,7 @@ std::string measuredOf(StringRef parameter) {
 /// A weight with the forms of its factors, which all graphs share.
 struct Layer {
   std::string name;
+  std::string bias; // that joins the weight; empty: none does
   WeightMatrix matrix;
   RankedTensorType inputs, outputs; // null: the side is left alone
   int64_t positions;
@@ -58,6 +59,12 @@ struct Layer {
   Blocks outputBlocks() const {
     return Blocks::of(outputs, matrix.outputs(), matrix.groups());
   }
+};
+
+/// The updates of a layer in a graph; one is null where the graph leaves the
+/// parameter as it is.
+struct LayerUpdates {
+  ParameterUpdate weight, bias;
 };
 
 /// Something of both sides of a layer, null where a side is left alone: its
@@ -80,7 +87,7 @@ struct PreconditionPass : impl::PreconditionBase<PreconditionPass> {
 
   void runOnOperation() override {
     auto wanted = preconditioning().of(getOperation());
-    if (!wanted)
+    if (!wanted || !isItsTurn(wanted->placement))
       return;
     settings = *wanted;
     findLayers();
@@ -92,11 +99,22 @@ struct PreconditionPass : impl::PreconditionBase<PreconditionPass> {
 private:
   using Kind = PreconditionSettings::Kind;
 
+  /// The pass stands at two places of the pipeline, and works at one.
+  bool isItsTurn(PreconditionSettings::Placement placement) const {
+    bool isLast =
+        placement == PreconditionSettings::Placement::afterWeightDecay;
+    return at.empty() || at == (isLast ? "after_weight_decay" : "before_clip");
+  }
+
   void findLayers() {
     layers.clear();
+    weightOfBias.clear();
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       for (auto factors : graph.getBody().front().getOps<FactorsOp>())
         layers.insert({factors.getParameter(), layerOf(factors)});
+    for (const auto &[name, layer] : layers)
+      if (!layer.bias.empty())
+        weightOfBias[layer.bias] = name;
   }
 
   Layer layerOf(FactorsOp factors) {
@@ -104,10 +122,13 @@ private:
     auto type = [](Value side) {
       return side ? tensorType(side) : RankedTensorType();
     };
+    auto bias = factors->getAttrOfType<StringAttr>(kJoined);
     return {factors.getParameter().str(),
+            bias ? bias.str() : "",
             WeightMatrix(cast<RankedTensorType>(state.getType()),
-                         factors.getAxes(), factors.getGroups()),
-            type(factors.getInputs()), type(factors.getOutputs()),
+                         factors.getAxes(), factors.getGroups(), bool(bias)),
+            type(factors.getInputs()),
+            type(factors.getOutputs()),
             int64_t(factors.getPositions())};
   }
 
@@ -118,8 +139,11 @@ private:
     llvm::StringMap<FactorsOp> measured;
     for (auto factors : block.getOps<FactorsOp>())
       measured[factors.getParameter()] = factors;
-    for (ParameterUpdate update : updates)
+    llvm::StringMap<ParameterUpdate> byName;
+    for (ParameterUpdate update : updates) {
       update->moveBefore(block.getTerminator());
+      byName[update.getParameterName()] = update;
+    }
     if (updates.empty())
       return success();
     OpBuilder builder(updates.front());
@@ -131,7 +155,7 @@ private:
       if (update->hasAttr(kPreconditioned))
         continue;
       FactorsOp factors = measured.lookup(update.getParameterName());
-      if (failed(visit(update, factors, *shared, states)))
+      if (failed(visit(update, byName, factors, *shared, states)))
         return failure();
     }
     for (auto &[name, factors] : measured)
@@ -142,28 +166,44 @@ private:
     return count(builder, train, *shared);
   }
 
-  LogicalResult visit(ParameterUpdate update, FactorsOp factors, Shared &shared,
-                      States &states) {
+  LogicalResult visit(ParameterUpdate update,
+                      const llvm::StringMap<ParameterUpdate> &updates,
+                      FactorsOp factors, Shared &shared, States &states) {
+    StringRef name = update.getParameterName();
+    if (auto found = layers.find(name); found != layers.end()) {
+      const Layer &layer = found->second;
+      ParameterUpdate bias = updates.lookup(layer.bias);
+      if (bias) // It uses what is made for the weight.
+        bias->moveAfter(update);
+      return ofLayer(layer, {update, bias}, factors, shared, states);
+    }
+    if (auto weight = weightOfBias.find(name); weight != weightOfBias.end()) {
+      if (updates.contains(weight->second)) // which brings it along
+        return success();
+      return ofLayer(layers.find(weight->second)->second, {{}, update}, factors,
+                     shared, states);
+    }
+    if (!settings.has(Kind::layerNorm) || !isOfLayerNorm(update))
+      return success();
     OpBuilder builder(update);
-    auto found = layers.find(update.getParameterName());
-    Value gradient = update.getGradientUse().get();
-    FailureOr<Value> direction{Value()};
-    if (found != layers.end())
-      direction = ofLayer(Arithmetic(builder, update.getLoc()), found->second,
-                          factors, gradient, shared, states);
-    else if (settings.has(Kind::layerNorm) && isOfLayerNorm(update))
-      direction = ofLayerNorm(Arithmetic(builder, update.getLoc()), gradient,
-                              update->getParentOfType<GraphOp>(), shared);
+    FailureOr<Value> direction = ofLayerNorm(
+        Arithmetic(builder, update.getLoc()), update.getGradientUse().get(),
+        update->getParentOfType<GraphOp>(), shared);
     if (failed(direction))
       return failure();
-    if (!*direction)
-      return success();
-    if (settings.klClip)
-      shared.products.push_back(product(builder, gradient, *direction));
-    update.getGradientUse().set(*direction);
-    update->setAttr(kPreconditioned, builder.getUnitAttr());
-    report(update, found == layers.end());
+    replace(builder, update, *direction, shared);
+    report(update, "is divided by its own curvature");
     return success();
+  }
+
+  /// Gives an update its direction in place of its gradient.
+  void replace(OpBuilder &builder, ParameterUpdate update, Value direction,
+               Shared &shared) {
+    OpOperand &gradient = update.getGradientUse();
+    if (settings.klClip)
+      shared.products.push_back(product(builder, gradient.get(), direction));
+    gradient.set(direction);
+    update->setAttr(kPreconditioned, builder.getUnitAttr());
   }
 
   //===-- numbers ---------------------------------------------------------===//
@@ -287,15 +327,23 @@ private:
 
   //===-- layers ----------------------------------------------------------===//
 
-  FailureOr<Value> ofLayer(const Arithmetic &math, const Layer &layer,
-                           FactorsOp factors, Value gradient, Shared &shared,
-                           States &states) {
+  LogicalResult ofLayer(const Layer &layer, LayerUpdates updates,
+                        FactorsOp factors, Shared &shared, States &states) {
+    ParameterUpdate first = updates.weight ? updates.weight : updates.bias;
+    OpBuilder builder(first);
+    Arithmetic math(builder, first.getLoc());
     FailureOr<Inverses> found =
         factors ? refresh(math, layer, factors, shared, states)
                 : read(math, layer, states);
     if (failed(found))
       return failure();
-    return multiplied(math, layer, gradient, *found);
+    Value matrix =
+        layer.matrix.ofWeight(math, wideGradient(math, updates.weight),
+                              wideGradient(math, updates.bias));
+    matrix = rowsTimes(math, layer, matrix, *found);
+    matrix = columnsTimes(math, layer, matrix, *found);
+    put(math, layer, matrix, updates, shared);
+    return success();
   }
 
   LogicalResult ensure(States &states, const std::string &name,
@@ -445,17 +493,31 @@ private:
 
   //===-- directions ------------------------------------------------------===//
 
-  /// G^-1 g A^-1
-  Value multiplied(const Arithmetic &math, const Layer &layer, Value gradient,
-                   Inverses inverses) {
-    Type narrow = tensorType(gradient).getElementType();
-    Value matrix =
-        layer.matrix.ofWeight(math, convert(math.builder, math.loc, gradient,
-                                            math.builder.getF32Type()));
-    matrix = rowsTimes(math, layer, matrix, inverses);
-    matrix = columnsTimes(math, layer, matrix, inverses);
-    return convert(math.builder, math.loc, layer.matrix.toWeight(math, matrix),
-                   narrow);
+  static Value wideGradient(const Arithmetic &math, ParameterUpdate update) {
+    return update
+               ? convert(math.builder, math.loc, update.getGradientUse().get(),
+                         math.builder.getF32Type())
+               : Value();
+  }
+
+  /// Puts the directions of a layer's parameters in the place of gradients.
+  void put(const Arithmetic &math, const Layer &layer, Value matrix,
+           LayerUpdates updates, Shared &shared) {
+    auto set = [&](ParameterUpdate update, Value wide, StringRef what) {
+      RankedTensorType type = tensorType(update.getGradientUse().get());
+      if (tensorType(wide).getShape() != type.getShape())
+        wide = reshape(math.builder, math.loc, wide, type.getShape());
+      replace(math.builder, update,
+              convert(math.builder, math.loc, wide, type.getElementType()),
+              shared);
+      report(update, what);
+    };
+    if (updates.weight)
+      set(updates.weight, layer.matrix.toWeight(math, matrix),
+          "is multiplied by the inverses of both its sides");
+    if (updates.bias)
+      set(updates.bias, layer.matrix.toBias(math, matrix),
+          "is multiplied with its weight, which it joins");
   }
 
   static Value columnsTimes(const Arithmetic &math, const Layer &layer,
@@ -506,18 +568,16 @@ private:
         math.add(curvature, spreadLike(math, shared.root, curvature)));
   }
 
-  void report(ParameterUpdate update, bool isDiagonal) {
+  void report(ParameterUpdate update, StringRef what) {
     remark::passed(
         update.getLoc(),
         remark::RemarkOpts::name("Preconditioned").category(getArgument()))
-        << (update.getParameterName() +
-            (isDiagonal ? " is divided by its own curvature"
-                        : " is multiplied by the inverses of both its sides"))
-               .str();
+        << (update.getParameterName() + " " + what).str();
   }
 
   PreconditionSettings settings;
   llvm::MapVector<StringRef, Layer> layers;
+  llvm::StringMap<StringRef> weightOfBias; // of those that are joined
 };
 
 } // namespace

@@ -101,8 +101,8 @@ Blocks Blocks::of(RankedTensorType factor, int64_t features, int64_t groups) {
 }
 
 WeightMatrix::WeightMatrix(RankedTensorType weight, ArrayRef<int64_t> inputAxes,
-                           int64_t groups)
-    : type_(weight), groups_(groups) {
+                           int64_t groups, bool joinsBias)
+    : type_(weight), groups_(groups), joinsBias_(joinsBias) {
   SmallVector<int64_t> sorted(inputAxes);
   llvm::sort(sorted);
   SmallVector<int64_t> outputs = axesExcept(weight.getRank(), sorted);
@@ -115,11 +115,41 @@ WeightMatrix::WeightMatrix(RankedTensorType weight, ArrayRef<int64_t> inputAxes,
   order_ = rowsAreInputs_ ? first : last;
 }
 
-Value WeightMatrix::ofWeight(const Arithmetic &math, Value weight) const {
-  int64_t rows = rowsAreInputs_ ? inputs_ : outputs_,
-          columns = rowsAreInputs_ ? outputs_ : inputs_;
-  return shaped(math, reordered(math, weight, order_),
-                {groups_, rows, columns});
+SmallVector<int64_t> WeightMatrix::shapeFor(int64_t inputs) const {
+  if (rowsAreInputs_)
+    return {groups_, inputs, outputs_};
+  return {groups_, outputs_, inputs};
+}
+
+Value WeightMatrix::ofWeight(const Arithmetic &math, Value weight,
+                             Value bias) const {
+  Type element = tensorType(weight ? weight : bias).getElementType();
+  auto zeros = [&](int64_t inputs) {
+    return splat(math.builder, math.loc,
+                 RankedTensorType::get(shapeFor(inputs), element), 0);
+  };
+  Value matrix =
+      weight ? shaped(math, reordered(math, weight, order_), shapeFor(inputs_))
+             : zeros(inputs_);
+  if (!joinsBias_)
+    return matrix;
+  Value last = bias ? shaped(math, bias, shapeFor(1)) : zeros(1);
+  return ConcatenateOp::create(
+      math.builder, math.loc,
+      RankedTensorType::get(shapeFor(inputs()), element),
+      ValueRange{matrix, last}, rowsAreInputs_ ? 1 : 2);
+}
+
+/// Some of the inputs of a matrix.
+Value WeightMatrix::part(const Arithmetic &math, Value matrix, int64_t first,
+                         int64_t count) const {
+  if (!joinsBias_)
+    return matrix;
+  SmallVector<int64_t> starts(3, 0), steps(3, 1);
+  starts[rowsAreInputs_ ? 1 : 2] = first;
+  return SliceOp::create(math.builder, math.loc,
+                         tensorType(matrix).clone(shapeFor(count)), matrix,
+                         starts, steps);
 }
 
 Value WeightMatrix::toWeight(const Arithmetic &math, Value matrix) const {
@@ -128,7 +158,12 @@ Value WeightMatrix::toWeight(const Arithmetic &math, Value matrix) const {
     moved.push_back(type_.getDimSize(axis));
     back[axis] = position;
   }
-  return reordered(math, shaped(math, matrix, moved), back);
+  Value weight = part(math, matrix, 0, inputs_);
+  return reordered(math, shaped(math, weight, moved), back);
+}
+
+Value WeightMatrix::toBias(const Arithmetic &math, Value matrix) const {
+  return shaped(math, part(math, matrix, inputs_, 1), {groups_ * outputs_});
 }
 
 Value multiplyRows(const Arithmetic &math, Blocks blocks, Value diagonal,

@@ -20,28 +20,38 @@ struct Blocks {
 };
 
 /// A weight as one matrix a group, [groups, rows, columns]: the outputs by the
-/// inputs, or the other way around where the weight lies so.
+/// inputs, or the other way around where the weight lies so. A bias that joins
+/// it is the weight of the last input.
 class WeightMatrix {
 public:
   /// `inputAxes` are those of the weight that count inputs, in the order of
   /// their features.
   WeightMatrix(mlir::RankedTensorType weight, llvm::ArrayRef<int64_t> inputAxes,
-               int64_t groups);
+               int64_t groups, bool joinsBias = false);
 
   int64_t groups() const { return groups_; }
-  int64_t inputs() const { return inputs_; }   // of a group
-  int64_t outputs() const { return outputs_; } // of a group
+  int64_t inputs() const { return inputs_ + joinsBias_; } // of a group
+  int64_t outputs() const { return outputs_; }            // of a group
   bool rowsAreInputs() const { return rowsAreInputs_; }
 
-  mlir::Value ofWeight(const Arithmetic &math, mlir::Value weight) const;
+  /// The matrix of a weight, and of the bias that joins it; 0 in the place of
+  /// one that is null, where not both are.
+  mlir::Value ofWeight(const Arithmetic &math, mlir::Value weight,
+                       mlir::Value bias = {}) const;
   mlir::Value toWeight(const Arithmetic &math, mlir::Value matrix) const;
+  /// The bias, [outputs of all groups].
+  mlir::Value toBias(const Arithmetic &math, mlir::Value matrix) const;
 
 private:
+  llvm::SmallVector<int64_t> shapeFor(int64_t inputs) const;
+  mlir::Value part(const Arithmetic &math, mlir::Value matrix, int64_t first,
+                   int64_t count) const;
+
   mlir::RankedTensorType type_;
   llvm::SmallVector<int64_t>
       order_; // the weight's axes, as the matrix has them
   int64_t groups_, inputs_ = 1, outputs_ = 1;
-  bool rowsAreInputs_;
+  bool rowsAreInputs_, joinsBias_;
 };
 
 /// The blocks times the rows of `matrix`, [groups, rows, columns].

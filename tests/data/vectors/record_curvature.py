@@ -14,6 +14,12 @@ With B samples that count, and means over all rows:
   embedding    A is a vector, how often each row is read, over B; G as above
   layer norm   scale and bias get g / (g^2 / B + sqrt(lambda))
 
+With `bias` "joined" the bias of a dense layer or a convolution is a column
+behind those of its weight, and x has a 1 behind its elements. Weight decay is
+added to directions; with `placement` "after_weight_decay" it is added to
+gradients first. With `clip_update` what the velocity gets, decay included, has
+at most that norm for each parameter.
+
 With `decay` the factors are means over measurements, where one that is k
 measurements old weighs decay^k, over the sum of all weights. sqrt(lambda), for
 convolutions sqrt(lambda / P), is added to both diagonals, with `pi` times pi to
@@ -174,9 +180,16 @@ def gradients(layers, p, x, y):
     return -(log[rows, picked] * counts).sum() / number, found, number
 
 
-def measured(layer, number):
+def joins(layer, h, p):
+    """Whether the layer has a bias that joins its weight."""
+    return h.get("bias") == "joined" and layer.kind in ("dense", "convolution") and layer.bias in p
+
+
+def measured(layer, number, joined):
     """A and G of a layer, one of each for a group."""
     inputs, outputs = layer.sides
+    if joined:
+        inputs = [np.concatenate([m, np.ones((len(m), 1))], 1) for m in inputs]
     moments = lambda sides: [m.T @ m / len(m) for m in sides]
     a = [inputs / number] if layer.kind == "embedding" else moments(inputs)
     return a, [number**2 * g for g in moments(outputs)]
@@ -211,6 +224,13 @@ def direction(layer, g, pairs):
     return np.concatenate(parts).reshape(g.shape) / layer.places
 
 
+def joined_directions(layer, weight, bias, pairs):
+    """Those of a weight and of the bias that joins it."""
+    both = np.concatenate([weight.reshape(len(weight), -1), bias[:, None]], 1)
+    both = direction(layer, both, pairs)
+    return both[:, :-1].reshape(weight.shape), both[:, -1]
+
+
 def run(h, p, x, y):
     """Losses, parameters after each step, and the inverses of the first step."""
     layers = [layer_of(layer) for layer in h["network"]]
@@ -219,7 +239,9 @@ def run(h, p, x, y):
     for step in range(STEPS):
         loss, found, number = gradients(layers, p, x[step], y[step])
         losses.append(loss)
-        damping = h["damping"][step]
+        damping, decays_first = h["damping"][step], h.get("placement") == "after_weight_decay"
+        if decays_first:
+            found = {name: g + h["weight_decay"] * p[name] for name, g in found.items()}
         for layer in layers:
             if layer.kind == "layer_norm":
                 for name in (layer.weight, layer.bias):
@@ -228,7 +250,7 @@ def run(h, p, x, y):
                 continue
             name = layer.weight
             if step % h["measure_every"] == 0:
-                now, (old, weight) = measured(layer, number), sums.get(name, (None, 0))
+                now, (old, weight) = measured(layer, number, joins(layer, h, p)), sums.get(name, (None, 0))
                 mix = lambda f, o: [v + h["decay"] * w for v, w in zip(f, o)]
                 sums[name] = (now if old is None else (mix(now[0], old[0]), mix(now[1], old[1])), 1 + h["decay"] * weight)
             if step % h["frequency"] == 0:
@@ -236,9 +258,15 @@ def run(h, p, x, y):
                 kept[name] = inverses(layer, [[f / weight for f in side] for side in factors], damping, h)
                 if step == 0:
                     first[name] = (kept[name], layer.places)
-            found[name] = direction(layer, found[name], kept[name])
+            if joins(layer, h, p):
+                found[name], found[layer.bias] = joined_directions(layer, found[name], found[layer.bias], kept[name])
+            else:
+                found[name] = direction(layer, found[name], kept[name])
         for name in p:
-            velocity[name] = h["momentum"] * velocity[name] + found[name] + h["weight_decay"] * p[name]
+            move = found[name] + (0 if decays_first else h["weight_decay"] * p[name])
+            if "clip_update" in h:
+                move = move * min(1, h["clip_update"] / np.linalg.norm(move))
+            velocity[name] = h["momentum"] * velocity[name] + move
             p[name] = p[name] - h["learning_rate"][step] * velocity[name]
             after[name].append(p[name])
     return np.array(losses), {name: np.array(values) for name, values in after.items()}, first
@@ -343,6 +371,14 @@ def main():
     record("kfac_convolution", "K-FAC of a convolution with strides and padding, in blocks of 8",
            [convolution("conv1", [3, 3], [2, 2], [1, 1], [1, 1], 1), "relu", "flatten", {"fc": "fc"}],
            {"conv1.weight": (4, 2, 3, 3), "conv1.bias": (4,), "fc.weight": (3, 36), "fc.bias": (3,)}, x, y, 12, **kfac, block=8)
+    record("thor_joined_bias", "biases join their weights, in blocks of 3; the 1 is in a block of others or in its own", dense, sizes,
+           *images(15, 4, 8, 5), 16, bias="joined", block=3, loss_scale=16.0)
+    record("kfac_joined_bias", "biases of convolutions with groups join their weights, in blocks of 5", windows, shapes,
+           *images(17, 3, 4, 2, 7, 6), 18, **kfac, bias="joined", block=5)
+    record("thor_clip_update", "what the optimizer gets, decay included, has at most the norm 0.7", dense, sizes, *images(19, 4, 8, 5), 20,
+           clip_update=0.7, weight_decay=0.05)
+    record("thor_after_decay", "gradients with weight decay are preconditioned", dense, sizes, *images(21, 4, 8, 5), 22,
+           placement="after_weight_decay", weight_decay=0.05)
     x, y = language(13, 3, 4, 6, 0.3)
     record("kfac_embedding", "K-FAC of a table, a layer norm and a head with ignored labels",
            [{"embedding": "table"}, {"layer_norm": "norm"}, {"fc": "head"}],

@@ -106,3 +106,12 @@ gradus.program @both attributes {recipe = {precondition = {type = "kfac", refres
     gradus.return
   }
 }
+
+// -----
+
+// expected-error @below {{recipe: precondition.bias is "joined", which per_sample false excludes: MindSpore's biases keep their gradients}}
+gradus.program @joined attributes {recipe = {precondition = {type = "thor", bias = "joined", per_sample = false}}} {
+  gradus.graph @train() -> () {
+    gradus.return
+  }
+}

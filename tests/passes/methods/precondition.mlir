@@ -1,5 +1,9 @@
 // RUN: gradus-opt %s --precondition | FileCheck %s
 // RUN: gradus-opt %s --precondition --precondition | FileCheck %s
+// RUN: gradus-opt %s --precondition=at=after_weight_decay | FileCheck %s --check-prefix=LAST
+
+// Nothing here is preconditioned behind weight decay.
+// LAST-NOT: gradus.preconditioned
 
 // A step that has measured inverts, keeps what cannot be inverted, and writes;
 // another reads. Outputs by inputs: G^-1 g A^-1.
@@ -131,5 +135,34 @@ gradus.program @clipped attributes {recipe = {precondition = {type = "kfac", dec
     gradus.update @other, %dv : tensor<4xf32>
     gradus.factors @w inputs %a {axes = array<i64: 0>, kind = "dense"} : tensor<1x5x5xf32>
     gradus.return %y : tensor<8x4xf32>
+  }
+}
+
+// A bias that joins its weight is its last column, or its last row, and comes
+// along with it; where the weight rests it is multiplied with zeros.
+// CHECK-LABEL: gradus.program @joined
+// CHECK:         gradus.graph @train_refresh(
+// CHECK:           gradus.reshape %db : tensor<2xf32> -> tensor<1x2x1xf32>
+// CHECK:           gradus.concatenate %{{.*}} axis 2 : tensor<1x2x3xf32>, tensor<1x2x1xf32> -> tensor<1x2x4xf32>
+// CHECK-DAG:       gradus.slice %{{.*}} starts [0, 0, 0] steps [1, 1, 1] : tensor<1x2x4xf32> -> tensor<1x2x3xf32>
+// CHECK-DAG:       gradus.slice %{{.*}} starts [0, 0, 3] steps [1, 1, 1] : tensor<1x2x4xf32> -> tensor<1x2x1xf32>
+// CHECK:           gradus.update @w, %{{.*}} {gradus.preconditioned} : tensor<2x3xf32>
+// CHECK-NEXT:      gradus.update @b, %{{.*}} {gradus.preconditioned} : tensor<2xf32>
+// CHECK:         gradus.graph @train_cut1(
+// CHECK:           %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<1x2x3xf32>
+// CHECK:           gradus.concatenate %[[ZEROS]], %{{.*}} axis 2
+// CHECK:           gradus.update @b, %{{.*}} {gradus.preconditioned} : tensor<2xf32>
+gradus.program @joined attributes {recipe = {precondition = {type = "thor", bias = "joined"}}} {
+  gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @b : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train_refresh(%a: tensor<1x4x4xf32>, %g: tensor<1x2x2xf32>, %dw: tensor<2x3xf32>, %db: tensor<2xf32>) -> () attributes {gradus.trains = "updates"} {
+    gradus.update @b, %db : tensor<2xf32>
+    gradus.update @w, %dw : tensor<2x3xf32>
+    gradus.factors @w inputs %a outputs %g {axes = array<i64: 1>, gradus.joined = "b", kind = "dense"} : tensor<1x4x4xf32>, tensor<1x2x2xf32>
+    gradus.return
+  }
+  gradus.graph @train_cut1(%db: tensor<2xf32>) -> () attributes {gradus.trains = "updates"} {
+    gradus.update @b, %db : tensor<2xf32>
+    gradus.return
   }
 }

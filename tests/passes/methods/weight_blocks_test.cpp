@@ -186,6 +186,39 @@ TEST(WeightMatrix, HasOutputsByInputs) {
   expectNear(f.evaluate(matrix.ofWeight(f.math, f.a()), weight, {0}), expected);
 }
 
+/// A bias is the weight of the last input of each group; one that is not there
+/// is 0, and both are taken apart again.
+TEST(WeightMatrix, HasABiasThatJoinsBehindTheInputs) {
+  Formula f({4, 3}, {4});
+  WeightMatrix matrix(tensorType(f.a()), {1}, /*groups=*/2, /*joinsBias=*/true);
+  EXPECT_EQ(matrix.outputs(), 2);
+  EXPECT_EQ(matrix.inputs(), 4);
+  auto weight = numbers(12, 9), bias = numbers(4, 10);
+  auto joined = [&](double ofWeight, double ofBias) {
+    std::vector<double> expected;
+    for (int64_t o = 0; o < 4; ++o) {
+      for (int64_t i = 0; i < 3; ++i)
+        expected.push_back(ofWeight * weight[o * 3 + i]);
+      expected.push_back(ofBias * bias[o]);
+    }
+    return expected;
+  };
+  expectNear(f.evaluate(matrix.ofWeight(f.math, f.a(), f.b()), weight, bias),
+             joined(1, 1));
+  Formula alone({4, 3}, {4});
+  expectNear(
+      alone.evaluate(matrix.ofWeight(alone.math, {}, alone.b()), weight, bias),
+      joined(0, 1));
+  Formula back({2, 2, 4}, {});
+  expectNear(
+      back.evaluate(matrix.toWeight(back.math, back.a()), joined(1, 1), {0}),
+      weight);
+  Formula last({2, 2, 4}, {});
+  expectNear(
+      last.evaluate(matrix.toBias(last.math, last.a()), joined(1, 1), {0}),
+      bias);
+}
+
 TEST(WeightMatrix, IsTheWeightAgain) {
   for (std::vector<int64_t> inputs :
        {std::vector<int64_t>{0}, {1}, {2}, {0, 1}, {2, 0}, {1, 2}}) {
