@@ -3,6 +3,7 @@
 #include "frontends/recipe/fields.h"
 
 #include "frontends/recipe/boost.h"
+#include "frontends/recipe/thor.h"
 #include "messages/message.h"
 #include "passes/added_passes.h"
 #include "passes/clock.h"
@@ -132,7 +133,7 @@ std::vector<Field> modelFields() {
 std::vector<Field> methodFields() {
   return {lossKey(),
           metricsKey(),
-          keyOf("optimizer", movingKeys()),
+          withThor(keyOf("optimizer", movingKeys())).flagged(),
           scheduleKey(),
           keyOf("groups", movingKeys()),
           keyOf("weight_decay_for", movingKeys()),

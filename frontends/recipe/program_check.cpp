@@ -39,6 +39,13 @@ LogicalResult checkProgram(ProgramOp program) {
   DictionaryAttr attribute = program.getRecipeAttr();
   if (!attribute)
     return success();
+  if (auto optimizer = attribute.getAs<DictionaryAttr>("optimizer"))
+    if (auto type = optimizer.getAs<StringAttr>("type");
+        type && type.getValue() == "thor")
+      return program.emitError()
+             << "recipe: optimizer.type: \"thor\" is short for other keys, "
+                "which a program's recipe has itself: `gradus recipe FILE` "
+                "writes them out";
   auto recipe = recipe::read(toJson(attribute), "recipe");
   if (recipe.ok())
     return success();

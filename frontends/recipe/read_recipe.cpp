@@ -8,6 +8,7 @@
 #include "frontends/recipe/recipe.h"
 #include "frontends/recipe/strict_json.h"
 #include "frontends/recipe/suggestions.h"
+#include "frontends/recipe/thor.h"
 #include "messages/json_text.h"
 #include "messages/message.h"
 #include "messages/printable.h"
@@ -374,8 +375,19 @@ Json boostOf(const Json &given) {
   return checker.mistakes().empty() ? resolvedBoost(document) : Json();
 }
 
+/// Whether a recipe's optimizer is well-formed, as the check of the whole
+/// recipe tells.
+bool hasGoodOptimizer(const Json &given) {
+  Checker checker;
+  for (const Field &field : recipeField().fields)
+    if (field.key == "optimizer")
+      checker.check(field, given.at("optimizer"), "optimizer");
+  return checker.mistakes().empty();
+}
+
 /// Adds the keys that follow from others: gradients in f16 want a loss scale,
-/// unless the recipe says null, and boost stands for keys.
+/// unless the recipe says null, and boost and the optimizer thor stand for
+/// keys.
 Json completed(Json given) {
   if (!given.is_object())
     return given;
@@ -387,6 +399,8 @@ Json completed(Json given) {
   if (Json document = boostOf(given);
       !document.is_null() && unbuiltBoosts(document).empty())
     addBoostedKeys(document, given);
+  if (hasThor(given) && hasGoodOptimizer(given))
+    expandThor(given);
   if (given.value("precision", Json()) == "f16" &&
       !given.contains("loss_scale"))
     given["loss_scale"] = {{"type", "dynamic"}};
@@ -418,6 +432,8 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
   std::vector<std::string> remarks;
   if (checker.mistakes().empty()) {
     remarks = settleBoost(result, checker);
+    if (auto mistake = thorMistake(result))
+      checker.mistake(mistake->path, mistake->words);
     for (const Mistake &mistake : mistakesTogether(result))
       checker.mistake(mistake.path, mistake.words);
     for (std::string &remark : remarksTogether(result))

@@ -16,3 +16,10 @@ gradus.program @outside_of_its_range attributes {recipe = {gradient_freeze = {p 
 // A key that it does not say has its default, and a unit switches a method off.
 gradus.program @short attributes {recipe = {clip = {type = "norm"}, less_bn}} {
 }
+
+// -----
+
+// A program has the keys that thor is short for: no pass would see them.
+// expected-error @below {{recipe: optimizer.type: "thor" is short for other keys, which a program's recipe has itself: `gradus recipe FILE` writes them out}}
+gradus.program @thor attributes {recipe = {optimizer = {type = "thor"}}} {
+}

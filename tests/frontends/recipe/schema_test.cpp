@@ -43,7 +43,8 @@ TEST(RecipeSchema, SaysWhichNumbersMayBeSetWhileTraining) {
 }
 
 TEST(RecipeSchema, DescribesWhatSeveralKeysShareOnce) {
-  EXPECT_EQ(kSchema["properties"]["optimizer"]["$ref"], "#/$defs/optimizer");
+  const json &group = kSchema["properties"]["groups"]["items"]["properties"];
+  EXPECT_EQ(group["optimizer"]["anyOf"][0]["$ref"], "#/$defs/optimizer");
   const json &pieces = kSchema["properties"]["schedule"]["properties"];
   for (std::string key : {"learning_rate", "weight_decay"})
     EXPECT_EQ(pieces[key]["items"]["$ref"], "#/$defs/piece");
@@ -62,6 +63,18 @@ TEST(RecipeSchema, TakesTheValuesThatTheReaderTakesAndNamesTheOthers) {
     size_t unbuilt = help.find("(not built yet: ");
     EXPECT_EQ(help.find(" " + name, unbuilt) == help.npos, reads) << help;
   }
+}
+
+// thor is short for several keys of the recipe, and so no group has it.
+TEST(RecipeSchema, HasThorForTheRecipesOptimizerAlone) {
+  EXPECT_EQ(kSchema["properties"]["optimizer"]["$ref"],
+            "#/$defs/optimizer_of_recipe");
+  auto names = [](const char *definition) {
+    return kSchema["$defs"][definition]["anyOf"][0]["enum"].get<json>();
+  };
+  json all = names("optimizer");
+  all.push_back("thor");
+  EXPECT_EQ(names("optimizer_of_recipe"), all);
 }
 
 TEST(RecipeSchema, DescribesShortForms) {

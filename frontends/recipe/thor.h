@@ -1,0 +1,31 @@
+// The optimizer `thor`: MindSpore's nn.thor as one object of the recipe. It is
+// short for other keys, which it becomes when a recipe is read: the optimizer
+// `sgd`, `precondition`, `clip_update`, schedules and groups. No pass knows it;
+// docs/methods/thor.md has the table.
+
+#pragma once
+
+#include "frontends/recipe/mistakes.h"
+#include "recipe/field.h"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+
+namespace gradus::recipe {
+
+/// The recipe's key `optimizer`, which may be `thor`, too.
+Field withThor(Field optimizer);
+
+/// Whether a recipe's optimizer is `thor`.
+bool hasThor(const nlohmann::ordered_json &recipe);
+
+/// Puts what the optimizer `thor` is short for in its place. The optimizer has
+/// been checked; other keys of the recipe win over what a preset schedules.
+/// Leaves a recipe alone that has some of these keys itself.
+void expandThor(nlohmann::ordered_json &recipe);
+
+/// Says why a checked recipe still has the optimizer `thor`.
+std::optional<Mistake> thorMistake(const nlohmann::ordered_json &recipe);
+
+} // namespace gradus::recipe

@@ -1,0 +1,209 @@
+// The optimizer thor: which keys it is short for, and what MindSpore's presets
+// schedule.
+
+#include "frontends/recipe/thor.h"
+
+#include "passes/numbers.h"
+#include "passes/optimizers/schedules.h"
+#include "tests/frontends/recipe/reading.h"
+#include "tests/passes/program_text.h"
+
+#include <gmock/gmock.h>
+
+using namespace gradus::recipe;
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+namespace {
+
+/// A recipe with the optimizer, and other keys.
+std::string withThor(const std::string &keys, const std::string &more = "") {
+  return R"({"optimizer": {"type": "thor")" + keys + "}" + more + "}";
+}
+
+/// What a recipe in full says of a hyperparameter after so many updates, in
+/// epochs of `perEpoch` updates.
+class Run {
+public:
+  Run(const std::string &preset, double perEpoch)
+      : source_("gradus.program @p {}") {
+    auto recipe =
+        read(withThor(R"(, "preset": ")" + preset + "\"",
+                      R"(, "settable": false, "schedule": {"updates": 1e6, )"
+                      R"("updates_per_epoch": )" +
+                          std::to_string(perEpoch) + "}"),
+             "r.json");
+    EXPECT_TRUE(recipe.ok()) << recipe.status();
+    json_ = Json::parse(recipe->json);
+    source_.program().setRecipeAttr(toAttribute(*recipe, source_.context));
+  }
+
+  double rate(int64_t update) {
+    return number("optimizer", "learning_rate") *
+           factor("learning_rate", update);
+  }
+  double damping(int64_t update) {
+    return number("precondition", "damping") * factor("damping", update);
+  }
+  const Json &json() const { return json_; }
+
+private:
+  double number(const char *object, const char *key) const {
+    return json_.at(object).at(key);
+  }
+
+  double factor(const char *of, int64_t update) {
+    mlir::Block block;
+    mlir::OpBuilder builder(&source_.context);
+    builder.setInsertionPointToEnd(&block);
+    gradus::Arithmetic math(builder, source_.program().getLoc());
+    auto scalar = mlir::RankedTensorType::get({}, builder.getF64Type());
+    mlir::Value step = gradus::splat(builder, math.loc, scalar, update);
+    auto schedules = gradus::Schedules::read(math, source_.program(), step);
+    EXPECT_TRUE(succeeded(schedules)) << source_.messages;
+    return gradus::knownNumber(schedules->factorOf(of)).value_or(NAN);
+  }
+
+  gradus::testing::PassText source_;
+  Json json_;
+};
+
+} // namespace
+
+TEST(Thor, IsSgdWithPreconditioning) {
+  Json recipe = accepted(R"({"optimizer": "thor"})");
+  Json written = accepted(R"({
+    "optimizer": {"type": "sgd", "learning_rate": 0.01, "momentum": 0.9},
+    "precondition": {"type": "thor"}})");
+  EXPECT_EQ(recipe, written);
+  EXPECT_EQ(accepted(recipe.dump()), recipe);
+}
+
+TEST(Thor, GivesEachKeyToWhatHasIt) {
+  Json recipe = accepted(withThor(
+      R"(, "learning_rate": 0.2, "nesterov": true, "damping": 0.5,
+         "refresh": {"every": 7}, "bias": "joined", "clip_update": 1.0,
+         "weight_decay": 0.125, "decay_filter": ["*.bias"],
+         "compat": "mindspore")",
+      R"(, "groups": [{"match": ["head.*"], "weight_decay": 0.5}])"));
+  EXPECT_EQ(recipe["optimizer"]["type"], "sgd");
+  EXPECT_EQ(recipe["optimizer"]["learning_rate"], 0.2);
+  EXPECT_EQ(recipe["optimizer"]["momentum"], 0.9);
+  EXPECT_EQ(recipe["optimizer"]["nesterov"], true);
+  EXPECT_EQ(recipe["optimizer"]["compat"], "mindspore");
+  EXPECT_EQ(recipe["precondition"]["damping"], 0.5);
+  EXPECT_EQ(recipe["precondition"]["refresh"]["every"], 7);
+  EXPECT_EQ(recipe["precondition"]["bias"], "joined");
+  EXPECT_EQ(recipe["precondition"]["per_sample"], false);
+  EXPECT_EQ(recipe["clip_update"]["type"], "norm");
+  EXPECT_EQ(recipe["clip_update"]["value"], 1.0);
+  // The recipe's own groups come later, and so win.
+  ASSERT_EQ(recipe["groups"].size(), 2u);
+  EXPECT_EQ(recipe["groups"][0]["match"], Json({"*.bias"}));
+  EXPECT_EQ(recipe["groups"][0]["weight_decay"], 0.0);
+  EXPECT_EQ(recipe["groups"][1]["match"], Json({"head.*"}));
+}
+
+TEST(Thor, FiltersNothingWithoutDecay) {
+  EXPECT_TRUE(accepted(withThor(R"(, "preset": "bert")"))["groups"].empty());
+  Json groups = accepted(
+      withThor(R"(, "preset": "bert", "weight_decay": 1e-5)"))["groups"];
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0]["match"], Json({"*LayerNorm*", "*bias*"}));
+}
+
+TEST(Thor, IsAFlagOfTheCommandLine) {
+  Json recipe =
+      accepted("{}", {"optimizer.type=thor", "optimizer.preset=resnet50_gpu",
+                      "optimizer.damping=0.5"});
+  EXPECT_EQ(recipe["precondition"]["damping"], 0.5);
+  EXPECT_EQ(recipe["precondition"]["refresh"]["every"], 834);
+}
+
+// What the recipe says of a schedule, or of a key of a preset, stays.
+TEST(Thor, WhatIsSaidWinsOverAPreset) {
+  Json recipe = accepted(withThor(
+      R"(, "preset": "resnet50_ascend", "learning_rate": 0.5,
+         "refresh": {"spread": 2})",
+      R"(, "schedule": {"learning_rate": [{"type": "constant"}]})"));
+  EXPECT_EQ(recipe["optimizer"]["learning_rate"], 0.5);
+  EXPECT_EQ(recipe["optimizer"]["weight_decay"], 5e-4);
+  EXPECT_EQ(recipe["precondition"]["refresh"]["every"], 834);
+  EXPECT_EQ(recipe["precondition"]["refresh"]["spread"], 2);
+  const Json &schedule = recipe["schedule"];
+  ASSERT_EQ(schedule["learning_rate"].size(), 1u);
+  EXPECT_EQ(schedule["learning_rate"][0]["type"], "constant");
+  EXPECT_EQ(schedule["damping"][0]["type"], "exponential");
+}
+
+/// Numbers of MindSpore's model zoo: learning rates and damping of updates in
+/// epochs of 5,004.
+TEST(Preset, OfResNetOnAscendHasItsSchedules) {
+  Run run("resnet50_ascend", 5004);
+  for (auto [update, rate] :
+       {std::pair(0, .058029108), std::pair(1, .058028214),
+        std::pair(5003, .05368691), std::pair(195154, 2.5268528e-4),
+        std::pair(195155, 1.2633528e-4), std::pair(200159, 4.6671914e-5),
+        std::pair(225179, 6.4261603e-6)})
+    EXPECT_NEAR(run.rate(update), rate, 1e-7 * rate) << update;
+  for (auto [update, damping] :
+       {std::pair(0, .029999584), std::pair(5003, .027993005),
+        std::pair(50039, .0150108), std::pair(225179, .0013301263)})
+    EXPECT_NEAR(run.damping(update), damping, 1e-7 * damping) << update;
+  EXPECT_EQ(run.json()["precondition"]["refresh"]["every"], 834);
+  EXPECT_EQ(run.json()["optimizer"]["momentum"], 0.9);
+}
+
+TEST(Preset, OfResNetOnGpusHasItsSchedules) {
+  Run run("resnet50_gpu", 5004);
+  for (auto [update, rate] :
+       {std::pair(0, .056718875), std::pair(5003, .051302817),
+        std::pair(195154, 3.065286e-5), std::pair(195155, 1.5325046e-5),
+        std::pair(200159, 4.7720387e-6)})
+    EXPECT_NEAR(run.rate(update), rate, 2e-7 * rate) << update;
+  EXPECT_NEAR(run.damping(5003), 0.02345 * std::pow(0.5467, 0.1), 1e-12);
+}
+
+// The rate falls to 0 at the end of its formula, and stays there.
+TEST(Preset, HoldsItsEnd) {
+  Run run("resnet50_gpu", 2);
+  EXPECT_EQ(run.rate(99), 0);
+  EXPECT_EQ(run.rate(500), 0);
+}
+
+TEST(Preset, OfBertCountsUpdates) {
+  Run run("bert", 100);
+  for (auto [update, rate] :
+       {std::pair(0, .006464), std::pair(29999, 1.0000072e-6)})
+    EXPECT_NEAR(run.rate(update), rate, 1e-7 * rate) << update;
+  // MindSpore's own list is f32.
+  EXPECT_NEAR(run.rate(15000), .00161675, 1e-8);
+  EXPECT_NEAR(run.damping(15000), 4.40625e-4, 1e-8);
+  EXPECT_EQ(run.json()["precondition"]["refresh"]["every"], 100);
+}
+
+TEST(Thor, IsRefusedWithItsOwnWords) {
+  EXPECT_THAT(refused(withThor(R"(, "dampng": 1)")),
+              HasSubstr("optimizer.dampng: unknown key of thor; did you mean "
+                        "\"damping\"?"));
+  EXPECT_THAT(refused(withThor(R"(, "damping": 0)")),
+              HasSubstr("optimizer.damping: expected more than 0, found 0"));
+  EXPECT_THAT(refused(withThor(R"(, "preset": "resnet50_npu")")),
+              HasSubstr("optimizer.preset: unknown value \"resnet50_npu\""));
+  EXPECT_THAT(refused(withThor("", R"(, "precondition": "kfac")")),
+              HasSubstr("precondition: stands beside the optimizer thor, which "
+                        "is short for it; write its keys in `optimizer`, or "
+                        "let optimizer.type be \"sgd\""));
+  EXPECT_THAT(
+      refused(withThor(R"(, "clip_update": 1)", R"(, "clip_update": "norm")")),
+      HasSubstr("clip_update: stands beside the optimizer thor"));
+  EXPECT_THAT(refused(R"({"groups": [{"match": ["*"], "optimizer": "thor"}]})"),
+              HasSubstr("groups.0.optimizer.type: unknown value \"thor\""));
+}
+
+// An update may be clipped whoever moves it.
+TEST(Thor, LeavesAClippedUpdateToTheRecipe) {
+  Json recipe = accepted(withThor("", R"(, "clip_update": {"type": "value"})"));
+  EXPECT_EQ(recipe["clip_update"]["type"], "value");
+  EXPECT_EQ(recipe["precondition"]["type"], "thor");
+}
