@@ -112,6 +112,7 @@ NETWORKS = {  # model -> recipe's optimizer, epochs, methods by name
         "none": (), "less_bn": ("--less-bn",), "less_bn, fc_to_fn, gradient_centralization": LEVELS[UNFROZEN],
         "O1": ("--boost", "O1", "--set", "gradient_freeze.groups=5")})}
 BATCH = 32
+SEEDS = 5
 
 
 def samples_in(path):
@@ -190,4 +191,4 @@ def bench(arguments):
     sets = {"digits": os.path.join(EXAMPLES, "digits")}
     if arguments.mnist:
         sets["MNIST"] = arguments.mnist
-    return save(accuracy(sets, arguments.seeds), arguments.json)
+    return save(accuracy(sets, arguments.seeds or SEEDS), arguments.json)

@@ -6,14 +6,14 @@ BATCH = 2
 GPT_CONSTANTS = ["mask", "*.half", "*.root", "*.one"]  # floats of a GPT that are not trained
 
 
-def gpt(layers, width=64, heads=4, tokens=32, vocabulary=256):
+def gpt(layers, width=64, heads=4, tokens=32, vocabulary=256, batch=BATCH, has_weights=True):
     """Decoder blocks: attention and an MLP, each behind a norm and beside a residual."""
-    net = Model()
-    ids = net.input("ids", [BATCH, tokens], INT64)
+    net = Model(has_weights)
+    ids = net.input("ids", [batch, tokens], INT64)
     table = net.weight("wte", [vocabulary, width])
     x = net.node("Add", [net.node("Gather", [table, ids]), net.weight("wpe", [tokens, width])])
-    apart = net.integers([BATCH, tokens, heads, width // heads])
-    together = net.integers([BATCH, tokens, width])
+    apart = net.integers([batch, tokens, heads, width // heads])
+    together = net.integers([batch, tokens, width])
     hidden = net.tensor("mask", 1, [tokens, tokens], b"".join(
         (b"\0\0\0\0" * (row + 1) + b"\0\0\x80\xff" * (tokens - 1 - row)) for row in range(tokens)))
     scale = net.weight("scale", [], (width // heads) ** -0.5)
@@ -47,7 +47,7 @@ def gpt(layers, width=64, heads=4, tokens=32, vocabulary=256):
         x = net.node("Add", [x, attention(norm(x, f"h{layer}.ln1"), f"h{layer}.attention")])
         x = net.node("Add", [x, perceptron(norm(x, f"h{layer}.ln2"), f"h{layer}.mlp")])
     logits = net.node("MatMul", [norm(x, "ln"), net.weight("head", [width, vocabulary])])
-    net.output("logits", logits, [BATCH, tokens, vocabulary])
+    net.output("logits", logits, [batch, tokens, vocabulary])
     return net
 
 

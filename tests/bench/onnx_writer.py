@@ -4,6 +4,7 @@ import random
 import struct
 
 FLOAT, INT64 = 1, 7
+EXTERNAL = 1  # the place of a tensor's numbers
 OPSET, IR_VERSION = 17, 8
 BLOCK = 1 << 14  # numbers that weights repeat: making them should cost nothing beside compiling
 
@@ -53,8 +54,9 @@ def product(shape):
 class Model:
     """A graph under construction. What a method makes is named by the string that it returns."""
 
-    def __init__(self):
-        self.parts, self.names = [], 0
+    def __init__(self, has_weights=True):
+        """Without weights, numbers that differ are in a file that is not there: the compiler initializes them by a rule."""
+        self.parts, self.names, self.has_weights = [], 0, has_weights
         source = random.Random(1)
         self.block = struct.pack(f"<{BLOCK}f", *(source.uniform(-0.05, 0.05) for _ in range(BLOCK)))
 
@@ -77,9 +79,17 @@ class Model:
 
     def weight(self, name, shape, value=None):
         """Of numbers that differ, also from those of other weights, or all `value`."""
+        if value is None and not self.has_weights:
+            return self.missing(name, shape)
         count, first = product(shape), 4 * (len(self.parts) % BLOCK)
         block = self.block[first:] + self.block[:first] if value is None else struct.pack("<f", value) * BLOCK
         return self.tensor(name, FLOAT, shape, (block * (count // BLOCK + 1))[:4 * count])
+
+    def missing(self, name, shape):
+        place = b"".join(message(13, message(1, key) + message(2, text)) for key, text in (("location", "weights.bin"),))
+        self.parts.append(message(5, b"".join(integer(1, size) for size in shape) + integer(2, FLOAT) + message(8, name)
+                                  + place + integer(14, EXTERNAL)))
+        return name
 
     def integers(self, values):
         return self.tensor(self.name("shape"), INT64, [len(values)], struct.pack(f"<{len(values)}q", *values))
