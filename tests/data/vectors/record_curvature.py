@@ -373,8 +373,10 @@ def main():
            {"conv1.weight": (4, 2, 3, 3), "conv1.bias": (4,), "fc.weight": (3, 36), "fc.bias": (3,)}, x, y, 12, **kfac, block=8)
     record("thor_joined_bias", "biases join their weights, in blocks of 3; the 1 is in a block of others or in its own", dense, sizes,
            *images(15, 4, 8, 5), 16, bias="joined", block=3, loss_scale=16.0)
-    record("kfac_joined_bias", "biases of convolutions with groups join their weights, in blocks of 5", windows, shapes,
-           *images(17, 3, 4, 2, 7, 6), 18, **kfac, bias="joined", block=5)
+    record("kfac_joined_bias", "biases join their weights in a mean over measurements, and the 1 counts in the trace", dense, sizes,
+           *images(23, 4, 8, 5), 24, **kfac, bias="joined", block=4)
+    record("thor_joined_windows", "biases of convolutions with groups join their weights, in blocks of 5", windows, shapes,
+           *images(17, 3, 4, 2, 7, 6), 18, bias="joined", block=5)
     record("thor_clip_update", "what the optimizer gets, decay included, has at most the norm 0.7", dense, sizes, *images(19, 4, 8, 5), 20,
            clip_update=0.7, weight_decay=0.05)
     record("thor_after_decay", "gradients with weight decay are preconditioned", dense, sizes, *images(21, 4, 8, 5), 22,
