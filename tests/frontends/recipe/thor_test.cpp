@@ -23,9 +23,9 @@ std::string withThor(const std::string &keys, const std::string &more = "") {
 
 /// What a recipe in full says of a hyperparameter after so many updates, in
 /// epochs of `perEpoch` updates.
-class Run {
+class Preset {
 public:
-  Run(const std::string &preset, double perEpoch)
+  Preset(const std::string &preset, double perEpoch)
       : source_("gradus.program @p {}") {
     auto recipe =
         read(withThor(R"(, "preset": ")" + preset + "\"",
@@ -99,9 +99,9 @@ TEST(Thor, GivesEachKeyToWhatHasIt) {
   EXPECT_EQ(recipe["clip_update"]["value"], 1.0);
   // The recipe's own groups come later, and so win.
   ASSERT_EQ(recipe["groups"].size(), 2u);
-  EXPECT_EQ(recipe["groups"][0]["match"], Json({"*.bias"}));
+  EXPECT_EQ(recipe["groups"][0]["match"], Json::array({"*.bias"}));
   EXPECT_EQ(recipe["groups"][0]["weight_decay"], 0.0);
-  EXPECT_EQ(recipe["groups"][1]["match"], Json({"head.*"}));
+  EXPECT_EQ(recipe["groups"][1]["match"], Json::array({"head.*"}));
 }
 
 TEST(Thor, FiltersNothingWithoutDecay) {
@@ -109,7 +109,7 @@ TEST(Thor, FiltersNothingWithoutDecay) {
   Json groups = accepted(
       withThor(R"(, "preset": "bert", "weight_decay": 1e-5)"))["groups"];
   ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(groups[0]["match"], Json({"*LayerNorm*", "*bias*"}));
+  EXPECT_EQ(groups[0]["match"], Json::array({"*LayerNorm*", "*bias*"}));
 }
 
 TEST(Thor, IsAFlagOfTheCommandLine) {
@@ -138,8 +138,8 @@ TEST(Thor, WhatIsSaidWinsOverAPreset) {
 
 /// Numbers of MindSpore's model zoo: learning rates and damping of updates in
 /// epochs of 5,004.
-TEST(Preset, OfResNetOnAscendHasItsSchedules) {
-  Run run("resnet50_ascend", 5004);
+TEST(PresetOfThor, OfResNetOnAscendHasItsSchedules) {
+  Preset run("resnet50_ascend", 5004);
   for (auto [update, rate] :
        {std::pair(0, .058029108), std::pair(1, .058028214),
         std::pair(5003, .05368691), std::pair(195154, 2.5268528e-4),
@@ -154,8 +154,8 @@ TEST(Preset, OfResNetOnAscendHasItsSchedules) {
   EXPECT_EQ(run.json()["optimizer"]["momentum"], 0.9);
 }
 
-TEST(Preset, OfResNetOnGpusHasItsSchedules) {
-  Run run("resnet50_gpu", 5004);
+TEST(PresetOfThor, OfResNetOnGpusHasItsSchedules) {
+  Preset run("resnet50_gpu", 5004);
   for (auto [update, rate] :
        {std::pair(0, .056718875), std::pair(5003, .051302817),
         std::pair(195154, 3.065286e-5), std::pair(195155, 1.5325046e-5),
@@ -165,14 +165,14 @@ TEST(Preset, OfResNetOnGpusHasItsSchedules) {
 }
 
 // The rate falls to 0 at the end of its formula, and stays there.
-TEST(Preset, HoldsItsEnd) {
-  Run run("resnet50_gpu", 2);
+TEST(PresetOfThor, HoldsItsEnd) {
+  Preset run("resnet50_gpu", 2);
   EXPECT_EQ(run.rate(99), 0);
   EXPECT_EQ(run.rate(500), 0);
 }
 
-TEST(Preset, OfBertCountsUpdates) {
-  Run run("bert", 100);
+TEST(PresetOfThor, OfBertCountsUpdates) {
+  Preset run("bert", 100);
   for (auto [update, rate] :
        {std::pair(0, .006464), std::pair(29999, 1.0000072e-6)})
     EXPECT_NEAR(run.rate(update), rate, 1e-7 * rate) << update;
