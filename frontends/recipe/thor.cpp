@@ -1,4 +1,4 @@
-// What the optimizer `thor` is short for; see thor.h.
+// Turns the optimizer `thor` into the keys that it is short for; see thor.h.
 
 #include "frontends/recipe/thor.h"
 
@@ -154,7 +154,7 @@ Json saidKeys(const Json &optimizer) {
   return said;
 }
 
-/// Those of the keys that are said, and defaults that sgd does not have.
+/// Returns the keys of sgd that are said, and defaults that sgd does not have.
 Json sgdOf(const Json &said) {
   Json optimizer = {{"type", "sgd"}};
   for (const Field &key : sgdsKeys())
