@@ -22,7 +22,7 @@ struct PreconditionSettings {
   /// A layer's bias keeps its gradient, or is the weight of one more input,
   /// which is always 1.
   enum class Bias { plain, joined };
-  /// What gradients have been through: nothing but the mean over batches, or
+  /// Gradients have been through nothing but the mean over batches, or through
   /// clipping, weight decay and centralization.
   enum class Placement { beforeClip, afterWeightDecay };
 
@@ -54,6 +54,10 @@ bool isOfLayerNorm(ParameterUpdate update);
 /// Names, on `gradus.factors`, the bias that joins the layer's weight: the
 /// factor of its inputs has a row and a column more, behind the others.
 constexpr llvm::StringLiteral kJoined = "gradus.joined";
+
+/// Marks factors of a weight whose groups are equal parts of its inputs, and
+/// not of its outputs.
+constexpr llvm::StringLiteral kGroupedInputs = "gradus.grouped_inputs";
 
 /// Marks updates whose gradient was preconditioned.
 constexpr llvm::StringLiteral kPreconditioned = "gradus.preconditioned";

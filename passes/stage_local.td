@@ -9,10 +9,12 @@ def TraceFactors : GradusPass<"trace-factors"> {
     weight's gradient, which behind autodiff is a product of them, and adds
     their second moments: of what goes into the layer, and of the gradient of
     what comes out of it, in units of a sample's (`gradus.gram`,
-    `gradus.factors`). No layer is found by its name. What is no such product
-    keeps its gradient, which a remark says: a transposed convolution, a
-    convolution whose groups have one output, a weight that the model computes
-    with before it is used.
+    `gradus.factors`). No layer is found by its name. Uses of one weight are
+    rows of one layer; parts of a weight are one layer where they see the same
+    inputs or add up, else layers of their own. What is no sum of such products
+    keeps its gradient, which a remark says: a convolution whose groups have one
+    output, a table that is the last layer's weight, too, a weight that the model
+    computes with before it is used.
 
     With `bias` "joined" the bias of a dense layer or a convolution joins its
     weight, as that of an input that is always 1: the inputs' blocks get a row

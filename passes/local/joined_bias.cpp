@@ -38,18 +38,89 @@ Value withoutViews(Value value, int64_t &axis) {
   return value;
 }
 
-/// Returns the sum that a gradient is, through conversions and axes of size 1.
-ReduceOp sumOf(Value gradient) {
-  gradient = unconverted(gradient);
-  while (auto view = gradient.getDefiningOp<ReshapeOp>()) {
-    if (tensorType(view.getInput()).getRank() > 1 &&
-        view.getType().getRank() > 1)
-      return {};
-    gradient = unconverted(view.getInput());
-  }
-  auto sum = gradient.getDefiningOp<ReduceOp>();
-  return sum && sum.getKind() == Reduction::sum ? sum : ReduceOp();
+/// A tensor of rows with the axis of their features.
+using Rows = std::pair<Value, int64_t>;
+
+/// Returns what concatenates rows of features.
+ConcatenateOp concatenationOf(Value value, int64_t axis) {
+  auto join = value.getDefiningOp<ConcatenateOp>();
+  return join && int64_t(join.getAxis()) != axis ? join : ConcatenateOp();
 }
+
+/// Adds the tensors that a tensor has the rows of.
+void addRows(SmallVectorImpl<Rows> &all, Value value, int64_t axis) {
+  value = withoutViews(value, axis);
+  auto join = concatenationOf(value, axis);
+  if (!join) {
+    all.emplace_back(value, axis);
+    return;
+  }
+  for (Value each : join.getInputs())
+    addRows(all, each, axis);
+}
+
+/// Takes a tensor out of `all`, or those that it is a sum or a concatenation
+/// of: the sum over its rows is that over theirs. False if one is not there.
+bool take(SmallVectorImpl<Rows> &all, Value value, int64_t axis) {
+  value = withoutViews(value, axis);
+  if (auto found = llvm::find(all, Rows(value, axis)); found != all.end()) {
+    all.erase(found);
+    return true;
+  }
+  auto takeAll = [&](ValueRange parts) {
+    return llvm::all_of(parts,
+                        [&](Value part) { return take(all, part, axis); });
+  };
+  if (auto sum = value.getDefiningOp<arith::AddFOp>())
+    return takeAll(sum->getOperands());
+  auto join = concatenationOf(value, axis);
+  return join && takeAll(join.getInputs());
+}
+
+/// Takes out of `all` the tensors over whose rows a gradient of [features] is
+/// the sum, through conversions and axes of size 1.
+bool takeSummed(SmallVectorImpl<Rows> &all, Value gradient) {
+  gradient = unconverted(gradient);
+  if (auto view = gradient.getDefiningOp<ReshapeOp>())
+    return (tensorType(view.getInput()).getRank() == 1 ||
+            view.getType().getRank() == 1) &&
+           takeSummed(all, view.getInput());
+  if (auto sum = gradient.getDefiningOp<arith::AddFOp>())
+    return takeSummed(all, sum.getLhs()) && takeSummed(all, sum.getRhs());
+  auto sum = gradient.getDefiningOp<ReduceOp>();
+  if (!sum || sum.getKind() != Reduction::sum)
+    return false;
+  int64_t rank = tensorType(sum.getInput()).getRank();
+  SmallVector<int64_t> left = axesExcept(rank, sum.getAxes());
+  return left.size() == 1 && take(all, sum.getInput(), left.front());
+}
+
+/// Adds the rows of what all uses put out. False where one puts out a part of
+/// them, or where they are of several layers.
+bool addOutputs(SmallVectorImpl<Rows> &all, const WeightLayers &layers) {
+  if (layers.kind == WeightKind::embedding ||
+      layers.cutsInputs != layers.cutsOutputs)
+    return false;
+  for (const LayerUse &use : layers.parts.front().uses) {
+    const SidePiece &piece = use.outputs.pieces.front();
+    int64_t axis = use.outputs.axis;
+    if (use.product.isTransposed || use.outputs.pieces.size() > 1 ||
+        piece.size != tensorType(piece.value).getDimSize(axis))
+      return false;
+    addRows(all, piece.value, axis);
+  }
+  return true;
+}
+
+} // namespace
+
+bool isBiasOf(const WeightLayers &layers, ParameterUpdate bias) {
+  SmallVector<Rows> outputs;
+  return addOutputs(outputs, layers) &&
+         takeSummed(outputs, bias.getGradientUse().get()) && outputs.empty();
+}
+
+namespace {
 
 //===-- second moments ----------------------------------------------------===//
 
@@ -125,27 +196,6 @@ Value border(OpBuilder &builder, Value means, int64_t size) {
 }
 
 } // namespace
-
-ParameterUpdate biasOf(const WeightProduct &product,
-                       ArrayRef<ParameterUpdate> updates) {
-  if (product.kind == WeightKind::embedding)
-    return {};
-  int64_t axis = product.outputAxis;
-  Value outputs = withoutViews(product.outputs, axis);
-  for (ParameterUpdate update : updates) {
-    auto sum = sumOf(update.getGradientUse().get());
-    if (!sum)
-      continue;
-    int64_t rank = tensorType(sum.getInput()).getRank();
-    SmallVector<int64_t> left = axesExcept(rank, sum.getAxes());
-    if (left.size() != 1)
-      continue;
-    int64_t own = left.front();
-    if (withoutViews(sum.getInput(), own) == outputs && own == axis)
-      return update;
-  }
-  return {};
-}
 
 Value withOnes(OpBuilder &builder, const InputRows &rows, Value moment) {
   Location loc = moment.getLoc();

@@ -2,15 +2,16 @@
 // the factor of the inputs this is a row and a column behind the others.
 #pragma once
 
-#include "passes/local/weight_products.h"
+#include "passes/local/layer_uses.h"
 
 namespace gradus {
 
-/// Finds the update of the bias that is added to what a layer puts out: its
-/// gradient is the sum of the layer's `outputs` over all rows. Null where there
-/// is none.
-ParameterUpdate biasOf(const WeightProduct &product,
-                       llvm::ArrayRef<ParameterUpdate> updates);
+/// Whether a bias is added to all that a layer puts out, in each use of its
+/// weight, and nowhere else: its gradient is the sum of their `outputs` over
+/// all rows. A weight of which a use has a part of the outputs, one of several
+/// layers, and that of a transposed convolution, whose windows share outputs,
+/// have none.
+bool isBiasOf(const WeightLayers &layers, ParameterUpdate bias);
 
 /// The rows of a layer's inputs, as `gram` reads them.
 struct InputRows {

@@ -23,13 +23,21 @@ using namespace mlir;
 constexpr StringLiteral kRefresh = "train_refresh";
 constexpr StringLiteral kMeasure = "train_measure";
 
-/// Returns the op that measures a factor, through what scales it; null if it is
-/// measured otherwise.
-GramOp measurementOf(Value factor) {
-  Operation *op = factor.getDefiningOp();
-  while (op && !isa<GramOp>(op) && op->getNumOperands() > 0)
-    op = op->getOperand(0).getDefiningOp();
-  return dyn_cast_or_null<GramOp>(op);
+/// FLOPs of the ops that measure a factor, through what scales and joins them.
+double measuringCost(Value factor) {
+  double cost = 0;
+  SmallVector<Value> behind = {factor};
+  DenseSet<Operation *> seen;
+  while (!behind.empty()) {
+    Operation *op = behind.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (auto gram = dyn_cast<GramOp>(op))
+      cost += gram.getFlops();
+    else
+      llvm::append_range(behind, op->getOperands());
+  }
+  return cost;
 }
 
 /// FLOPs of what a refresh does for a layer: to measure both sides, and to
@@ -42,8 +50,7 @@ double costOf(FactorsOp factors) {
       continue; // a vector
     double size = type.getDimSize(1);
     cost += type.getDimSize(0) * size * size * size;
-    if (GramOp gram = measurementOf(side))
-      cost += gram.getFlops();
+    cost += measuringCost(side);
   }
   return cost;
 }

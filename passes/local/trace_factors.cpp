@@ -8,7 +8,7 @@
 #include "ir/arithmetic.h"
 #include "passes/distribution.h"
 #include "passes/local/joined_bias.h"
-#include "passes/local/weight_products.h"
+#include "passes/local/layer_uses.h"
 #include "passes/model/loss_divisor.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/passes.h"
@@ -16,7 +16,6 @@
 #include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_TRACEFACTORS
@@ -47,9 +46,16 @@ struct Side {
     auto op = window; // whose methods are not const
     return op.getType().getShape().drop_front(2);
   }
+  /// A row for each element beside the features, or for each position of the
+  /// window.
   int64_t rows() const {
     RankedTensorType type = tensorType(value);
-    return type.getNumElements() / type.getDimSize(axis);
+    if (!window)
+      return type.getNumElements() / type.getDimSize(axis);
+    auto op = window; // whose methods are not const
+    return type.getDimSize(0) *
+           llvm::product_of(
+               tensorType(op.getGradient()).getShape().drop_front(2));
   }
 };
 
@@ -64,25 +70,67 @@ bool isPlain(ConvolutionBackwardWeightsOp op) {
          all(op.getPadsEnd(), 0);
 }
 
-Side inputsOf(const WeightProduct &product) {
-  auto window = dyn_cast<ConvolutionBackwardWeightsOp>(product.op);
+/// Some of a value's elements along an axis.
+Value part(OpBuilder &builder, const SidePiece &piece, int64_t axis) {
+  RankedTensorType type = tensorType(piece.value);
+  if (piece.size == type.getDimSize(axis))
+    return piece.value;
+  SmallVector<int64_t> shape(type.getShape()), starts(type.getRank(), 0),
+      steps(type.getRank(), 1);
+  shape[axis] = piece.size;
+  starts[axis] = piece.from;
+  return SliceOp::create(builder, piece.value.getLoc(), type.clone(shape),
+                         piece.value, starts, steps);
+}
+
+/// The pieces of a side next to each other.
+Value wholeOf(OpBuilder &builder, const UseSide &side) {
+  SmallVector<Value> parts;
+  Arithmetic math(builder, side.pieces.front().value.getLoc());
+  for (auto [i, piece] : llvm::enumerate(side.pieces)) {
+    Value value = part(builder, piece, side.axis);
+    if (i > 0 && piece.to == side.pieces[i - 1].to)
+      parts.back() = math.add(parts.back(), value);
+    else
+      parts.push_back(value);
+  }
+  if (parts.size() == 1)
+    return parts.front();
+  SmallVector<int64_t> shape(tensorType(parts.front()).getShape());
+  shape[side.axis] = 0;
+  for (Value each : parts)
+    shape[side.axis] += tensorType(each).getDimSize(side.axis);
+  return ConcatenateOp::create(builder, math.loc,
+                               tensorType(parts.front()).clone(shape), parts,
+                               side.axis);
+}
+
+/// The rows of a use, cut into layers.
+Side sideOf(OpBuilder &builder, const UseSide &side, int64_t groups) {
+  ConvolutionBackwardWeightsOp window = side.window;
   if (window && isPlain(window))
     window = {};
-  return {product.inputs, product.inputAxis, window, product.groups};
+  return {wholeOf(builder, side), side.axis, window, groups};
 }
 
-Side outputsOf(const WeightProduct &product) {
-  return {product.outputs, product.outputAxis, {}, product.groups};
-}
-
-/// The number of times that a sample uses the weight of a convolution.
-int64_t positionsOf(const WeightProduct &product) {
-  if (product.kind != WeightKind::convolution)
+/// The number of times that a sample uses the weight of a convolution, in each
+/// part; nothing if it differs.
+std::optional<int64_t> positionsOf(const WeightLayers &layers) {
+  if (layers.kind != WeightKind::convolution)
     return 1;
-  int64_t positions = 1;
-  for (int64_t size : tensorType(product.outputs).getShape().drop_front(2))
-    positions *= size;
-  return positions;
+  SmallVector<int64_t> counts;
+  for (const LayerUses &part : layers.parts) {
+    counts.push_back(0);
+    for (const LayerUse &use : part.uses) {
+      Value places =
+          use.product.isTransposed ? use.product.inputs : use.product.outputs;
+      counts.back() +=
+          llvm::product_of(tensorType(places).getShape().drop_front(2));
+    }
+  }
+  if (!llvm::all_equal(counts))
+    return {};
+  return counts.front();
 }
 
 struct TraceFactorsPass : impl::TraceFactorsBase<TraceFactorsPass> {
@@ -115,12 +163,15 @@ private:
       return error("")
              << "excludes distribution.logical_ranks, whose processes "
                 "compute several ranks one after the other";
-    if (settings.bias == PreconditionSettings::Bias::joined &&
-        !settings.isPerSample)
+    if (isJoining() && !settings.isPerSample)
       return error(".bias")
              << "is \"joined\", which per_sample false excludes: "
                 "MindSpore's biases keep their gradients";
     return checkRefresh();
+  }
+
+  bool isJoining() const {
+    return settings.bias == PreconditionSettings::Bias::joined;
   }
 
   LogicalResult checkRefresh() {
@@ -166,21 +217,19 @@ private:
   /// A weight whose curvature is measured, and the bias that joins it.
   struct Traced {
     ParameterUpdate weight, bias;
-    WeightProduct product;
+    WeightLayers layers;
   };
   /// A parameter that keeps its gradient, with the reason.
   using Kept = std::pair<ParameterUpdate, std::string>;
 
   LogicalResult trace(GraphOp train) {
-    auto range = train.getBody().front().getOps<ParameterUpdate>();
-    SmallVector<ParameterUpdate> updates(range.begin(), range.end());
     std::vector<Traced> traced;
     std::vector<Kept> kept;
     bool isUsed = false;
-    if (failed(sort(train, updates, traced, kept, isUsed)))
+    if (failed(sort(train, traced, kept, isUsed)))
       return failure();
-    if (settings.bias == PreconditionSettings::Bias::joined)
-      join(traced, kept, updates);
+    if (isJoining())
+      join(traced, kept);
     OpBuilder builder(train.getBody().front().getTerminator());
     FailureOr<Value> divisor = divisorOfLoss(builder, train);
     if (failed(divisor))
@@ -205,12 +254,11 @@ private:
   /// Sorts parameters into those whose curvature is measured and those that
   /// keep their gradient; `isUsed` says whether there are layer norms, which
   /// `precondition` divides by their own curvature.
-  LogicalResult sort(GraphOp train, ArrayRef<ParameterUpdate> updates,
-                     std::vector<Traced> &traced, std::vector<Kept> &kept,
-                     bool &isUsed) {
+  LogicalResult sort(GraphOp train, std::vector<Traced> &traced,
+                     std::vector<Kept> &kept, bool &isUsed) {
     ForwardPass forward(train);
     ParameterGroups groups(getOperation());
-    for (ParameterUpdate update : updates) {
+    for (auto update : train.getBody().front().getOps<ParameterUpdate>()) {
       if (auto other = preconditionerOf(groups, update); !other.empty())
         return error("") << "excludes the optimizer " << other << ", which "
                          << update.getParameterName()
@@ -220,12 +268,8 @@ private:
         continue;
       }
       std::string reason;
-      auto product =
-          weightProduct(update.getGradientUse().get(), forward, reason);
-      if (product && reason.empty())
-        reason = reasonToKeep(*product);
-      if (reason.empty())
-        traced.push_back({update, {}, *product});
+      if (auto layers = layersOfUpdate(update, forward, reason))
+        traced.push_back({update, {}, *layers});
       else
         kept.emplace_back(update, reason);
     }
@@ -234,27 +278,25 @@ private:
 
   /// Gives each layer the bias that it has, of those that would be kept; none
   /// where its inputs are left alone.
-  void join(std::vector<Traced> &traced, std::vector<Kept> &kept,
-            ArrayRef<ParameterUpdate> updates) {
-    llvm::StringSet<> joined;
+  void join(std::vector<Traced> &traced, std::vector<Kept> &kept) {
     for (Traced &each : traced) {
-      ParameterUpdate bias = biasOf(each.product, updates);
-      bool isFree =
-          bias && llvm::is_contained(llvm::make_first_range(kept), bias);
-      if (!isFree || isLong(inputsOf(each.product)) ||
-          !joined.insert(bias.getParameterName()).second)
+      auto weight = tensorType(each.weight.getGradientUse().get());
+      if (featuresOf(each.layers, weight, /*isInputs=*/true) > settings.limit)
         continue;
-      each.bias = bias;
+      auto bias = llvm::find_if(kept, [&](const Kept &one) {
+        return isBiasOf(each.layers, one.first);
+      });
+      if (bias == kept.end())
+        continue;
+      each.bias = bias->first;
+      kept.erase(bias);
       remark::passed(each.weight.getLoc(),
                      remark::RemarkOpts::name("Joined").category(getArgument()))
-          << (bias.getParameterName() + " joins " +
+          << (each.bias.getParameterName() + " joins " +
               each.weight.getParameterName() +
               " as the weight of an input that is always 1")
                  .str();
     }
-    llvm::erase_if(kept, [&](const Kept &each) {
-      return joined.contains(ParameterUpdate(each.first).getParameterName());
-    });
   }
 
   /// The name of a parameter's optimizer if it has curvature of its own.
@@ -265,77 +307,168 @@ private:
     return name == "muon" ? name : "";
   }
 
-  std::string reasonToKeep(const WeightProduct &product) {
-    Kind kind = product.kind == WeightKind::dense         ? Kind::dense
-                : product.kind == WeightKind::convolution ? Kind::convolution
-                                                          : Kind::embedding;
+  /// Nothing with a reason where the weight keeps its gradient.
+  std::optional<WeightLayers> layersOfUpdate(ParameterUpdate update,
+                                             const ForwardPass &forward,
+                                             std::string &reason) {
+    Value gradient = update.getGradientUse().get();
+    auto parts = weightParts(gradient, forward, reason);
+    if (parts.empty())
+      return {};
+    auto layers = layersOf(parts, reason);
+    if (layers)
+      reason = reasonToKeep(*layers, tensorType(gradient));
+    return reason.empty() ? layers : std::nullopt;
+  }
+
+  std::string reasonToKeep(const WeightLayers &layers,
+                           RankedTensorType weight) {
+    Kind kind = layers.kind == WeightKind::dense         ? Kind::dense
+                : layers.kind == WeightKind::convolution ? Kind::convolution
+                                                         : Kind::embedding;
     if (!settings.has(kind))
       return "`kinds` does not name what it is";
-    if (product.groups > 1 && outputsOf(product).features() == 1)
-      return "each group of the convolution has one output";
-    if (isLong(inputsOf(product)) && isLong(outputsOf(product)) &&
+    int64_t inputs = featuresOf(layers, weight, true),
+            outputs = featuresOf(layers, weight, false);
+    if (layers.groups > 1 && (layers.groupsInputs ? inputs : outputs) == 1)
+      return (layers.cutsInputs && layers.cutsOutputs
+                  ? "each group of the convolution has one "
+                  : "each of its parts has one ") +
+             std::string(layers.groupsInputs ? "input" : "output");
+    if (inputs > settings.limit && outputs > settings.limit &&
         kind != Kind::embedding)
       return "both its sides are longer than `limit`";
+    if (!positionsOf(layers))
+      return "its parts are used at different numbers of positions";
     return "";
   }
 
-  bool isLong(const Side &side) { return side.features() > settings.limit; }
+  /// The features of one layer.
+  static int64_t featuresOf(const WeightLayers &layers, RankedTensorType weight,
+                            bool isInputs) {
+    int64_t features = 1;
+    for (auto [axis, size] : llvm::enumerate(weight.getShape()))
+      if (llvm::is_contained(layers.axes, int64_t(axis)) == isInputs)
+        features *= size;
+    return layers.groupsInputs == isInputs ? features / layers.groups
+                                           : features;
+  }
 
   //===-- factors ---------------------------------------------------------===//
 
   void add(OpBuilder &builder, const Traced &traced, Value divisor) {
     ParameterUpdate update = traced.weight, bias = traced.bias;
-    const WeightProduct &product = traced.product;
-    Value inputs = product.kind == WeightKind::embedding
-                       ? shares(builder, product, divisor)
-                       : inputFactor(builder, update, product, bool(bias));
-    Value outputs = outputFactor(builder, update, product, divisor);
+    const WeightLayers &layers = traced.layers;
+    Value inputs = layers.kind == WeightKind::embedding
+                       ? shares(builder, layers, divisor)
+                       : factor(builder, traced, /*isInputs=*/true),
+          outputs = factor(builder, traced, /*isInputs=*/false);
+    if (outputs)
+      outputs = ofSamples(builder, outputs, divisor);
     auto factors = FactorsOp::create(
         builder, update.getLoc(),
         FlatSymbolRefAttr::get(&getContext(), update.getParameterName()),
-        inputs, outputs, builder.getStringAttr(nameOf(product.kind)),
-        builder.getDenseI64ArrayAttr(product.axes),
-        builder.getI64IntegerAttr(product.groups),
-        builder.getI64IntegerAttr(positionsOf(product)), UnitAttr());
+        inputs, outputs, builder.getStringAttr(nameOf(layers.kind)),
+        builder.getDenseI64ArrayAttr(layers.axes),
+        builder.getI64IntegerAttr(layers.groups),
+        builder.getI64IntegerAttr(*positionsOf(layers)), UnitAttr());
+    if (layers.groupsInputs)
+      factors->setAttr(kGroupedInputs, builder.getUnitAttr());
     if (bias)
       factors->setAttr(kJoined, builder.getStringAttr(bias.getParameterName()));
     remark::passed(update.getLoc(),
                    remark::RemarkOpts::name("Traced").category(getArgument()))
-        << (update.getParameterName() + " (" + nameOf(product.kind) +
-            "): its curvature is measured")
+        << (update.getParameterName() + " (" + nameOf(layers.kind) +
+            words(layers) + "): its curvature is measured")
                .str();
   }
 
-  /// Null where the side is left alone.
-  Value inputFactor(OpBuilder &builder, ParameterUpdate update,
-                    const WeightProduct &product, bool isJoined) {
-    Side side = inputsOf(product);
-    if (isLong(side))
-      return reportLong(update, "inputs", side), Value();
-    if (isJoined)
-      return withOnes(
-          builder,
-          {side.value, side.axis, side.window, side.groups, side.features()},
-          gram(builder, side, /*ones=*/1));
-    if (settings.isPerSample)
-      return gram(builder, side);
-    if (product.kind == WeightKind::convolution)
-      return gram(builder, ofMeanSample(builder, side));
-    Value mean = scaled(builder, gram(builder, side),
-                        double(side.rows()) / side.features());
+  static std::string words(const WeightLayers &layers) {
+    size_t uses = 0;
+    for (const LayerUses &part : layers.parts)
+      uses += part.uses.size();
+    std::string words;
+    if (layers.cutsInputs != layers.cutsOutputs)
+      words += ", in " + std::to_string(layers.groups) + " parts";
+    if (uses > layers.parts.size())
+      words += ", of " + std::to_string(uses) + " uses";
+    return words;
+  }
+
+  /// A side's factor for each layer; null where the side is left alone.
+  Value factor(OpBuilder &builder, const Traced &traced, bool isInputs) {
+    ParameterUpdate update = traced.weight;
+    const WeightLayers &layers = traced.layers;
+    int64_t features =
+        featuresOf(layers, tensorType(update.getGradientUse().get()), isInputs);
+    if (features > settings.limit)
+      return reportLong(update, isInputs ? "inputs" : "outputs", features),
+             Value();
+    bool isCut = isInputs ? layers.cutsInputs : layers.cutsOutputs;
+    SmallVector<Value> blocks;
+    for (const LayerUses &part : layers.parts) {
+      SmallVector<Side> sides;
+      for (const LayerUse &use : part.uses)
+        sides.push_back(sideOf(builder, isInputs ? use.inputs : use.outputs,
+                               isCut ? part.count : 1));
+      Value mean = isInputs ? inputMoment(builder, traced, sides)
+                            : secondMoment(builder, layers.kind, sides);
+      blocks.append(isCut ? 1 : part.count, mean);
+    }
+    if (blocks.size() == 1)
+      return blocks.front();
+    RankedTensorType type = tensorType(blocks.front());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = 0;
+    for (Value each : blocks)
+      shape[0] += tensorType(each).getDimSize(0);
+    return ConcatenateOp::create(builder, update.getLoc(), type.clone(shape),
+                                 blocks, /*axis=*/0);
+  }
+
+  Value inputMoment(OpBuilder &builder, const Traced &traced,
+                    MutableArrayRef<Side> sides) {
+    WeightKind kind = traced.layers.kind;
+    Value mean = secondMoment(builder, kind, sides, bool(traced.bias));
+    if (settings.isPerSample || kind != WeightKind::dense)
+      return mean;
+    mean = scaled(builder, mean, rowsOf(sides) / sides.front().features());
     Arithmetic math(builder, mean.getLoc());
     return ranks ? math.multiply(mean, ranksLike(math, ranks, mean)) : mean;
   }
 
+  static double rowsOf(ArrayRef<Side> sides) {
+    double rows = 0;
+    for (const Side &side : sides)
+      rows += side.rows();
+    return rows;
+  }
+
+  /// The mean over the rows of all uses, with a 1 behind each if a bias is
+  /// joined.
+  Value secondMoment(OpBuilder &builder, WeightKind kind,
+                     MutableArrayRef<Side> sides, bool isJoined = false) {
+    if (!settings.isPerSample && kind == WeightKind::convolution)
+      for (Side &side : sides)
+        side = ofMeanSample(builder, side);
+    double rows = rowsOf(sides);
+    Value mean;
+    for (const Side &side : sides) {
+      Value each = gram(builder, side, isJoined);
+      if (isJoined)
+        each = withOnes(
+            builder,
+            {side.value, side.axis, side.window, side.groups, side.features()},
+            each);
+      if (sides.size() > 1)
+        each = scaled(builder, each, side.rows() / rows);
+      mean = mean ? Arithmetic(builder, each.getLoc()).add(mean, each) : each;
+    }
+    return mean;
+  }
+
   /// In units of a sample's gradient: the loss's is divided by their number.
-  Value outputFactor(OpBuilder &builder, ParameterUpdate update,
-                     const WeightProduct &product, Value divisor) {
-    Side side = outputsOf(product);
-    if (isLong(side))
-      return reportLong(update, "outputs", side), Value();
-    if (!settings.isPerSample && product.kind == WeightKind::convolution)
-      side = ofMeanSample(builder, side);
-    Value mean = gram(builder, side);
+  static Value ofSamples(OpBuilder &builder, Value mean, Value divisor) {
     Arithmetic math(builder, mean.getLoc());
     Value square = convert(builder, math.loc, math.multiply(divisor, divisor),
                            tensorType(mean).getElementType());
@@ -348,19 +481,29 @@ private:
   }
 
   /// The part of the batch that reads each row of an embedding.
-  static Value shares(OpBuilder &builder, const WeightProduct &product,
+  static Value shares(OpBuilder &builder, const WeightLayers &layers,
                       Value divisor) {
+    Value count;
+    for (const LayerUse &use : layers.parts.front().uses) {
+      Value each = counts(builder, use.product);
+      count =
+          count ? Arithmetic(builder, each.getLoc()).add(count, each) : each;
+    }
+    Arithmetic math(builder, count.getLoc());
+    return math.divide(count, broadcastScalar(builder, math.loc, divisor,
+                                              tensorType(count).getShape()));
+  }
+
+  /// How often each row is read.
+  static Value counts(OpBuilder &builder, const WeightProduct &product) {
     Location loc = product.op->getLoc();
-    Arithmetic math(builder, loc);
     auto scatter = cast<ScatterAddOp>(product.op);
     auto ones = tensorType(product.inputs).clone(builder.getF32Type());
-    auto counts = RankedTensorType::get({scatter.getType().getDimSize(0)},
-                                        builder.getF32Type());
-    Value count =
-        ScatterAddOp::create(builder, loc, counts, splat(builder, loc, ones, 1),
-                             product.inputs, /*axis=*/0, /*batch_dims=*/0);
-    return math.divide(
-        count, broadcastScalar(builder, loc, divisor, counts.getShape()));
+    auto type = RankedTensorType::get({scatter.getType().getDimSize(0)},
+                                      builder.getF32Type());
+    return ScatterAddOp::create(builder, loc, type,
+                                splat(builder, loc, ones, 1), product.inputs,
+                                /*axis=*/0, /*batch_dims=*/0);
   }
 
   /// The mean over the samples of all ranks, as a batch of one.
@@ -412,11 +555,11 @@ private:
     return words;
   }
 
-  void reportLong(ParameterUpdate update, StringRef side, const Side &of) {
+  void reportLong(ParameterUpdate update, StringRef side, int64_t features) {
     remark::missed(update.getLoc(),
                    remark::RemarkOpts::name("Long").category(getArgument()))
-        << (update.getParameterName() + " has " + Twine(of.features()) + " " +
-            side + ", more than `limit`, so they are left alone")
+        << (update.getParameterName() + " has " + Twine(features) + " " + side +
+            ", more than `limit`, so they are left alone")
                .str();
   }
 

@@ -9,8 +9,8 @@
 // one see a direction where they would see a gradient.
 
 #include "passes/clock.h"
+#include "passes/methods/update_samples.h"
 #include "passes/methods/weight_blocks.h"
-#include "passes/model/loss_divisor.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/optimizers/schedules.h"
@@ -90,6 +90,7 @@ struct PreconditionPass : impl::PreconditionBase<PreconditionPass> {
     if (!wanted || !isItsTurn(wanted->placement))
       return;
     settings = *wanted;
+    areCounted = false;
     findLayers();
     for (GraphOp train : trainGraphs(getOperation()))
       if (failed(visit(train)))
@@ -126,7 +127,9 @@ private:
     return {factors.getParameter().str(),
             bias ? bias.str() : "",
             WeightMatrix(cast<RankedTensorType>(state.getType()),
-                         factors.getAxes(), factors.getGroups(), bool(bias)),
+                         factors.getAxes(), factors.getGroups(),
+                         {.groupsInputs = factors->hasAttr(kGroupedInputs),
+                          .joinsBias = bool(bias)}),
             type(factors.getInputs()),
             type(factors.getOutputs()),
             int64_t(factors.getPositions())};
@@ -551,18 +554,14 @@ private:
   }
 
   /// g / (g^2 / B + root of the damping), where B divides the loss: of all
-  /// ranks, and of all micro-batches of an update, each of which has as many
-  /// labels as the last.
+  /// ranks and all micro-batches of an update.
   FailureOr<Value> ofLayerNorm(const Arithmetic &math, Value gradient,
                                GraphOp train, const Shared &shared) {
-    FailureOr<Value> divisor = divisorOfLoss(math.builder, train);
-    if (failed(divisor))
+    FailureOr<Value> samples = samplesOfUpdate(math, train, areCounted);
+    if (failed(samples))
       return failure();
-    if (isDataParallel(getOperation()))
-      divisor = sumOverRanks(math.builder, math.loc, *divisor);
-    Value samples = math.scale(stepsPerUpdate(getOperation()), *divisor);
     Value square = math.multiply(gradient, gradient);
-    Value curvature = math.divide(square, spreadLike(math, samples, square));
+    Value curvature = math.divide(square, spreadLike(math, *samples, square));
     return math.divide(
         gradient,
         math.add(curvature, spreadLike(math, shared.root, curvature)));
@@ -578,6 +577,7 @@ private:
   PreconditionSettings settings;
   llvm::MapVector<StringRef, Layer> layers;
   llvm::StringMap<StringRef> weightOfBias; // of those that are joined
+  bool areCounted = false;                 // the samples of micro-batches
 };
 
 } // namespace

@@ -101,17 +101,18 @@ Blocks Blocks::of(RankedTensorType factor, int64_t features, int64_t groups) {
 }
 
 WeightMatrix::WeightMatrix(RankedTensorType weight, ArrayRef<int64_t> inputAxes,
-                           int64_t groups, bool joinsBias)
-    : type_(weight), groups_(groups), joinsBias_(joinsBias) {
+                           int64_t groups, MatrixForm form)
+    : type_(weight), groups_(groups), joinsBias_(form.joinsBias) {
   SmallVector<int64_t> sorted(inputAxes);
   llvm::sort(sorted);
   SmallVector<int64_t> outputs = axesExcept(weight.getRank(), sorted);
-  inputs_ = sizeOf(weight, inputAxes);
-  outputs_ = sizeOf(weight, outputs) / groups;
+  inputs_ = sizeOf(weight, inputAxes) / (form.groupsInputs ? groups : 1);
+  outputs_ = sizeOf(weight, outputs) / (form.groupsInputs ? 1 : groups);
   SmallVector<int64_t> first(inputAxes), last(outputs);
   first.append(outputs);
   last.append(inputAxes.begin(), inputAxes.end());
-  rowsAreInputs_ = groups == 1 && isIdentity(first) && !isIdentity(last);
+  rowsAreInputs_ =
+      groups == 1 ? isIdentity(first) && !isIdentity(last) : form.groupsInputs;
   order_ = rowsAreInputs_ ? first : last;
 }
 

@@ -19,15 +19,21 @@ struct Blocks {
   int64_t padded() const { return count * size; }
 };
 
+/// What a weight's matrices have beside what its axes say.
+struct MatrixForm {
+  bool groupsInputs = false; // else groups are parts of the outputs
+  bool joinsBias = false;
+};
+
 /// A weight as one matrix a group, [groups, rows, columns]: the outputs by the
-/// inputs, or the other way around where the weight lies so. A bias that joins
-/// it is the weight of the last input.
+/// inputs, or the other way around where the weight lies so or groups are parts
+/// of the inputs. A bias that joins it is the weight of the last input.
 class WeightMatrix {
 public:
   /// `inputAxes` are those of the weight that count inputs, in the order of
   /// their features.
   WeightMatrix(mlir::RankedTensorType weight, llvm::ArrayRef<int64_t> inputAxes,
-               int64_t groups, bool joinsBias = false);
+               int64_t groups, MatrixForm form = {});
 
   int64_t groups() const { return groups_; }
   int64_t inputs() const { return inputs_ + joinsBias_; } // of a group

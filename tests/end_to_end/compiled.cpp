@@ -114,9 +114,12 @@ HostTensor gradus::randomTensor(RankedTensorType type, uint64_t seed,
 
 //===-- compiled ----------------------------------------------------------===//
 
-std::vector<char> gradus::artifactOf(StringRef text) {
+std::vector<char> gradus::artifactOf(StringRef text,
+                                     const std::string &target) {
   ModuleText module(text);
-  auto bytes = compileProgram(*module.module, {});
+  CompileOptions options;
+  options.targets = {target};
+  auto bytes = compileProgram(*module.module, options);
   if (bytes)
     return std::move(*bytes);
   ADD_FAILURE() << llvm::toString(bytes.takeError());
@@ -124,7 +127,7 @@ std::vector<char> gradus::artifactOf(StringRef text) {
 }
 
 Compiled::Compiled(StringRef text, runtime::SessionOptions options)
-    : Compiled(artifactOf(text), options) {}
+    : Compiled(artifactOf(text, options.device), options) {}
 
 Compiled::Compiled(std::vector<char> bytes, runtime::SessionOptions options)
     : bytes_(std::move(bytes)) {

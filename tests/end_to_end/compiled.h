@@ -36,12 +36,14 @@ HostTensor unpacked(const void *bytes, const runtime::TensorType &type);
 HostTensor randomTensor(mlir::RankedTensorType type, uint64_t seed,
                         int64_t classes = 2);
 
-/// The bytes of a program's artifact; the test fails if it cannot be compiled.
-std::vector<char> artifactOf(llvm::StringRef text);
+/// The bytes of a program's artifact, for this machine or for the emulated GPU;
+/// the test fails if it cannot be compiled.
+std::vector<char> artifactOf(llvm::StringRef text,
+                             const std::string &target = "cpu");
 
 class Compiled {
 public:
-  /// Compiles `text`; the test fails if that fails.
+  /// Compiles `text` for the device of `options`; the test fails if that fails.
   explicit Compiled(llvm::StringRef text, runtime::SessionOptions options = {});
   /// Opens an artifact; the test fails if that fails.
   explicit Compiled(std::vector<char> bytes,

@@ -21,6 +21,12 @@ std::vector<Network> networks() {
   return {denseNetwork(), imageNetwork(), tokenNetwork()};
 }
 
+/// The first layer with its norm, and the second.
+Json groupsOfLayers() {
+  return Json::array(
+      {Json::array({"fc1.*", "norm.*"}), Json::array({"fc2.*"})});
+}
+
 bool isFactor(llvm::StringRef name) {
   return name.starts_with("precondition/");
 }
@@ -78,6 +84,41 @@ TEST(WithAccumulation, AnOverflowInOneBatchRepeatsIt) {
   expectSame(struck.parameters(), calm.parameters());
 }
 
+/// A layer norm is divided by its own curvature, for which all labels of the
+/// update count: 3 in the first batch, 1 in the second.
+TEST(WithAccumulation, LabelsOfAllBatchesCountForALayerNorm) {
+  Json keys = every(1), more = withRate(1.0);
+  keys["kinds"] = {"layer_norm"};
+  more["accumulation"] = 2;
+  Trained run(denseNetwork(), preconditioned(keys, more), 4),
+      same(denseNetwork(), plain(more), 4);
+  // Another update before, whose labels do not count any more.
+  for (bool isFirst : {true, false}) {
+    NamedTensors start = run.parameters();
+    for (const auto &[name, value] : start)
+      same.compiled().setState(name, value);
+    for (int64_t first : {0, 4}) {
+      NamedTensors inputs = run.inputs(isFirst ? 0 : 1, first);
+      if (!isFirst)
+        for (int64_t i = first ? 1 : 3; i < 4; ++i)
+          inputs.at("label").integers[i] = -100;
+      run.stepOn(inputs);
+      same.stepOn(inputs);
+    }
+    double samples = isFirst ? 8 : 4;
+    for (const char *name : {"norm.weight", "norm.bias"}) {
+      std::vector<double> from = start.at(name).floats,
+                          gradient = change(same.state(name), from),
+                          found = change(run.state(name), from);
+      for (size_t i = 0; i < from.size(); ++i) {
+        double g = gradient[i],
+               expected = g / (g * g / samples + std::sqrt(0.03));
+        EXPECT_NEAR(found[i], expected, 1e-5) << name;
+      }
+    }
+  }
+}
+
 //===-- loss scale --------------------------------------------------------===//
 
 TEST(WithLossScale, APowerOfTwoChangesNoBit) {
@@ -93,6 +134,43 @@ TEST(WithLossScale, APowerOfTwoChangesNoBit) {
       expectSame(scaled.states(), plainly.states(), {"loss_scale", "step/"});
     }
   }
+}
+
+/// A group's factors are divided by the square of its own scale, and gradients
+/// get the other's where they pass from one group to the next.
+TEST(WithLossScale, PowersOfTwoOfGroupsChangeNoBit) {
+  Json groups = {{"type", "group"},
+                 {"groups", groupsOfLayers()},
+                 {"initial", {4096.0, 8.0}},
+                 {"growth", 1.0}};
+  Trained plainly(denseNetwork(), preconditioned(every(2))),
+      scaled(denseNetwork(),
+             preconditioned(every(2), {{"loss_scale", groups}}));
+  plainly.steps(0, 5);
+  scaled.steps(0, 5);
+  EXPECT_EQ(scaled.state("loss_scale/0"), std::vector<double>{4096});
+  expectSame(scaled.states(), plainly.states(), {"step/"});
+}
+
+TEST(WithLossScale, AnOverflowOfAGroupRunsTheRefreshAgain) {
+  Json more = {{"loss_scale",
+                {{"type", "group"},
+                 {"groups", groupsOfLayers()},
+                 {"initial", 64.0},
+                 {"growth", 1.0}}}};
+  Trained calm(denseNetwork(), preconditioned(every(3), more)),
+      struck(denseNetwork(), preconditioned(every(3), more));
+  const std::vector<std::string> ofSteps = {"loss_scale", "step",
+                                            "skipped_steps"};
+  for (int64_t update = 0; update < 4; ++update) {
+    NamedTensors before = struck.states();
+    std::string tried = struck.overflow();
+    expectSame(struck.states(), before, ofSteps);
+    EXPECT_EQ(tried, calm.step(update));
+    EXPECT_EQ(struck.step(update), tried);
+    expectClose(struck.parameters(), calm.parameters(), 1e-5);
+  }
+  EXPECT_EQ(struck.count("skipped_steps"), 4);
 }
 
 TEST(WithLossScale, AnOverflowChangesNothingAndTheRefreshRunsAgain) {

@@ -517,7 +517,7 @@ void checkGroupLossScale(const VectorFile &file) {
       {"optimizer", {{"type", "sgd"}}},
       {"loss_scale",
        {{"type", "group"}, {"groups", groups}, {"initial", initial}}}};
-  Compiled compiled(programText(parameters, recipe));
+  Compiled compiled(programText(parameters, recipe), {.device = file.device()});
   double skipped = 0;
   std::vector<double> used = initial;
   for (size_t step = 0; step < file.inputs().at("overflow").size(); ++step) {

@@ -161,7 +161,7 @@ void checkThor(const VectorFile &file) {
   if (h.has("batch_size"))
     EXPECT_EQ(h.at("batch_size"), shapeOf(file.inputs().at("x")).at(1));
   h.expectAllRead();
-  Compiled run(programText(file, recipe));
+  Compiled run(programText(file, recipe), {.device = file.device()});
   ASSERT_TRUE(run.ok());
   for (const auto &[name, tensor] : file.inputs().at("parameters").items())
     run.setState(name, tensorOf(tensor, shapeOf(tensor)));

@@ -35,8 +35,8 @@ void Settings::expectAllRead() const {
         << "the hyperparameter \"" << key << "\" is not known to this test";
 }
 
-VectorFile::VectorFile(const std::string &path)
-    : json_(Json::parse(std::ifstream(path))) {}
+VectorFile::VectorFile(const std::string &path, std::string device)
+    : json_(Json::parse(std::ifstream(path))), device_(std::move(device)) {}
 
 std::string VectorFile::api() const {
   const Json api = json_.at("source").value("api", Json(""));

@@ -41,8 +41,10 @@ private:
 
 class VectorFile {
 public:
-  explicit VectorFile(const std::string &path);
+  /// `device` is the one that a case is to be run on.
+  explicit VectorFile(const std::string &path, std::string device = "cpu");
 
+  const std::string &device() const { return device_; }
   std::string kind() const { return json_.at("kind"); }
   /// Of a trajectory.
   const Json &recipe() const { return json_.at("recipe"); }
@@ -65,6 +67,7 @@ public:
 
 private:
   Json json_;
+  std::string device_;
 };
 
 /// A file, and a name for its test: letters, digits and `_`, no two alike.

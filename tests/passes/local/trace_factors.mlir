@@ -99,6 +99,86 @@ gradus.program @sides attributes {recipe = {precondition = {type = "thor", block
   }
 }
 
+// Uses of one weight are rows of one layer: two thirds of them are of one.
+// CHECK-LABEL: gradus.program @uses
+// CHECK:         %[[LONG:.*]] = gradus.gram %{{.*}} axis 1 block 3 : tensor<16x3xf32>
+// CHECK:         %[[TWO:.*]] = arith.constant dense<0.666666686> : tensor<1x3x3xf32>
+// CHECK:         %[[A:.*]] = arith.mulf %[[LONG]], %[[TWO]]
+// CHECK:         %[[SHORT:.*]] = gradus.gram %x axis 1 block 3 : tensor<8x3xf32>
+// CHECK:         %[[ONE:.*]] = arith.constant dense<0.333333343> : tensor<1x3x3xf32>
+// CHECK:         %[[B:.*]] = arith.mulf %[[SHORT]], %[[ONE]]
+// CHECK:         %[[SUM:.*]] = arith.addf %[[A]], %[[B]] : tensor<1x3x3xf32>
+// CHECK:         gradus.factors @w inputs %[[SUM]] outputs %{{.*}} {axes = array<i64: 1>, kind = "dense"}
+// KEPT:          w (dense, of 2 uses): its curvature is measured
+gradus.program @uses attributes {recipe = {precondition = {type = "thor"}}} {
+  gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<8x3xf32>, %z: tensor<8x2x3xf32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<2x3xf32>
+    %rows = gradus.reshape %z : tensor<8x2x3xf32> -> tensor<16x3xf32>
+    %a = gradus.matmul %x, %w transposed : tensor<8x3xf32>, tensor<2x3xf32> -> tensor<8x2xf32>
+    %b = gradus.matmul %rows, %w transposed : tensor<16x3xf32>, tensor<2x3xf32> -> tensor<16x2xf32>
+    %0 = arith.mulf %a, %a : tensor<8x2xf32>
+    %1 = arith.mulf %b, %b : tensor<16x2xf32>
+    %2 = gradus.reduce mean %0 axes [0, 1] : tensor<8x2xf32> -> tensor<f32>
+    %3 = gradus.reduce mean %1 axes [0, 1] : tensor<16x2xf32> -> tensor<f32>
+    %loss = arith.addf %2, %3 : tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
+// Parts of a weight that see the same inputs are one layer; others are layers of
+// their own.
+// CHECK-LABEL: gradus.program @parts
+// CHECK:         gradus.gram %x axis 1 block 3 : tensor<8x3xf32> -> tensor<1x3x3xf32>
+// CHECK:         %[[D:.*]] = gradus.concatenate %{{.*}}, %{{.*}} axis 1 : tensor<8x2xf32>, tensor<8x2xf32> -> tensor<8x4xf32>
+// CHECK:         gradus.gram %[[D]] axis 1 block 4
+// CHECK:         gradus.factors @w inputs %{{.*}} outputs %{{.*}} {axes = array<i64: 1>, kind = "dense"}
+// CHECK:         %[[X:.*]] = gradus.gram %x axis 1 block 3
+// CHECK:         %[[Z:.*]] = gradus.gram %z axis 1 block 3
+// CHECK:         %[[A:.*]] = gradus.concatenate %[[X]], %[[Z]] axis 0 : tensor<1x3x3xf32>, tensor<1x3x3xf32> -> tensor<2x3x3xf32>
+// CHECK:         gradus.factors @v inputs %[[A]] outputs %{{.*}} {axes = array<i64: 1>, groups = 2 : i64, kind = "dense"} : tensor<2x3x3xf32>, tensor<2x2x2xf32>
+// CHECK:         gradus.factors @u inputs %{{.*}} outputs %{{.*}} {axes = array<i64: 1>, gradus.grouped_inputs, groups = 2 : i64, kind = "dense"} : tensor<2x3x3xf32>, tensor<2x2x2xf32>
+// KEPT:          w (dense): its curvature is measured
+// KEPT:          v (dense, in 2 parts): its curvature is measured
+// KEPT:          u (dense, in 2 parts): its curvature is measured
+gradus.program @parts attributes {recipe = {precondition = {type = "thor"}}} {
+  gradus.state @w : tensor<4x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<4x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @u : tensor<2x6xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<8x3xf32>, %z: tensor<8x3xf32>, %s: tensor<8x2xf32>) -> () {
+    %dy = math.sin %s : tensor<8x2xf32>
+    %dz = math.cos %s : tensor<8x2xf32>
+    %xy = gradus.matmul %dy transposed, %x : tensor<8x2xf32>, tensor<8x3xf32> -> tensor<2x3xf32>
+    %xz = gradus.matmul %dz transposed, %x : tensor<8x2xf32>, tensor<8x3xf32> -> tensor<2x3xf32>
+    %zz = gradus.matmul %dz transposed, %z : tensor<8x2xf32>, tensor<8x3xf32> -> tensor<2x3xf32>
+    %dw = gradus.concatenate %xy, %xz axis 0 : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<4x3xf32>
+    %dv = gradus.concatenate %xy, %zz axis 0 : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<4x3xf32>
+    %du = gradus.concatenate %xy, %zz axis 1 : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x6xf32>
+    gradus.update @w, %dw : tensor<4x3xf32>
+    gradus.update @v, %dv : tensor<4x3xf32>
+    gradus.update @u, %du : tensor<2x6xf32>
+    gradus.return
+  }
+}
+
+// A transposed convolution has patches of its outputs' gradient, a row for each
+// position of its input, and groups that are parts of its inputs.
+// CHECK-LABEL: gradus.program @transposed
+// CHECK:         gradus.gram %x axis 1 groups 2 block 3 : tensor<4x6x4x4xf32> -> tensor<2x3x3xf32>
+// CHECK:         gradus.gram %{{.*}} window [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] groups 2 block 8 : tensor<4x4x8x8xf32> -> tensor<2x8x8xf32>
+// CHECK:         gradus.factors @w inputs %{{.*}} outputs %{{.*}} {axes = array<i64: 0>, gradus.grouped_inputs, groups = 2 : i64, kind = "convolution", positions = 16 : i64}
+gradus.program @transposed attributes {recipe = {precondition = {type = "thor"}}} {
+  gradus.state @w : tensor<6x2x2x2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<4x6x4x4xf32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<6x2x2x2xf32>
+    %y = gradus.convolution_backward_data %x, %w strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] groups 2
+        : tensor<4x6x4x4xf32>, tensor<6x2x2x2xf32> -> tensor<4x4x8x8xf32>
+    %0 = arith.mulf %y, %y : tensor<4x4x8x8xf32>
+    %loss = gradus.reduce mean %0 axes [0, 1, 2, 3] : tensor<4x4x8x8xf32> -> tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
 // MindSpore's ThorGpu: of a dense layer the sum is divided by its inputs, of a
 // convolution the mean sample is measured.
 // CHECK-LABEL: gradus.program @mindspore

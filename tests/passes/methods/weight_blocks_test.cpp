@@ -190,7 +190,7 @@ TEST(WeightMatrix, HasOutputsByInputs) {
 /// is 0, and both are taken apart again.
 TEST(WeightMatrix, HasABiasThatJoinsBehindTheInputs) {
   Formula f({4, 3}, {4});
-  WeightMatrix matrix(tensorType(f.a()), {1}, /*groups=*/2, /*joinsBias=*/true);
+  WeightMatrix matrix(tensorType(f.a()), {1}, /*groups=*/2, {.joinsBias = true});
   EXPECT_EQ(matrix.outputs(), 2);
   EXPECT_EQ(matrix.inputs(), 4);
   auto weight = numbers(12, 9), bias = numbers(4, 10);
@@ -246,4 +246,22 @@ TEST(WeightMatrix, HasAMatrixForEachGroup) {
   EXPECT_EQ(matrix.inputs(), 6);
   EXPECT_EQ(tensorType(matrix.ofWeight(f.math, f.a())).getShape(),
             llvm::ArrayRef<int64_t>({3, 2, 6}));
+}
+
+/// Of a transposed convolution, or of a weight that is cut along its inputs.
+TEST(WeightMatrix, HasAMatrixForEachGroupOfInputs) {
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{6, 2, 3}, {2, 6}}) {
+    Formula f(shape, {});
+    int64_t axis = shape.size() == 3 ? 0 : 1,
+            outputs = shape.size() == 3 ? 6 : 2;
+    WeightMatrix matrix(tensorType(f.a()), {axis}, 3, {.groupsInputs = true});
+    EXPECT_EQ(matrix.inputs(), 2);
+    EXPECT_EQ(matrix.outputs(), outputs);
+    EXPECT_TRUE(matrix.rowsAreInputs());
+    Value there = matrix.ofWeight(f.math, f.a());
+    EXPECT_EQ(tensorType(there).getShape(),
+              llvm::ArrayRef<int64_t>({3, 2, outputs}));
+    auto weight = numbers(6 * outputs, 9);
+    expectNear(f.evaluate(matrix.toWeight(f.math, there), weight, {0}), weight);
+  }
 }
