@@ -29,6 +29,11 @@ std::vector<double> moved(Trained &run, const std::string &name,
   return change(before, run.state(name));
 }
 
+Shape shapeOf(Trained &run, const std::string &name) {
+  HostTensor tensor = run.states().at(name);
+  return Shape(tensor.shape.begin(), tensor.shape.end());
+}
+
 /// A matrix of one block, [n, n].
 struct Square {
   explicit Square(const HostTensor &tensor)
@@ -76,33 +81,92 @@ TEST(JoinedBias, HasABlockOfItsOwnWhereTheLastIsFull) {
   keys["block"] = 5; // fc1 has 5 inputs, fc2 has 6.
   Trained run(plainNetwork(), preconditioned(keys));
   run.step(0);
-  EXPECT_EQ(run.states().at("precondition/inputs/fc1.weight").shape,
-            (Shape{2, 5, 5}));
-  EXPECT_EQ(run.states().at("precondition/inputs/fc2.weight").shape,
-            (Shape{2, 5, 5}));
+  EXPECT_EQ(shapeOf(run, "precondition/inputs/fc1.weight"), (Shape{2, 5, 5}));
+  EXPECT_EQ(shapeOf(run, "precondition/inputs/fc2.weight"), (Shape{2, 5, 5}));
   // Alone in its block it is 1, damped.
   EXPECT_NEAR(run.state("precondition/inputs/fc1.weight")[25],
               1 / (1 + std::sqrt(0.03)), 1e-6);
   expectFinite(run.states());
 }
 
+/// A bias joins a weight that is used several times where it is added in each
+/// use: the steps of a sequence, one by one or as rows of one product.
+TEST(JoinedBias, IsOfAllUsesOfItsWeight) {
+  for (int64_t steps : {2, 6}) {
+    SCOPED_TRACE(steps);
+    auto layer = [](ProgramBuilder &net, Tensor x) {
+      Tensor y = net.matmul(x, net.parameter("w.weight", {6, 5}),
+                            /*transposeB=*/true);
+      return net.tanh(net.add(
+          y, net.parameter("w.bias", {6}, std::vector<float>(6, 0.25F))));
+    };
+    auto head = [=](ProgramBuilder &net, std::vector<Tensor> hidden) {
+      Tensor sum = hidden.front();
+      for (int64_t step = 1; step < steps; ++step)
+        sum = net.add(net.scale(net.tanh(sum), 0.5), hidden[step]);
+      return net.dense("fc", sum, 4);
+    };
+    Network once = plainNetwork(), unrolled = once;
+    once.sample = unrolled.sample = {steps, 5};
+    once.layers = [=](ProgramBuilder &net, Tensor x) {
+      Tensor y = layer(net, x);
+      std::vector<Tensor> hidden;
+      for (int64_t step = 0; step < steps; ++step)
+        hidden.push_back(net.flatten(net.slice(y, 1, step, 1)));
+      return head(net, hidden);
+    };
+    unrolled.layers = [=](ProgramBuilder &net, Tensor x) {
+      Tensor weight = net.parameter("w.weight", {6, 5}),
+             bias = net.parameter("w.bias", {6}, std::vector<float>(6, 0.25F));
+      std::vector<Tensor> hidden;
+      for (int64_t step = 0; step < steps; ++step) {
+        Tensor part = net.flatten(net.slice(x, 1, step, 1));
+        hidden.push_back(net.tanh(
+            net.add(net.matmul(part, weight, /*transposeB=*/true), bias)));
+      }
+      return head(net, hidden);
+    };
+    for (const char *type : {"thor", "kfac"}) {
+      Trained first(once, preconditioned(joined(type))),
+          second(unrolled, preconditioned(joined(type)));
+      first.steps(0, 5);
+      second.steps(0, 5);
+      for (Trained *each : {&first, &second})
+        EXPECT_EQ(shapeOf(*each, "precondition/inputs/w.weight"),
+                  (Shape{1, 6, 6}));
+      expectClose(second.parameters(), first.parameters(), 1e-5);
+    }
+  }
+}
+
 /// A weight that rests has no gradient: its bias moves as if that were 0.
+/// Groups that begin at names may begin between the two.
 TEST(JoinedBias, MovesAloneWhereItsWeightRests) {
-  Json freeze = {{"gradient_freeze", {{"groups", 4}, {"strategy", {0, 1}}}}};
+  Json freeze = {{"gradient_freeze",
+                  {{"groups", 2}, {"by_name", true}, {"strategy", {0, 1}}}}};
   freeze.update(withRate(1.0));
   Json still = withRate(1.0);
-  Trained run(plainNetwork(), preconditioned(joined("thor", 5), freeze));
+  Network network = plainNetwork();
+  network.layers = [](ProgramBuilder &net, Tensor x) {
+    x = net.tanh(net.dense("fc0", x, 5));
+    Tensor y = net.matmul(x, net.parameter("fc1.weight", {6, 5}),
+                          /*transposeB=*/true);
+    y = net.add(y,
+                net.parameter("fc1.shift", {6}, std::vector<float>(6, 0.25F)));
+    return net.dense("fc2", net.tanh(y), 4);
+  };
+  Trained run(network, preconditioned(joined("thor", 5), freeze));
   EXPECT_EQ(run.step(0), "train_refresh");
   // The gradient of the second step is that of plain descent from there.
-  Trained plainly(plainNetwork(), plain(still));
+  Trained plainly(network, plain(still));
   for (const auto &[name, value] : run.parameters())
     plainly.compiled().setState(name, value);
-  std::vector<double> gradient = moved(plainly, "fc1.bias", 1);
+  std::vector<double> gradient = moved(plainly, "fc1.shift", 1);
   std::vector<double> weight = run.state("fc1.weight"),
-                      before = run.state("fc1.bias");
+                      before = run.state("fc1.shift");
   EXPECT_EQ(run.step(1), "train_cut1");
   EXPECT_EQ(run.state("fc1.weight"), weight);
-  std::vector<double> way = change(before, run.state("fc1.bias"));
+  std::vector<double> way = change(before, run.state("fc1.shift"));
   Square inputs(run.states().at("precondition/inputs/fc1.weight")),
       outputs(run.states().at("precondition/outputs/fc1.weight"));
   ASSERT_EQ(inputs.size, 6);

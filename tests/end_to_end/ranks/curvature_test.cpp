@@ -28,6 +28,32 @@ gradus.program @words attributes {recipe = {RECIPE}} {
   }
 })";
 
+/// A dense layer that two halves of a sample go through, and one behind it.
+const char *const kShared = R"(
+gradus.program @shared attributes {recipe = {RECIPE}} {
+  gradus.state @v : tensor<12x6xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @a : tensor<12xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @w : tensor<10x12xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.graph @predict(%x: tensor<SAMPLESx12xf32>) -> (logits: tensor<SAMPLESx10xf32>) {
+    %v = gradus.read @v : tensor<12x6xf32>
+    %a = gradus.read @a : tensor<12xf32>
+    %w = gradus.read @w : tensor<10x12xf32>
+    %bias = gradus.broadcast %a dims [1] : tensor<12xf32> -> tensor<SAMPLESx12xf32>
+    %left = gradus.slice %x starts [0, 0] steps [1, 1] : tensor<SAMPLESx12xf32> -> tensor<SAMPLESx6xf32>
+    %right = gradus.slice %x starts [0, 6] steps [1, 1] : tensor<SAMPLESx12xf32> -> tensor<SAMPLESx6xf32>
+    %0 = gradus.matmul %left, %v transposed : tensor<SAMPLESx6xf32>, tensor<12x6xf32> -> tensor<SAMPLESx12xf32>
+    %1 = arith.addf %0, %bias : tensor<SAMPLESx12xf32>
+    %2 = math.tanh %1 : tensor<SAMPLESx12xf32>
+    %3 = gradus.matmul %right, %v transposed : tensor<SAMPLESx6xf32>, tensor<12x6xf32> -> tensor<SAMPLESx12xf32>
+    %4 = arith.addf %3, %bias : tensor<SAMPLESx12xf32>
+    %5 = math.tanh %4 : tensor<SAMPLESx12xf32>
+    %6 = arith.mulf %2, %5 : tensor<SAMPLESx12xf32>
+    %7 = arith.addf %6, %5 : tensor<SAMPLESx12xf32>
+    %8 = gradus.matmul %7, %w transposed : tensor<SAMPLESx12xf32>, tensor<10x12xf32> -> tensor<SAMPLESx10xf32>
+    gradus.return %8 : tensor<SAMPLESx10xf32>
+  }
+})";
+
 /// A recipe whose directions are preconditioned; `more` are keys of it. An
 /// inverse enlarges what is rounded off in a factor A by up to |A| by the root
 /// of the damping, so that this is no small one.
@@ -67,6 +93,26 @@ TEST_P(Curvature, OfWordsIsThatOfAllSamples) {
                     .change = ignoreUnequally});
 }
 
+TEST_P(Curvature, OfJoinedBiasesIsThatOfAllSamples) {
+  std::string recipe = preconditioned(GetParam(), ", bias = \"joined\"");
+  expectOneProcess({.recipe = recipe});
+  expectOneProcess({.program = kNormalized,
+                    .recipe = recipe,
+                    .distribution = kSynchronized});
+}
+
+TEST_P(Curvature, OfUsesOfAWeightIsThatOfAllSamples) {
+  for (const char *bias : {"", ", bias = \"joined\""}) {
+    NamedTensors states =
+        expectOneProcess({.program = kShared,
+                          .recipe = preconditioned(GetParam(), bias),
+                          .change = ignoreUnequally});
+    int64_t inputs = *bias ? 7 : 6;
+    EXPECT_EQ(states.at("precondition/inputs/v").shape,
+              (llvm::SmallVector<int64_t>{1, inputs, inputs}));
+  }
+}
+
 TEST_P(Curvature, CountsTheLabelsOfAllRanks) {
   expectOneProcess(
       {.recipe = preconditioned(GetParam()), .change = ignoreUnequally});
@@ -84,6 +130,19 @@ TEST_P(Curvature, IsMeasuredInEachBatchOfAnUpdate) {
   expectOneProcess(
       {.recipe = preconditioned(GetParam()) + ", accumulation = 3 : i64",
        .firstUpdate = 2});
+}
+
+/// In each batch of an update other labels count, on each rank.
+TEST_P(Curvature, OfLayerNormsCountsTheLabelsOfAnUpdate) {
+  auto change = [](NamedTensors &batch, int step, int ranks) {
+    if (step % 3 == 1)
+      ignoreUnequally(batch, step, ranks);
+  };
+  expectOneProcess({.program = kWords,
+                    .recipe = preconditioned(GetParam(), kKinds) +
+                              ", accumulation = 3 : i64",
+                    .change = change,
+                    .firstUpdate = 2});
 }
 
 TEST_P(Curvature, RefreshesAgainOnAllRanksAfterAnOverflow) {
@@ -112,4 +171,5 @@ TEST(CurvatureOnRanks, OfTheMeanSampleIsThatOfAllSamples) {
   expectOneProcess({.program = kNormalized,
                     .recipe = recipe,
                     .distribution = kSynchronized});
+  expectOneProcess({.program = kShared, .recipe = recipe});
 }

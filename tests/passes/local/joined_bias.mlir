@@ -77,3 +77,69 @@ gradus.program @others attributes {recipe = {precondition = {type = "thor", bias
     gradus.return %loss : tensor<f32>
   }
 }
+
+// A bias of all uses of a weight joins it, each use with a 1; one that only some
+// of them have keeps its gradient.
+// CHECK-LABEL: gradus.program @uses
+// CHECK-DAG:     gradus.gram %x axis 1 block 4 : tensor<8x3xf32> -> tensor<1x4x4xf32>
+// CHECK-DAG:     gradus.gram %z axis 1 block 4 : tensor<16x3xf32> -> tensor<1x4x4xf32>
+// CHECK-DAG:     gradus.reduce mean %x axes [0] : tensor<8x3xf32> -> tensor<3xf32>
+// CHECK-DAG:     gradus.reduce mean %z axes [0] : tensor<16x3xf32> -> tensor<3xf32>
+// CHECK-DAG:     arith.constant dense<0.333333343> : tensor<1x4x4xf32>
+// CHECK-DAG:     arith.constant dense<0.666666686> : tensor<1x4x4xf32>
+// CHECK:         gradus.factors @w inputs %{{.*}} outputs %{{.*}} {axes = array<i64: 1>, gradus.joined = "b", kind = "dense"} : tensor<1x4x4xf32>, tensor<1x2x2xf32>
+// CHECK:         gradus.factors @v inputs
+// CHECK-NOT:     gradus.joined
+// CHECK-SAME:    kind = "dense"
+// REMARK-DAG:    b joins w as the weight of an input that is always 1
+// REMARK-DAG:    c keeps its gradient
+gradus.program @uses attributes {recipe = {precondition = {type = "thor", bias = "joined"}}} {
+  gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @b : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @c : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<8x3xf32>, %z: tensor<16x3xf32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<2x3xf32>
+    %b = gradus.read @b : tensor<2xf32>
+    %v = gradus.read @v : tensor<2x3xf32>
+    %c = gradus.read @c : tensor<2xf32>
+    %few = gradus.broadcast %b dims [1] : tensor<2xf32> -> tensor<8x2xf32>
+    %many = gradus.broadcast %b dims [1] : tensor<2xf32> -> tensor<16x2xf32>
+    %one = gradus.broadcast %c dims [1] : tensor<2xf32> -> tensor<8x2xf32>
+    %0 = gradus.matmul %x, %w transposed : tensor<8x3xf32>, tensor<2x3xf32> -> tensor<8x2xf32>
+    %1 = gradus.matmul %z, %w transposed : tensor<16x3xf32>, tensor<2x3xf32> -> tensor<16x2xf32>
+    %2 = gradus.matmul %x, %v transposed : tensor<8x3xf32>, tensor<2x3xf32> -> tensor<8x2xf32>
+    %3 = gradus.matmul %z, %v transposed : tensor<16x3xf32>, tensor<2x3xf32> -> tensor<16x2xf32>
+    %4 = arith.addf %0, %few : tensor<8x2xf32>
+    %5 = arith.addf %1, %many : tensor<16x2xf32>
+    %6 = arith.addf %2, %one : tensor<8x2xf32>
+    %7 = arith.mulf %4, %6 : tensor<8x2xf32>
+    %8 = arith.mulf %5, %3 : tensor<16x2xf32>
+    %9 = gradus.reduce mean %7 axes [0, 1] : tensor<8x2xf32> -> tensor<f32>
+    %10 = gradus.reduce mean %8 axes [0, 1] : tensor<16x2xf32> -> tensor<f32>
+    %loss = arith.addf %9, %10 : tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
+// The windows of a transposed convolution share outputs, and a bias counts an
+// output once.
+// CHECK-LABEL: gradus.program @transposed
+// CHECK:         gradus.factors @w inputs
+// CHECK-NOT:     gradus.joined
+// CHECK-SAME:    kind = "convolution"
+// REMARK-DAG:    b keeps its gradient
+gradus.program @transposed attributes {recipe = {precondition = {type = "thor", bias = "joined"}}} {
+  gradus.state @w : tensor<4x3x2x2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @b : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<8x4x5x5xf32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<4x3x2x2xf32>
+    %b = gradus.read @b : tensor<3xf32>
+    %0 = gradus.convolution_backward_data %x, %w strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<8x4x5x5xf32>, tensor<4x3x2x2xf32> -> tensor<8x3x6x6xf32>
+    %1 = gradus.broadcast %b dims [1] : tensor<3xf32> -> tensor<8x3x6x6xf32>
+    %2 = arith.addf %0, %1 : tensor<8x3x6x6xf32>
+    %3 = arith.mulf %2, %2 : tensor<8x3x6x6xf32>
+    %loss = gradus.reduce mean %3 axes [0, 1, 2, 3] : tensor<8x3x6x6xf32> -> tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
