@@ -8,6 +8,7 @@
 #include "codegen/cpu/loops.h"
 #include "codegen/cpu/object.h"
 #include "codegen/cpu/ops.h"
+#include "codegen/kernels/shared_kernels.h"
 #include "codegen/kernels/shared_nests.h"
 #include "codegen/plan/nest_cost.h"
 #include "codegen/plan/plan_ops.h"
@@ -438,12 +439,13 @@ struct Piece {
 } // namespace
 
 /// Distributes the kernels and functions, the heaviest first, each to the part
-/// with the least weight.
+/// with the least weight. `codes` has the number of each kernel's code.
 static void fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels,
-                      const SharedNests &nests) {
+                      ArrayRef<size_t> codes, const SharedNests &nests) {
   std::vector<Piece> pieces;
   for (auto [number, kernel] : enumerate(kernels))
-    pieces.push_back({weightOf(kernel), number, false});
+    if (codes[number] == number)
+      pieces.push_back({weightOf(kernel), number, false});
   for (unsigned number : nests.functions())
     pieces.push_back({weightOf(nests[number].nest.op), number, true});
   llvm::sort(pieces);
@@ -477,7 +479,8 @@ static void compileParts(Parts &parts) {
 
 /// Joins the code of the parts into one blob.
 static Expected<CpuCode> joinParts(Parts &parts,
-                                   ArrayRef<plan::KernelOp> kernels) {
+                                   ArrayRef<plan::KernelOp> kernels,
+                                   ArrayRef<size_t> codes) {
   std::vector<ObjectBytes> objects;
   Error errors = Error::success();
   for (auto &part : parts)
@@ -488,8 +491,8 @@ static Expected<CpuCode> joinParts(Parts &parts,
   if (errors)
     return std::move(errors);
   std::vector<std::string> names;
-  for (size_t number = 0; number < kernels.size(); ++number)
-    names.push_back(functionName(number));
+  for (size_t code : codes)
+    names.push_back(functionName(code));
   Expected<Blob> blob = joinObjects(objects, names);
   if (!blob)
     return blob.takeError();
@@ -511,9 +514,10 @@ Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels,
   Parts parts(std::clamp<size_t>(
       std::min(weight / weightOfPart, kernels.size()), 1, mostParts));
   SharedNests nests(kernels);
+  SmallVector<size_t> codes = sharedCode(kernels);
   for (auto &part : parts)
     part = std::make_unique<Part>(target, nests);
-  fillParts(parts, kernels, nests);
+  fillParts(parts, kernels, codes, nests);
   compileParts(parts);
-  return joinParts(parts, kernels);
+  return joinParts(parts, kernels, codes);
 }

@@ -51,7 +51,7 @@ bool SharedNest::operator==(const SharedNest &other) const {
          areEqual(a.then(), b.then());
 }
 
-static llvm::hash_code hashOf(const Nest &nest) {
+size_t SharedNest::hash() const {
   llvm::hash_code hash = llvm::hash_combine(
       llvm::hash_combine_range(nest.extents), nest.parallel, nest.inputs.size(),
       nest.outputs.size(), nest.itemDim, nest.itemLength);
@@ -64,6 +64,13 @@ static llvm::hash_code hashOf(const Nest &nest) {
       hash = llvm::hash_combine(hash, op->getName().getAsOpaquePointer());
     });
   return hash;
+}
+
+SharedNest SharedNest::of(plan::NestOp op, plan::Split split, bool oneItem) {
+  SharedNest form{readNest(op, split), oneItem};
+  if (oneItem)
+    form.nest.extents[form.nest.itemDim] = form.nest.itemLength;
+  return form;
 }
 
 //===-- the nests of a program --------------------------------------------===//
@@ -100,9 +107,7 @@ SharedNests::SharedNests(llvm::ArrayRef<plan::KernelOp> kernels) {
 }
 
 void SharedNests::add(plan::NestOp op, plan::Split split, bool together) {
-  SharedNest form{readNest(op, split), !together};
-  if (form.oneItem)
-    form.nest.extents[form.nest.itemDim] = form.nest.itemLength;
+  SharedNest form = SharedNest::of(op, split, !together);
   for (auto *accesses : {&form.nest.inputs, &form.nest.outputs})
     for (Access &access : *accesses)
       access.place.offset = alignmentPart(access.place.offset);
@@ -110,7 +115,7 @@ void SharedNests::add(plan::NestOp op, plan::Split split, bool together) {
 }
 
 unsigned SharedNests::numberOf(SharedNest form) {
-  auto &candidates = byHash_[hashOf(form.nest)];
+  auto &candidates = byHash_[form.hash()];
   for (unsigned number : candidates)
     if (all_[number] == form)
       return number;

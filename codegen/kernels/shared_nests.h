@@ -19,7 +19,12 @@ struct SharedNest {
   Nest nest;
   bool oneItem = false;
 
+  /// A nest as it is, whose code does not depend on the number of items if it
+  /// runs on one at a time.
+  static SharedNest of(plan::NestOp op, plan::Split split, bool oneItem);
+
   bool operator==(const SharedNest &other) const;
+  size_t hash() const;
 };
 
 /// Groups the equal nests of some kernels.

@@ -183,7 +183,7 @@ private:
   /// loss. Counts bytes times the commands for which they are free.
   size_t firstReader(ArrayRef<Read> found) const {
     SmallVector<Read> lastFirst(found);
-    llvm::stable_sort(lastFirst, [](const Read &one, const Read &other) {
+    llvm::sort(lastFirst, [](const Read &one, const Read &other) {
       return one.by > other.by;
     });
     int64_t bytes = 0, freed = 0, most = 0;
@@ -213,7 +213,8 @@ private:
   /// the command that makes it may run only once, or one that takes it, which
   /// may change it.
   bool mustStay(Value result) const {
-    return crosses(result) || staying_.contains(result) || runsOnce(result.getDefiningOp()) ||
+    return crosses(result) || staying_.contains(result) ||
+           runsOnce(result.getDefiningOp()) ||
            llvm::any_of(result.getUsers(), runsOnce);
   }
 
