@@ -40,6 +40,19 @@ LogicalResult checkOwner(ScheduleOp schedule) {
                             "need a program without one");
 }
 
+/// Fails if a variant has the name of a graph of the model, beside which it
+/// stands then.
+LogicalResult checkNames(ProgramOp program, ArrayRef<std::string> variants) {
+  for (auto graph : program.getBody().getOps<GraphOp>())
+    if (!graph->hasAttr(kTrains) &&
+        llvm::is_contained(variants, graph.getSymName()))
+      return graph.emitError("@" + graph.getSymName() +
+                             " is a graph of the model, but training derives "
+                             "a variant of that name from @" +
+                             kTrain + "; rename it in the model");
+  return success();
+}
+
 /// Runs each graph where the state has its number.
 void schedule(ProgramOp program, ArrayRef<std::string> graphs) {
   if (ScheduleOp old = scheduleOf(program))
@@ -131,7 +144,7 @@ GraphOp cloneVariant(GraphOp train, const Twine &name, StringRef what) {
 LogicalResult addChoices(ProgramOp program, ArrayRef<std::string> graphs,
                          int64_t first, Choice choose) {
   ScheduleOp old = scheduleOf(program);
-  if (failed(checkOwner(old)))
+  if (failed(checkOwner(old)) || failed(checkNames(program, graphs)))
     return failure();
   SmallVector<std::string> all =
       old ? graphsOf(old) : SmallVector<std::string>{kTrain.str()};
@@ -163,19 +176,21 @@ addAccumulation(ProgramOp program,
                 function_ref<std::string(StringRef train)> accumulating) {
   int64_t batches = stepsPerUpdate(program);
   ScheduleOp old = scheduleOf(program);
-  if (failed(checkOwner(old)))
+  SmallVector<std::string> updating =
+      old ? graphsOf(old) : SmallVector<std::string>{kTrain.str()};
+  SmallVector<std::string> all;
+  for (const std::string &graph : updating)
+    all.push_back(accumulating(graph));
+  if (failed(checkOwner(old)) || failed(checkNames(program, all)))
     return failure();
   if (!old) { // The number of the step tells its place in the update.
     if (failed(ensureClock(program)))
       return failure();
     ScheduleOp schedule = addSchedule(program, countingState(program));
-    addCase(schedule, accumulating(kTrain), 1, 0);
+    addCase(schedule, all.front(), 1, 0);
     addCase(schedule, kTrain, batches, batches - 1);
     return success();
   }
-  SmallVector<std::string> updating = graphsOf(old), all;
-  for (const std::string &graph : updating)
-    all.push_back(accumulating(graph));
   llvm::append_range(all, updating);
   reviseNext(program, [&](OpBuilder &builder, Value chosen) {
     Value place = nextBatch(builder, program.getLoc(), program).place;

@@ -31,7 +31,7 @@ using Choice = llvm::function_ref<mlir::Value(mlir::OpBuilder &builder,
 /// Schedules `graphs`, which a method has derived from @train, beside what is
 /// there: they make the updates for which `choose` names them, unless a method
 /// before this one has chosen. `first` is its choice for the first update.
-/// Fails if the model has a state of the name.
+/// Fails if the model has a state or a graph of a name.
 mlir::LogicalResult addChoices(ProgramOp program,
                                llvm::ArrayRef<std::string> graphs,
                                int64_t first, Choice choose);
@@ -39,6 +39,7 @@ mlir::LogicalResult addChoices(ProgramOp program,
 /// Schedules the graphs that add up, which accumulation has derived last of all
 /// from each choice: they run for all batches of an update but the last.
 /// `accumulating` gives a graph's name from that of the graph that updates.
+/// Fails if the model has a graph of a name.
 mlir::LogicalResult addAccumulation(
     ProgramOp program,
     llvm::function_ref<std::string(llvm::StringRef train)> accumulating);

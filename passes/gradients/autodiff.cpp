@@ -7,6 +7,7 @@
 #include "ir/gradient_ops.h"
 #include "passes/deferred_factor.h"
 #include "passes/gradients/add_up.h"
+#include "passes/gradients/followed.h"
 #include "passes/loss_scale.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/passes.h"
@@ -66,19 +67,13 @@ private:
   SmallVector<Operation *> withoutRule_;
 };
 
-/// The operands to which an op may pass gradients.
-OperandRange followed(Operation &op) {
-  if (auto stop = dyn_cast<StopGradientOp>(op))
-    return stop.getODSOperands(1); // its substitute, if it has one
-  return op.getOperands();
-}
-
 void Differentiation::markActive() {
   for (Operation &op : graph_.getBody().front()) {
     auto read = dyn_cast<ReadOp>(op);
     bool starts = read && parameters.contains(read.getState());
-    bool continues = llvm::any_of(
-        followed(op), [&](Value value) { return active_.contains(value); });
+    bool continues = llvm::any_of(followed(op), [&](OpOperand &operand) {
+      return active_.contains(operand.get());
+    });
     if (starts || continues)
       for (Value result : llvm::make_filter_range(op.getResults(), isFloat))
         active_.insert(result);

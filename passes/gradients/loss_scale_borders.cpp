@@ -6,6 +6,7 @@
 
 #include "ir/gradient_ops.h"
 #include "passes/deferred_factor.h"
+#include "passes/gradients/followed.h"
 #include "passes/loss_scale_groups.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
@@ -24,12 +25,6 @@ using namespace mlir;
 
 /// An attribute of a graph that has its borders.
 constexpr StringLiteral kBordered = "gradus.bordered";
-
-/// The operands to which an op may pass gradients.
-MutableArrayRef<OpOperand> followed(Operation &op) {
-  return isa<StopGradientOp>(op) ? op.getOpOperands().drop_front()
-                                 : op.getOpOperands();
-}
 
 /// The identity, whose gradient is `factor` times that of its result.
 Value withGradientTimes(OpBuilder &builder, Value value, Value factor) {

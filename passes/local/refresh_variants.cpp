@@ -5,6 +5,7 @@
 // that measures nothing: an update that refreshes trains everything.
 
 #include "ir/arithmetic.h"
+#include "ir/build.h"
 #include "passes/passes.h"
 #include "passes/preconditioning.h"
 #include "passes/step_variants.h"
@@ -150,15 +151,20 @@ private:
                         math.number(number, value));
   }
 
-  /// 1 at the given updates, else 0.
+  /// 1 at the given updates, none of which occurs twice, else 0: the number of
+  /// those in a table that are this one.
   static Value atUpdates(OpBuilder &builder, Value update,
                          ArrayRef<int64_t> updates) {
     Arithmetic math(builder, update.getLoc());
-    Value chosen = math.number(0, update);
-    for (int64_t at : updates)
-      chosen = math.select(isEqual(math, update, at), math.number(1, update),
-                           chosen);
-    return chosen;
+    auto type = tensorType(update).clone({int64_t(updates.size())});
+    Value table = arith::ConstantOp::create(
+        builder, math.loc, DenseElementsAttr::get(type, updates));
+    Value here = math.compare(
+        arith::CmpIPredicate::eq, table,
+        broadcastScalar(builder, math.loc, update, type.getShape()));
+    Value found =
+        math.select(here, math.number(1, table), math.number(0, table));
+    return sum(builder, math.loc, found, {0});
   }
 
   static Value rest(const Arithmetic &math, Value update, int64_t every) {

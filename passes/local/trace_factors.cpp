@@ -259,8 +259,10 @@ private:
     ForwardPass forward(train);
     ParameterGroups groups(getOperation());
     for (auto update : train.getBody().front().getOps<ParameterUpdate>()) {
-      if (auto other = preconditionerOf(groups, update); !other.empty())
-        return error("") << "excludes the optimizer " << other << ", which "
+      if (auto settings = groups.settingsOf(update.getParameterName());
+          settings.optimizer().preconditions)
+        return error("") << "excludes the optimizer "
+                         << settings.optimizer().name << ", which "
                          << update.getParameterName()
                          << " has: it preconditions gradients itself";
       if (settings.has(Kind::layerNorm) && isOfLayerNorm(update)) {
@@ -297,14 +299,6 @@ private:
               " as the weight of an input that is always 1")
                  .str();
     }
-  }
-
-  /// The name of a parameter's optimizer if it has curvature of its own.
-  static std::string preconditionerOf(const ParameterGroups &groups,
-                                      ParameterUpdate update) {
-    std::string name(
-        groups.settingsOf(update.getParameterName()).optimizer().name);
-    return name == "muon" ? name : "";
   }
 
   /// Nothing with a reason where the weight keeps its gradient.

@@ -161,6 +161,7 @@ Optimizer gradus::muon() {
   Optimizer made =
       optimizer<MuonSettings>("muon", keysOfMatrices() + rest, move);
   made.couplesDecay = false;
+  made.preconditions = true;
   made.leaves = leaves;
   return made;
 }

@@ -110,6 +110,9 @@ struct Optimizer {
   /// Whether weight decay enters the gradient before the rule sees it, unless
   /// the recipe decouples it.
   bool couplesDecay = true;
+  /// Whether the rule multiplies gradients by curvature of its own, so that
+  /// `precondition` would do it twice.
+  bool preconditions = false;
   /// The optimizer of a parameter that this one leaves to another; nothing for
   /// those that it moves. Null: it moves all.
   std::function<std::optional<recipe::Value>(const recipe::Value &own,

@@ -153,6 +153,34 @@ TEST(StepVariants, RefuseAStateOfTheModel) {
       << text.messages;
 }
 
+/// A program with a graph of its own.
+std::string programWithGraph(const std::string &name,
+                             const std::string &recipe) {
+  std::string program = programWith(recipe);
+  program.insert(program.rfind('}'), "  gradus.graph @" + name +
+                                         "() -> () {\n    gradus.return\n  "
+                                         "}\n");
+  return program;
+}
+
+TEST(StepVariants, RefuseAGraphOfTheModel) {
+  PassText chosen(programWithGraph("a", ""));
+  cloneVariant(chosen.program().getGraph(kTrain), "a", kUpdates);
+  EXPECT_TRUE(
+      failed(addChoices(chosen.program(), {std::string("a")}, 0,
+                        [&](OpBuilder &, Value update) { return update; })));
+  PassText added(programWithGraph("add_train", "accumulation = 2 : i64"));
+  cloneVariant(added.program().getGraph(kTrain), "add_train", kAccumulates);
+  EXPECT_TRUE(failed(addAccumulation(added.program(), accumulating)));
+  for (auto [text, name] :
+       {std::pair(&chosen, "@a"), std::pair(&added, "@add_train")})
+    EXPECT_NE(text->messages.find(std::string(name) +
+                                  " is a graph of the model, but training "
+                                  "derives a variant of that name from @train"),
+              std::string::npos)
+        << text->messages;
+}
+
 TEST(StepVariants, RefuseAScheduleOfTheProgram) {
   std::string program = programWith("");
   program.insert(program.rfind('}'), R"(  gradus.graph @slow() -> () {

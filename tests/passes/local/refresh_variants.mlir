@@ -63,8 +63,12 @@ gradus.program @often attributes {recipe = {precondition = {type = "kfac", refre
 // A list says the updates.
 // CHECK-LABEL: gradus.program @at
 // CHECK:         gradus.graph @train(
-// CHECK-COUNT-3:   arith.cmpi eq
-// CHECK:           gradus.write @"step/variant"
+// CHECK:           %[[TABLE:.*]] = arith.constant dense<[0, 20, 60]> : tensor<3xi64>
+// CHECK:           %[[HERE:.*]] = arith.cmpi eq, %[[TABLE]], %{{.*}} : tensor<3xi64>
+// CHECK:           %[[FOUND:.*]] = arith.select %[[HERE]]
+// CHECK:           %[[NEXT:.*]] = gradus.reduce sum %[[FOUND]] axes [0] : tensor<3xi64> -> tensor<i64>
+// CHECK-NOT:       arith.cmpi
+// CHECK:           gradus.write @"step/variant", %[[NEXT]]
 gradus.program @at attributes {recipe = {precondition = {type = "thor", refresh = {at = [0 : i64, 20 : i64, 60 : i64]}}}} {
   gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%a: tensor<1x3x3xf32>, %g: tensor<1x2x2xf32>, %dw: tensor<2x3xf32>) -> () {
