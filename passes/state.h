@@ -7,6 +7,10 @@
 
 namespace gradus {
 
+/// An attribute of states that keep their first value: graphs only read them,
+/// and checkpoints have a hash of them.
+constexpr llvm::StringLiteral kFixed = "fixed";
+
 /// The states of a program by name. No other object may add states meanwhile.
 class States {
 public:

@@ -319,6 +319,8 @@ private:
   static fb::Role roleOf(StateOp state) {
     if (state->hasAttr("copy")) // passes/update/store_rounded_weights.cpp
       return fb::Role::copy;
+    if (state->hasAttr(kFixed))
+      return fb::Role::fixed;
     return static_cast<fb::Role>(static_cast<uint32_t>(state.getRole()));
   }
 

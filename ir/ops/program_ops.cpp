@@ -197,6 +197,7 @@ static StringRef writtenState(Operation &op) {
   return {};
 }
 
+/// An update behind a write is no second value: it moves the one written.
 static LogicalResult verifyEachStateWrittenOnce(GraphOp graph) {
   llvm::StringMap<Operation *> writers;
   for (Operation &op : graph.getBody().front()) {
@@ -206,6 +207,10 @@ static LogicalResult verifyEachStateWrittenOnce(GraphOp graph) {
     auto [first, isFirst] = writers.try_emplace(state, &op);
     if (isFirst)
       continue;
+    if (isa<WriteOp>(first->second) && isa<ParameterUpdate>(op)) {
+      first->second = &op;
+      continue;
+    }
     InFlightDiagnostic error = op.emitOpError("gives @")
                                << state << " a second value at exit";
     error.attachNote(first->second->getLoc())
@@ -300,13 +305,25 @@ LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyStateUse(*this, getStateAttr(), getType(), symbols);
 }
 
+/// Verifies that `name` is a state of this type that steps may change.
+static LogicalResult verifyChange(Operation *op, FlatSymbolRefAttr name,
+                                  Type type, SymbolTableCollection &symbols) {
+  if (failed(verifyStateUse(op, name, type, symbols)))
+    return failure();
+  auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name);
+  if (!state->hasAttr("fixed")) // passes/state.h
+    return success();
+  return op->emitOpError("changes ")
+         << name << ", which is fixed: graphs only read it";
+}
+
 LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyStateUse(*this, getStateAttr(), getValue().getType(), symbols);
+  return verifyChange(*this, getStateAttr(), getValue().getType(), symbols);
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyStateUse(*this, getParameterAttr(), getGradient().getType(),
-                        symbols);
+  return verifyChange(*this, getParameterAttr(), getGradient().getType(),
+                      symbols);
 }
 
 /// Blocks of one size for each side, or a vector of the rows of an embedding.

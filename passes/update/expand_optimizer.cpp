@@ -26,6 +26,7 @@ struct Shared {
   Clock clock;
   Schedules schedules;
   std::string cut; // "_cut1" where a frozen step has slots of its own
+  llvm::StringMap<WriteOp> written; // by methods, by the names of states
 };
 
 struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
@@ -132,7 +133,9 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
         Schedules::read(Arithmetic(builder, loc), getOperation(), clock->step);
     if (failed(schedules))
       return failure();
-    Shared shared{ParameterGroups(getOperation()), *clock, *schedules, ""};
+    Shared shared{ParameterGroups(getOperation()), *clock, *schedules, "", {}};
+    for (auto write : train.getBody().front().getOps<WriteOp>())
+      shared.written[write.getState()] = write;
     if (keepsApart() && failed(keepApart(builder, train, shared)))
       return failure();
     return shared;
@@ -149,7 +152,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     const Optimizer &optimizer = settings.optimizer();
     Value gradient = update.getGradientUse().get();
     Value parameter =
-        readState(builder, update.getLoc(), name, tensorType(gradient));
+        startOf(builder, update, tensorType(gradient), shared.written);
     if (settings.common.maximize)
       gradient = math.negate(gradient);
     ParameterStep step{math,
@@ -171,6 +174,20 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     report(update, optimizer);
     update->erase();
     return success();
+  }
+
+  /// The value that the optimizer moves: what the graph writes, which is then
+  /// the optimizer's to write, else the parameter at the start of the step.
+  static Value startOf(OpBuilder &builder, ParameterUpdate update,
+                       RankedTensorType type,
+                       const llvm::StringMap<WriteOp> &written) {
+    StringRef name = update.getParameterName();
+    WriteOp write = written.lookup(name);
+    if (!write)
+      return readState(builder, update.getLoc(), name, type);
+    Value value = write.getValue();
+    write.erase();
+    return value;
   }
 
   /// The learning rate of one parameter, with the factors of its groups and of

@@ -59,3 +59,16 @@ gradus.program @lenet attributes {recipe = {accumulation = 1 : i64}} {
     gradus.variant @train_refresh every 100
   }
 }
+
+// An update behind a write moves what is written.
+// CHECK-LABEL: gradus.program @moved
+// CHECK:         gradus.write @w, %x : tensor<2xf32>
+// CHECK-NEXT:    gradus.update @w, %g : tensor<2xf32>
+gradus.program @moved {
+  gradus.state @w : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @g(%x: tensor<2xf32>, %g: tensor<2xf32>) {
+    gradus.write @w, %x : tensor<2xf32>
+    gradus.update @w, %g : tensor<2xf32>
+    gradus.return
+  }
+}

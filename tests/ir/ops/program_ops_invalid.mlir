@@ -199,3 +199,28 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.state @rows : tensor<2xf32> {fixed, role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.graph @g(%x: tensor<2xf32>) {
+    // expected-error @below {{changes @rows, which is fixed: graphs only read it}}
+    gradus.write @rows, %x : tensor<2xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.state @w : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @g(%x: tensor<2xf32>) {
+    gradus.write @w, %x : tensor<2xf32>
+    // expected-note @below {{the first value is given here}}
+    gradus.update @w, %x : tensor<2xf32>
+    // expected-error @below {{gives @w a second value at exit}}
+    gradus.update @w, %x : tensor<2xf32>
+    gradus.return
+  }
+}

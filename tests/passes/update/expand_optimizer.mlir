@@ -56,3 +56,20 @@ gradus.program @climb attributes {recipe = {settable = false, optimizer = {type 
     gradus.return
   }
 }
+
+// An optimizer moves what a method has written, and decay is of that, too.
+// CHECK-LABEL: gradus.program @moved
+// CHECK:         gradus.graph @train(%there: tensor<4xf32>, %g: tensor<4xf32>)
+// CHECK-NOT:     gradus.read @w
+// CHECK:         %[[NEW:.*]] = arith.subf %there, %{{.*}}
+// CHECK-NOT:     gradus.write @w, %there
+// CHECK:         gradus.write @w, %[[NEW]]
+// CHECK-NOT:     gradus.write @w
+gradus.program @moved attributes {recipe = {settable = false, optimizer = {type = "sgd", learning_rate = 0.1}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%there: tensor<4xf32>, %g: tensor<4xf32>) -> () {
+    gradus.write @w, %there : tensor<4xf32>
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
