@@ -33,6 +33,7 @@ std::string listOf(const std::vector<std::string> &names,
 
 constexpr const char *kContentHash = "content_hash";
 constexpr const char *kNumbers = "numbers"; // names, each with a newline
+constexpr const char *kFixedHash = "fixed_hash";
 
 /// Describes a tensor by its name, its type and the hash of its data, for the
 /// hash of the contents.
@@ -222,23 +223,64 @@ Status verifyContents(const Safetensors &file) {
                  ", but were written with ", stored->second);
 }
 
-std::vector<StoredState> storedOf(const std::vector<StateInfo> &states) {
-  std::vector<StoredState> stored;
+/// The states for which `isOne` holds.
+static std::vector<StoredState> choose(const std::vector<StateInfo> &states,
+                                       bool (*isOne)(const StateInfo &state)) {
+  std::vector<StoredState> chosen;
   for (size_t i = 0; i < states.size(); ++i)
-    if (isSaved(states[i]))
-      stored.push_back({&states[i], i});
-  return stored;
+    if (isOne(states[i]))
+      chosen.push_back({&states[i], i});
+  return chosen;
 }
 
 std::string nameOnRank(int rank, const std::string &state) {
   return inWords(kRanks, rank, "/", state);
 }
 
+std::vector<StoredState> storedOf(const std::vector<StateInfo> &states) {
+  return choose(states, isSaved);
+}
+
+std::vector<StoredState> fixedOf(const std::vector<StateInfo> &states) {
+  return choose(states, isFixed);
+}
+
+/// A hash of the names, types and values of fixed states.
+static StatusOr<std::string> hashOf(const std::vector<StoredState> &fixed,
+                                    HostStates &values) {
+  std::vector<std::string> facts;
+  for (const StoredState &state : fixed) {
+    GRADUS_ASSIGN(uint64_t hash, values.fixedHash(state.number));
+    facts.push_back(factOf({state.info->name, state.info->type, {}}, hash));
+  }
+  return contentHash(std::move(facts), {});
+}
+
+/// Fails if a checkpoint is of a run with other values of fixed states.
+static Status verifyFixed(const Safetensors &file,
+                          const std::vector<StoredState> &fixed,
+                          HostStates &values) {
+  auto noted = file.metadata().find(kFixedHash);
+  if (fixed.empty() || noted == file.metadata().end())
+    return Status();
+  GRADUS_ASSIGN(std::string hash, hashOf(fixed, values));
+  if (noted->second == hash)
+    return Status();
+  return invalid("is of a run with other values of the artifact's fixed "
+                 "states, such as ",
+                 fixed.front().info->name, ": their hash is ", noted->second,
+                 " there, and the artifact's is ", hash);
+}
+
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
+                       const std::vector<StoredState> &fixed,
                        HostStates &values,
                        std::map<std::string, std::string> metadata,
                        std::span<const NamedTensor> others, FileHold *hold) {
+  if (!fixed.empty()) {
+    GRADUS_ASSIGN(metadata[kFixedHash], hashOf(fixed, values));
+  }
   std::vector<NamedTensor> tensors;
   std::string numbers;
   for (const StoredState &state : states) {
@@ -379,9 +421,11 @@ Status verifyShapes(const Safetensors &file,
 
 static Status readEverything(const std::string &path,
                              const std::vector<StoredState> &states,
+                             const std::vector<StoredState> &fixed,
                              HostStates &values) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
   GRADUS_TRY(at(verifyContents(file), path));
+  GRADUS_TRY(at(verifyFixed(file, fixed, values), path));
   GRADUS_TRY(at(verifyStates(file, states), path));
   return at(fill(states, values, sourcesOf(file, states)), path);
 }
@@ -413,9 +457,10 @@ Status readWeights(const std::string &path,
 
 Status readCheckpoint(const std::string &path,
                       const std::vector<StoredState> &states,
-                      HostStates &values, Restore what) {
+                      const std::vector<StoredState> &fixed, HostStates &values,
+                      Restore what) {
   if (what == Restore::everything)
-    return readEverything(path, states, values);
+    return readEverything(path, states, fixed, values);
   TakenWeights taken;
   return readWeights(path, states, values, {}, taken);
 }

@@ -27,6 +27,8 @@ struct StoredState {
 
 /// The states that checkpoints hold; they point into `states`.
 std::vector<StoredState> storedOf(const std::vector<StateInfo> &states);
+/// The fixed states, of which checkpoints have a hash.
+std::vector<StoredState> fixedOf(const std::vector<StateInfo> &states);
 
 /// The name that a checkpoint has for what another rank has in a state of its
 /// own: "ranks/2/accumulation/gradient/w".
@@ -35,6 +37,7 @@ std::string nameOnRank(int rank, const std::string &state);
 /// Writes the states, and behind them `others`, which nameOnRank() names.
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
+                       const std::vector<StoredState> &fixed,
                        HostStates &values,
                        std::map<std::string, std::string> metadata,
                        std::span<const NamedTensor> others = {},
@@ -106,9 +109,10 @@ Status readWeights(const std::string &path,
 
 /// Fills states from a file. Checks all of it first: on an error no state has
 /// changed, unless the device failed. A file without a hash, as other tools
-/// write it, is accepted.
+/// write it, is accepted. Parameters alone go with any fixed states.
 Status readCheckpoint(const std::string &path,
                       const std::vector<StoredState> &states,
-                      HostStates &values, Restore what);
+                      const std::vector<StoredState> &fixed, HostStates &values,
+                      Restore what);
 
 } // namespace gradus::runtime

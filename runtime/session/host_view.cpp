@@ -2,6 +2,7 @@
 
 #include "runtime/session/host_view.h"
 
+#include "runtime/artifact_hash.h"
 #include "runtime/flat.h"
 
 #include <algorithm>
@@ -55,6 +56,15 @@ StatusOr<std::span<const uint8_t>> HostStates::bytes(size_t state) {
   if (!std::exchange(wanted.takesMemory, true))
     copiedBytes_ += wanted.bytes;
   return std::span<const uint8_t>(copy);
+}
+
+StatusOr<uint64_t> HostStates::fixedHash(size_t state) {
+  std::optional<uint64_t> &hash = states_[state].fixedHash;
+  if (!hash) {
+    GRADUS_ASSIGN(std::span<const uint8_t> all, bytes(state));
+    hash = artifact::hashBytes(all.data(), all.size());
+  }
+  return *hash;
 }
 
 /// Counters are read at each step, all weights only now and then.

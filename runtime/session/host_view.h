@@ -6,6 +6,7 @@
 #include "runtime/device/device.h"
 #include "runtime/memory.h"
 
+#include <optional>
 #include <vector>
 
 namespace gradus::runtime {
@@ -36,6 +37,8 @@ public:
 
   /// The bytes of a state, valid until forget() or a write to that state.
   StatusOr<std::span<const uint8_t>> bytes(size_t state);
+  /// The hash of the bytes of a state that never changes, computed once.
+  StatusOr<uint64_t> fixedHash(size_t state);
   /// Writes all bytes of a state.
   Status write(size_t state, std::span<const uint8_t> from);
   /// Called when states may have changed: by a step, or by a write elsewhere.
@@ -49,6 +52,7 @@ private:
     size_t bytes;
     uint64_t copiedAt = 0; // an age; 0: never
     bool takesMemory = false;
+    std::optional<uint64_t> fixedHash = {}; // where it was asked for
   };
 
   DevicePlan &device_;

@@ -527,6 +527,9 @@ Status Session::writeState(int state, std::span<const uint8_t> from) {
   if (isPlace(info))
     return invalid(artifact().path(), ": state ", info.name,
                    " is set when an artifact is loaded, and cannot be written");
+  if (isFixed(info))
+    return invalid(artifact().path(), ": state ", info.name,
+                   " is fixed in the artifact, and cannot be written");
   GRADUS_TRY(verifyNumber(info, from));
   parts_->copies.touch();
   return at(parts_->values.write(state, from), artifact().path());
@@ -570,16 +573,17 @@ Status Session::saveCheckpoint(const std::string &path,
       {"program", textOf(artifact().header().name())},
       {well_known::kStep, inWords(step)}};
   metadata.insert(notes.begin(), notes.end());
-  return writeCheckpoint(path, storedOf(parts_->states), parts_->values,
-                         metadata, others, hold);
+  return writeCheckpoint(path, storedOf(parts_->states),
+                         fixedOf(parts_->states), parts_->values, metadata,
+                         others, hold);
 }
 
 Status Session::loadCheckpoint(const std::string &path, Restore what) {
   GRADUS_TRY(parts_->verifyOrigin());
   QuietFloats quiet;
   parts_->copies.touch();
-  GRADUS_TRY(
-      readCheckpoint(path, storedOf(parts_->states), parts_->values, what));
+  GRADUS_TRY(readCheckpoint(path, storedOf(parts_->states),
+                            fixedOf(parts_->states), parts_->values, what));
   return at(parts_->setPlaces(), artifact().path());
 }
 

@@ -25,9 +25,14 @@ inline bool isPlace(const StateInfo &state) {
   return state.role == artifact::Role::place;
 }
 
+/// Whether a state has its initial value for good.
+inline bool isFixed(const StateInfo &state) {
+  return state.role == artifact::Role::fixed;
+}
+
 /// Whether checkpoints have a state.
 inline bool isSaved(const StateInfo &state) {
-  return !isCopy(state) && !isPlace(state) &&
+  return !isCopy(state) && !isPlace(state) && !isFixed(state) &&
          state.role != artifact::Role::scratch;
 }
 

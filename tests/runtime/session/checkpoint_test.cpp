@@ -359,3 +359,51 @@ TEST(VerifyShapes, AcceptsOtherFloatsAndTensorsThatAreMore) {
             "b is 8xi32 in the file and 8xf32 in the artifact");
   EXPECT_EQ(words("d", {DType::f32, {8}}), "lacks d");
 }
+
+//===-- fixed states ------------------------------------------------------===//
+
+/// A session of an artifact with a fixed state that is full of a number.
+static std::unique_ptr<Session> startFixed(double number) {
+  TestArtifact made;
+  made.addState("rows", gradus::artifact::Role::fixed,
+                type(gradus::artifact::DType::f32, {2}), 8);
+  made.header.states.back()->fill = number;
+  return *Session::create(*Artifact::fromBytes(made.bytes(), "adder"),
+                          deviceOf("cpu"), {.threads = 1});
+}
+
+TEST(FixedStates, AreInNoCheckpointButTheirHash) {
+  std::string path = temporaryPath("fixed.safetensors");
+  auto session = startFixed(2);
+  step(*session, 1);
+  ASSERT_TRUE(session->saveCheckpoint(path).ok());
+  auto file = Safetensors::open(path);
+  EXPECT_EQ(file->find("rows"), nullptr);
+  ASSERT_TRUE(file->metadata().contains("fixed_hash"));
+  EXPECT_TRUE(startFixed(2)->loadCheckpoint(path).ok());
+  auto other = startFixed(3);
+  EXPECT_EQ(
+      other->loadCheckpoint(path).message(),
+      path +
+          ": is of a run with other values of the artifact's fixed "
+          "states, such as rows: their hash is " +
+          file->metadata().at("fixed_hash") + " there, and the artifact's is " +
+          [&] {
+            std::string own = temporaryPath("own.safetensors");
+            EXPECT_TRUE(other->saveCheckpoint(own).ok());
+            return Safetensors::open(own)->metadata().at("fixed_hash");
+          }());
+  EXPECT_EQ(totalOf(*other, 3), 3) << "nothing has changed";
+  EXPECT_TRUE(other->loadCheckpoint(path, Restore::parameters).ok());
+  EXPECT_EQ(totalOf(*other, 3), 4);
+}
+
+TEST(FixedStates, CannotBeWritten) {
+  auto session = startFixed(2);
+  std::vector<float> numbers = {5, 6};
+  EXPECT_EQ(session->writeState("rows", numbers.data(), 8).message(),
+            "adder: state rows is fixed in the artifact, and cannot be "
+            "written");
+  ASSERT_TRUE(session->readState("rows", numbers.data(), 8).ok());
+  EXPECT_EQ(numbers, std::vector<float>({2, 2}));
+}
