@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/gradient_ops.h"
+#include "passes/computation.h"
 #include "passes/deferred_factor.h"
 #include "passes/gradients/add_up.h"
 #include "passes/gradients/followed.h"
@@ -139,21 +140,6 @@ Value Differentiation::gradientOf(Value value) {
   return found == gradients_.end()
              ? Value()
              : addUp(builder_, value.getLoc(), found->second);
-}
-
-/// `op` and the ops on which it depends, in reverse order.
-SmallVector<Operation *> computationOf(Operation *op) {
-  DenseSet<Operation *> behind{op};
-  SmallVector<Operation *> ops;
-  for (Operation *each = op; each; each = each->getPrevNode()) {
-    if (!behind.contains(each))
-      continue;
-    ops.push_back(each);
-    for (Value operand : each->getOperands())
-      if (Operation *definition = operand.getDefiningOp())
-        behind.insert(definition);
-  }
-  return ops;
 }
 
 /// The trained parameters on which `op` depends, in order of computation.
