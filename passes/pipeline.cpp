@@ -23,6 +23,11 @@ const Exclusion excluded[] = {
     {"less_bn", "freeze_batch_norm",
      "a model whose normalizations are taken out is trained from the start, "
      "and fixed statistics are for one that is trained already"},
+    {"dim_reduce", "gradient_freeze",
+     "its directions move all trained parameters in each step"},
+    {"dim_reduce", "precondition",
+     "its steps follow from gradients of the loss, and a preconditioned "
+     "gradient is none"},
 };
 
 /// Each pass runs on programs; the reason for a pass stands above its line.
@@ -95,6 +100,8 @@ const Stage stages[] = {
        program.addPass(createStepMetrics());
        // Clipping and decay see directions; curvature is of the loss alone.
        program.addPass(createPrecondition({"before_clip"}));
+       // The whole gradient has a part in the subspace; the rest is passed on.
+       program.addPass(createDimReduce());
        // Clip gradients of the loss, before weight decay adds to them.
        program.addPass(createClipGradients({"clip"}));
        // Center gradients of the loss.

@@ -129,6 +129,81 @@ def Precondition : GradusPass<"precondition"> {
   ];
 }
 
+def DimReduce : GradusPass<"dim-reduce"> {
+  let summary = "Takes the part of the gradient in a subspace to quasi-Newton steps with a line search";
+  let description = [{
+    With `dim_reduce` in the recipe and the orthonormal rows P of the fixed
+    states `dim_reduce/basis/<parameter>`, the part P g of the gradient goes to
+    BFGS. With its estimate H of the inverse Hessian the step is d = -H P g. It
+    is tried whole, and then times `contraction`: a trial is the loss of the same
+    batch, with the same random numbers, at the weights w + r P^T d, and is
+    accepted where it is less than f + `sufficient_decrease` r (P g d). The
+    weights of the accepted trial, or else w, are written, and the optimizer moves
+    these by the rest of the gradient, g - P^T P g. A step of which no trial
+    is accepted leaves the estimate as it was; the state `dim_reduce/accepted`
+    counts the others.
+
+    Method: Li et al., https://arxiv.org/abs/2103.11154; docs/methods/dim_reduce.md.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {dim_reduce = {}}} {
+      gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<[[1.0, 0.0, 0.0]]> : tensor<1x3xf32>}
+      gradus.graph @train(%g: tensor<3xf32>) -> (loss: tensor<f32>) {
+        %w = gradus.read @w : tensor<3xf32>
+        %square = arith.mulf %w, %w : tensor<3xf32>
+        %loss = gradus.reduce sum %square axes [0] : tensor<3xf32> -> tensor<f32>
+        gradus.update @w, %g : tensor<3xf32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+
+    After, where H is the identity (what learns it and the shorter trial left
+    out):
+
+    ```mlir
+    gradus.program @p attributes {recipe = {dim_reduce = {}}} {
+      gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<[[1.0, 0.0, 0.0]]> : tensor<1x3xf32>}
+      gradus.graph @train(%g: tensor<3xf32>) -> (loss: tensor<f32>) {
+        %w = gradus.read @w : tensor<3xf32>
+        %square = arith.mulf %w, %w : tensor<3xf32>
+        %loss = gradus.reduce sum %square axes [0] : tensor<3xf32> -> tensor<f32>
+        %rows = gradus.read @"dim_reduce/basis/w" : tensor<1x3xf32>
+        %0 = gradus.broadcast %g dims [1] : tensor<3xf32> -> tensor<1x3xf32>
+        %1 = arith.mulf %rows, %0 : tensor<1x3xf32>
+        %inside = gradus.reduce sum %1 axes [1] : tensor<1x3xf32> -> tensor<1xf32>
+        %step = arith.negf %inside : tensor<1xf32>
+        %2 = arith.mulf %inside, %step : tensor<1xf32>
+        %slope = gradus.reduce sum %2 axes [0] : tensor<1xf32> -> tensor<f32>
+        %3 = gradus.broadcast %step dims [0] : tensor<1xf32> -> tensor<1x3xf32>
+        %4 = arith.mulf %rows, %3 : tensor<1x3xf32>
+        %direction = gradus.reduce sum %4 axes [0] : tensor<1x3xf32> -> tensor<3xf32>
+        %candidate = arith.addf %w, %direction : tensor<3xf32>
+        %5 = arith.mulf %candidate, %candidate : tensor<3xf32>
+        %there = gradus.reduce sum %5 axes [0] : tensor<3xf32> -> tensor<f32>
+        %decrease = arith.constant dense<0.4> : tensor<f32>
+        %6 = arith.mulf %decrease, %slope : tensor<f32>
+        %bound = arith.addf %loss, %6 : tensor<f32>
+        %falls = arith.cmpf ogt, %bound, %there : tensor<f32>
+        %7 = gradus.broadcast %falls dims [] : tensor<i1> -> tensor<3xi1>
+        %start = arith.select %7, %candidate, %w : tensor<3xi1>, tensor<3xf32>
+        gradus.write @w, %start : tensor<3xf32>
+        %8 = gradus.broadcast %inside dims [0] : tensor<1xf32> -> tensor<1x3xf32>
+        %9 = arith.mulf %rows, %8 : tensor<1x3xf32>
+        %10 = gradus.reduce sum %9 axes [0] : tensor<1x3xf32> -> tensor<3xf32>
+        %rest = arith.subf %g, %10 : tensor<3xf32>
+        gradus.update @w, %rest : tensor<3xf32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+  }];
+}
+
 def ClipGradients : GradusPass<"clip-gradients"> {
   let summary = "Clips the gradients by norm or by value";
   let description = [{

@@ -7,6 +7,8 @@
 
 #include "mlir/Pass/PassManager.h"
 
+#include "llvm/Support/xxhash.h"
+
 #include <cmath>
 
 using namespace gradus;
@@ -80,7 +82,71 @@ Json curvature::preconditioned(Json precondition, Json more) {
   return recipe;
 }
 
+Json curvature::reduced(int64_t components, Json more) {
+  Json recipe = plain(more);
+  recipe["dim_reduce"]["components"] = components;
+  return recipe;
+}
+
 namespace {
+
+/// Random numbers in (-1, 1) by name, [rows, shape...].
+HostTensor rowsOf(StateOp parameter, int64_t rows) {
+  auto type = mlir::cast<mlir::RankedTensorType>(parameter.getType());
+  llvm::SmallVector<int64_t> shape{rows};
+  llvm::append_range(shape, type.getShape());
+  return randomTensor(type.clone(shape),
+                      llvm::xxh3_64bits(parameter.getSymName()));
+}
+
+/// Makes the rows of all tensors together orthonormal (Gram and Schmidt).
+void orthonormalize(std::vector<HostTensor> &parts, int64_t rows) {
+  auto forEach = [&](int64_t a, int64_t b, auto visit) {
+    for (HostTensor &part : parts)
+      for (int64_t i = 0, size = part.size() / rows; i < size; ++i)
+        visit(part.floats[a * size + i], part.floats[b * size + i]);
+  };
+  auto product = [&](int64_t a, int64_t b) {
+    double sum = 0;
+    forEach(a, b, [&](double one, double other) { sum += one * other; });
+    return sum;
+  };
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t before = 0; before < row; ++before) {
+      double along = product(row, before);
+      forEach(row, before,
+              [&](double &own, double other) { own -= along * other; });
+    }
+    double length = std::sqrt(product(row, row));
+    forEach(row, row, [&](double &own, double) { own /= length; });
+  }
+}
+
+/// Adds directions of all parameters as the fixed states of `dim_reduce`.
+void addBasis(ProgramOp program, int64_t rows) {
+  std::vector<StateOp> parameters;
+  std::vector<HostTensor> parts;
+  for (auto state : program.getBody().getOps<StateOp>())
+    if (state.getRole() == Role::parameter) {
+      parameters.push_back(state);
+      parts.push_back(rowsOf(state, rows));
+    }
+  orthonormalize(parts, rows);
+  for (auto [parameter, part] : llvm::zip_equal(parameters, parts)) {
+    mlir::OpBuilder builder(parameter);
+    builder.setInsertionPointAfter(parameter);
+    auto type = mlir::RankedTensorType::get(part.shape, builder.getF32Type());
+    std::vector<float> numbers(part.floats.begin(), part.floats.end());
+    auto state = StateOp::create(
+        builder, parameter.getLoc(),
+        builder.getStringAttr("dim_reduce/basis/" + parameter.getSymName()),
+        mlir::TypeAttr::get(type),
+        RoleAttr::get(builder.getContext(), Role::slot), InitAttr(),
+        mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(numbers)),
+        /*differs_along=*/mlir::ArrayAttr());
+    state->setAttr("fixed", builder.getUnitAttr());
+  }
+}
 
 Shape batched(Shape shape, int64_t batch) {
   shape.insert(shape.begin(), batch);
@@ -101,6 +167,9 @@ mlir::OwningOpRef<mlir::ModuleOp> moduleOf(mlir::MLIRContext &context,
   net.output("output", network.layers(net, x));
   auto module = net.finish(recipe::toAttribute(*read, context));
   EXPECT_TRUE(module.ok()) << module.status();
+  if (module.ok() && recipe.contains("dim_reduce"))
+    for (ProgramOp program : (*module)->getOps<ProgramOp>())
+      addBasis(program, recipe["dim_reduce"].value("components", 2));
   return module.ok() ? std::move(*module) : mlir::OwningOpRef<mlir::ModuleOp>();
 }
 

@@ -39,9 +39,11 @@ Network tokenNetwork();
 Json preconditioned(Json precondition, Json more = Json::object());
 /// The same without preconditioning.
 Json plain(Json more = Json::object());
+/// The same with steps in a subspace of `components` random directions.
+Json reduced(int64_t components, Json more = Json::object());
 
-/// The text of a network's program for a batch. The test fails where it cannot
-/// be built.
+/// The text of a network's program for a batch, with a random basis where the
+/// recipe has `dim_reduce`. The test fails where it cannot be built.
 std::string textOf(const Network &network, const Json &recipe,
                    int64_t batch = kSamples);
 

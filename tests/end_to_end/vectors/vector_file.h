@@ -100,7 +100,7 @@ std::string recipeText(const Json &recipe);
 std::string textOf(ProgramBuilder &net, const Json &recipe);
 
 // By optimizer_case.cpp, schedule_case.cpp, training_case.cpp,
-// less_bn_case.cpp, freeze_case.cpp and thor_case.cpp.
+// less_bn_case.cpp, freeze_case.cpp, dim_reduce_case.cpp and thor_case.cpp.
 
 void checkOptimizer(const VectorFile &file);
 void checkSchedule(const VectorFile &file);
@@ -116,6 +116,7 @@ void checkFreezeSequence(const VectorFile &file);
 void checkFreezeRun(const VectorFile &file);
 /// A run whose recipe stands in the file and of which a part rests.
 void checkRestingRun(const VectorFile &file);
+void checkDimReduce(const VectorFile &file);
 void checkThor(const VectorFile &file);
 /// Our own recorded runs, whose recipe stands in the file.
 void checkTrajectory(const VectorFile &file);

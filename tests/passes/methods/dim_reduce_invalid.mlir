@@ -1,0 +1,86 @@
+// RUN: gradus-opt %s --dim-reduce --verify-diagnostics --split-input-file
+
+// expected-error @below {{recipe: dim_reduce.basis is missing: the file with the directions of the subspace, which `gradus basis` makes of checkpoints}}
+gradus.program @none attributes {recipe = {dim_reduce = {}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: dim_reduce.basis has nothing for w, which is trained; it is of other parameters: make one of checkpoints of this model}}
+gradus.program @other attributes {recipe = {dim_reduce = {basis = "b.safetensors"}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/v" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: dim_reduce.basis has v, which is no parameter of the model}}
+gradus.program @more attributes {recipe = {dim_reduce = {basis = "b.safetensors"}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
+  gradus.state @"dim_reduce/basis/v" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: dim_reduce.basis has 'tensor<2x4xf32>' for w, expected 'tensor<2x3xf32>': the shape of the parameter for each of 2 directions}}
+gradus.program @shape attributes {recipe = {dim_reduce = {basis = "b.safetensors"}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<2x4xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<2x4xf32>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: dim_reduce.basis moves v, which is not trained here; train it, or make a basis of checkpoints that do not differ in it}}
+gradus.program @frozen attributes {recipe = {dim_reduce = {basis = "b.safetensors"}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<1xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
+  gradus.state @"dim_reduce/basis/v" : tensor<1x1xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x1xf32>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: dim_reduce needs a loss to try steps by, and @train has none}}
+gradus.program @lossless attributes {recipe = {dim_reduce = {}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
+  gradus.graph @train(%g: tensor<3xf32>) -> () {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @taken attributes {recipe = {dim_reduce = {}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
+  // expected-error @below {{is the model's, but training keeps slot of type 'tensor<1x1xf32>' under that name; rename it in the model}}
+  gradus.state @"dim_reduce/inverse_hessian" : tensor<1xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}
