@@ -7,6 +7,7 @@
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
 #include "codegen/targets/target.h"
+#include "frontends/compiler/basis.h"
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/compiler/out_of_memory.h"
 #include "frontends/compiler/pass_trace.h"
@@ -62,6 +63,7 @@ public:
   absl::StatusOr<std::vector<Comparison>>
   compare(const std::vector<Weight> &inputs,
           const std::vector<OutputValues> &compiled, bool explains);
+  absl::Status readBasis();
   ModuleOp module() { return *program_.module; }
   const std::vector<std::string> &warnings() const {
     return diagnostics_.warnings();
@@ -98,6 +100,14 @@ absl::Status Compilation::read() {
   program_ = *std::move(program);
   if (failed(verifyNames(module())) || failed(verifySizes(module())))
     return diagnostics_.error("");
+  return absl::OkStatus();
+}
+
+/// A basis is for a step: what only looks at a model does without.
+absl::Status Compilation::readBasis() {
+  for (ProgramOp program : module().getOps<ProgramOp>())
+    if (absl::Status status = addBasis(program, request_); !status.ok())
+      return status;
   return absl::OkStatus();
 }
 
@@ -376,6 +386,8 @@ public:
     Compilation compilation(request);
     if (absl::Status status = compilation.read(); !status.ok())
       return status;
+    if (absl::Status status = compilation.readBasis(); !status.ok())
+      return status;
     return compilation.compile();
   }
 
@@ -415,6 +427,8 @@ public:
           const std::vector<OutputValues> &compiled, bool explains) override {
     Compilation compilation(request);
     if (absl::Status status = compilation.read(); !status.ok())
+      return status;
+    if (absl::Status status = compilation.readBasis(); !status.ok())
       return status;
     return compilation.compare(inputs, compiled, explains);
   }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,6 +63,14 @@ struct GivenWeights {
   std::string rule; // for weights whose data file is missing
 };
 
+/// Directions in the space of the parameters (`gradus basis`).
+struct BasisFile {
+  /// Each part is of a parameter, f32 [directions, shape of the parameter].
+  /// There is one at least, and all have as many directions.
+  std::vector<Weight> parts;
+  std::shared_ptr<const void> owner; // of their bytes
+};
+
 /// The options by which plans are made of the program.
 struct PlanOptions {
   std::vector<std::string>
@@ -102,6 +111,9 @@ struct Request {
   RecipeSource recipe;
   std::vector<std::string> dims; // `batch=32` over the recipe's inputs.dims
   GivenWeights weights;
+  /// Opens a basis that the recipe names, and checks all of it that needs no
+  /// model; empty: a recipe with one is refused.
+  std::function<absl::StatusOr<BasisFile>(const std::string &path)> openBasis;
   std::vector<std::string> plugins; // shared libraries with passes
   PlanOptions plan;
   WantedResult wanted;

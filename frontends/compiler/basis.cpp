@@ -1,0 +1,69 @@
+// The values stay in the file, which lives as long as they are needed.
+
+#include "frontends/compiler/basis.h"
+
+#include "ir/evaluator/values_in_place.h"
+#include "messages/message.h"
+#include "passes/methods/dim_reduce.h"
+#include "passes/state.h"
+
+using namespace mlir;
+
+namespace gradus::compiler {
+namespace {
+
+absl::Status refusal(const std::string &file, const std::string &words) {
+  return invalid("recipe: dim_reduce.basis ", file, ": ", words);
+}
+
+bool hasBasis(ProgramOp program) {
+  return llvm::any_of(program.getBody().getOps<StateOp>(), [](StateOp state) {
+    return state.getSymName().starts_with(kBasis);
+  });
+}
+
+/// Adds the first `components` directions of a parameter.
+void addPart(OpBuilder &builder, ProgramOp program, const Weight &part,
+             int64_t components, std::shared_ptr<const void> owner) {
+  SmallVector<int64_t> shape(part.shape.begin(), part.shape.end());
+  shape.front() = components;
+  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(part.bytes.data()),
+                       type.getNumElements() * sizeof(float));
+  std::string name = (kBasis + part.name).str();
+  ElementsAttr values =
+      valuesInPlace(type, bytes, name, [owner = std::move(owner)] {});
+  auto state = StateOp::create(
+      builder, program.getLoc(), builder.getStringAttr(name),
+      TypeAttr::get(type), RoleAttr::get(program.getContext(), Role::slot),
+      InitAttr(), values, /*differs_along=*/ArrayAttr());
+  state->setAttr(kFixed, builder.getUnitAttr());
+}
+
+} // namespace
+
+absl::Status addBasis(ProgramOp program, const Request &request) {
+  auto settings = dimReduction().of(program);
+  if (!settings || !settings->basis || hasBasis(program))
+    return absl::OkStatus();
+  const std::string &file = *settings->basis;
+  if (!request.openBasis)
+    return refusal(file, "is not read here; `gradus compile` reads it");
+  absl::StatusOr<BasisFile> basis = request.openBasis(file);
+  if (!basis.ok())
+    return refusal(file, std::string(basis.status().message()));
+  int64_t directions = basis->parts.front().shape.front(),
+          components = settings->components.value_or(directions);
+  if (components > directions)
+    return refusal(file, message("has ", directions,
+                                 " directions, and dim_reduce.components is ",
+                                 components));
+  auto builder = OpBuilder::atBlockBegin(&program.getBody().front());
+  for (auto state : program.getBody().getOps<StateOp>())
+    builder.setInsertionPointAfter(state);
+  for (const Weight &part : basis->parts)
+    addPart(builder, program, part, components, basis->owner);
+  return absl::OkStatus();
+}
+
+} // namespace gradus::compiler

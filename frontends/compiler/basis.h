@@ -1,0 +1,14 @@
+// The directions of `dim_reduce` become states of a program.
+#pragma once
+
+#include "frontends/compiler/compiler.h"
+#include "ir/gradus.h"
+
+namespace gradus::compiler {
+
+/// Adds the file that the recipe names as fixed states, a tensor each. Whether
+/// they are those of the parameters that are trained is seen by the pass. A
+/// program that has such states keeps them.
+absl::Status addBasis(ProgramOp program, const Request &request);
+
+} // namespace gradus::compiler

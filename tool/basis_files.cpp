@@ -1,0 +1,140 @@
+// What can be said of a basis without the model; see basis_files.h.
+
+#include "tool/basis_files.h"
+
+#include "runtime/session/checkpoint.h"
+#include "training/principal_components.h"
+
+#include "absl/strings/numbers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+namespace {
+
+/// As far as products of rows may be from those of orthonormal ones, which are
+/// stored in f32.
+constexpr double kMostDistance = 1e-4;
+
+/// The rows of all tensors together.
+class BasisRows : public training::Vectors {
+public:
+  explicit BasisRows(const Safetensors &file) : file_(file) {
+    for (const NamedTensor &tensor : file.tensors()) {
+      begins_.push_back(length_);
+      length_ += sizeOf(tensor);
+    }
+  }
+
+  size_t count() const override {
+    return file_.tensors().front().type.shape.front();
+  }
+  size_t length() const override { return length_; }
+
+  Status read(size_t row, size_t begin,
+              std::span<double> numbers) const override {
+    const auto &tensors = file_.tensors();
+    for (size_t i = 0; i < tensors.size() && !numbers.empty(); ++i) {
+      size_t size = sizeOf(tensors[i]), end = begins_[i] + size;
+      if (begin >= end)
+        continue;
+      size_t many = std::min(end - begin, numbers.size());
+      const auto *from =
+          reinterpret_cast<const float *>(tensors[i].data.data()) + row * size +
+          (begin - begins_[i]);
+      std::copy_n(from, many, numbers.begin());
+      for (size_t j = 0; j < many; ++j)
+        if (!std::isfinite(numbers[j]))
+          return invalid("row ", row, " of ", tensors[i].name, " holds ",
+                         numbers[j], ": expected finite numbers");
+      numbers = numbers.subspan(many);
+      begin += many;
+    }
+    return Status();
+  }
+
+private:
+  /// The numbers of a row.
+  static size_t sizeOf(const NamedTensor &tensor) {
+    return tensor.data.size() / sizeof(float) / tensor.type.shape.front();
+  }
+
+  const Safetensors &file_;
+  std::vector<size_t> begins_; // of tensors in a row
+  size_t length_ = 0;
+};
+
+Status verifyForm(const Safetensors &file) {
+  const auto &metadata = file.metadata();
+  auto format = metadata.find("format");
+  if (format != metadata.end() && format->second == "gradus")
+    return invalid("is a checkpoint; `gradus basis` makes a basis of several");
+  if (file.tensors().empty())
+    return invalid("has no tensors");
+  int64_t rows = 0;
+  for (const NamedTensor &tensor : file.tensors()) {
+    bool isPart = tensor.type.dtype == DType::f32 &&
+                  !tensor.type.shape.empty() && tensor.type.shape.front() > 0;
+    if (isPart && !rows)
+      rows = tensor.type.shape.front();
+    if (!isPart || tensor.type.shape.front() != rows)
+      return invalid("has ", toString(tensor.type), " for ", tensor.name,
+                     ", expected a tensor of f32 with ",
+                     rows ? std::to_string(rows) : "as many",
+                     " directions along its first axis, as all have");
+  }
+  return Status();
+}
+
+/// Snapshots differ along one direction fewer than they are.
+Status verifyCount(const Safetensors &file) {
+  auto noted = file.metadata().find("snapshots");
+  int64_t snapshots = 0, rows = file.tensors().front().type.shape.front();
+  if (noted == file.metadata().end() ||
+      !absl::SimpleAtoi(noted->second, &snapshots) || rows < snapshots)
+    return Status();
+  return invalid("has ", rows, " directions of ", snapshots,
+                 " checkpoints, which differ along ", snapshots - 1,
+                 " at most");
+}
+
+Status verifyRows(const Safetensors &file) {
+  GRADUS_ASSIGN(double distance,
+                training::distanceFromOrthonormal(BasisRows(file)));
+  if (distance <= kMostDistance)
+    return Status();
+  return invalid("its rows are not orthonormal: products of two are off by ",
+                 distance, "; expected at most ", kMostDistance);
+}
+
+Status verify(const Safetensors &file) {
+  GRADUS_TRY(verifyContents(file));
+  GRADUS_TRY(verifyForm(file));
+  GRADUS_TRY(verifyCount(file));
+  return verifyRows(file);
+}
+
+absl::StatusOr<compiler::BasisFile> openFile(const std::string &path) {
+  auto opened = Safetensors::open(path);
+  if (!opened.ok())
+    return absl::InvalidArgumentError(opened.status().message());
+  auto file = std::make_shared<Safetensors>(*std::move(opened));
+  if (Status status = verify(*file); !status.ok())
+    return absl::InvalidArgumentError(status.message());
+  compiler::BasisFile basis;
+  for (const NamedTensor &tensor : file->tensors())
+    basis.parts.push_back({tensor.name, nameOf(tensor.type.dtype),
+                           tensor.type.shape, tensor.data});
+  basis.owner = file;
+  return basis;
+}
+
+} // namespace
+
+void openBases(compiler::Request &request) { request.openBasis = openFile; }
+
+} // namespace gradus::cli
