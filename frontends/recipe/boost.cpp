@@ -16,19 +16,22 @@ using Json = nlohmann::ordered_json;
 struct Flag {
   std::string_view name;
   int level; // 3: none
-  bool built;
   std::string_view help;
 };
 
+constexpr std::string_view kDimReduce = "dim_reduce";
+
 constexpr Flag kFlags[] = {
-    {"less_bn", 1, true, "fewer batch normalizations; see `less_bn`"},
-    {"grad_freeze", 1, true, "steps that leave the first layers as they are"},
-    {"adasum", 2, true,
+    {"less_bn", 1, "fewer batch normalizations; see `less_bn`"},
+    {"grad_freeze", 1, "steps that leave the first layers as they are"},
+    {"adasum", 2,
      "gradients of several machines that add up where they agree; alone, a "
      "process has nothing to merge"},
-    {"grad_accumulation", 3, true, "see `accumulation`"},
-    {"dim_reduce", 3, false, "updates in a subspace"},
-    {"loss_scale_group", 3, true,
+    {"grad_accumulation", 3, "see `accumulation`"},
+    {kDimReduce, 3,
+     "steps in the subspace of earlier checkpoints, which switches the other "
+     "flags off; see `dim_reduce`"},
+    {"loss_scale_group", 3,
      "a loss scale for each group of parameters; see `loss_scale`"}};
 
 //===-- fields ------------------------------------------------------------===//
@@ -90,17 +93,22 @@ Field inside(std::string_view key, std::string_view fallback,
 }
 
 Field dimReduction() {
-  return Field{"dim_reduce", object, "{}", "of dim_reduce"}.of(
-      {inside("rho", "0.55", "of the line search"),
-       Field{"gamma", number, "0.9", "of the momentum"}.from(0).below(1),
-       Field{"alpha", number, "0.001", "of the line search"}.from(1e-12),
-       inside("sigma", "0.4", "of the line search"),
-       Field{"n_components", integer, "32", "dimensions of the subspace"}.from(
+  return Field{kDimReduce, object, "{}", "of dim_reduce"}.of(
+      {inside("rho", "0.55", "see `dim_reduce.contraction`"),
+       Field{"gamma", number, "0.9", "of sgd; see `optimizer.momentum`"}
+           .from(0)
+           .below(1),
+       Field{"alpha", number, "0.001", "of sgd; see `optimizer.learning_rate`"}
+           .from(1e-12),
+       inside("sigma", "0.4", "see `dim_reduce.sufficient_decrease`"),
+       Field{"n_components", integer, "32", "see `dim_reduce.components`"}.from(
            1),
-       {"pca_mat_path", text, "null", "a file of the projection (.npy)"},
-       {"weight_load_dir", text, "null", "a folder of checkpoints"},
-       Field{"timeout", integer, "1800", "seconds to wait for the others"}.from(
-           1)});
+       {"pca_mat_path", text, "null", "see `dim_reduce.basis`"},
+       {"weight_load_dir", text, "null",
+        "a folder of checkpoints; `gradus basis` makes a basis of them"},
+       Field{"timeout", integer, "1800",
+             "seconds to wait for other processes; nothing waits"}
+           .from(1)});
 }
 
 /// Has what MindSpore's GroupLossScaleManager is given in code.
@@ -117,7 +125,8 @@ Field groupLossScale() {
 
 //===-- resolving ---------------------------------------------------------===//
 
-bool isOn(const Flag &flag, const Json &document) {
+/// Whether mode and level switch a flag on.
+bool isAsked(const Flag &flag, const Json &document) {
   const Json &boost = document["boost"];
   std::string mode = boost["mode"], level = document["level"];
   if (mode == "enable_all" || mode == "disable_all")
@@ -125,6 +134,19 @@ bool isOn(const Flag &flag, const Json &document) {
   if (const Json &said = boost[flag.name]; mode == "manual" && !said.is_null())
     return said;
   return level[1] - '0' >= flag.level;
+}
+
+/// Whether dim_reduce is on, which switches the others off.
+bool isReduced(const Json &document) {
+  for (const Flag &flag : kFlags)
+    if (flag.name == kDimReduce)
+      return isAsked(flag, document);
+  return false;
+}
+
+bool isOn(const Flag &flag, const Json &document) {
+  return isAsked(flag, document) &&
+         (flag.name == kDimReduce || !isReduced(document));
 }
 
 bool has(const Json &document, const char *flag) {
@@ -161,6 +183,22 @@ Json groupScaleKey(const Json &document) {
       {"type", "group"}, {"groups", own["groups"]}, {"initial", own["init"]}};
 }
 
+Json dimReduceKey(const Json &document) {
+  const Json &own = document["dim_reduce"];
+  return {{"basis", own["pca_mat_path"]},
+          {"components", own["n_components"]},
+          {"contraction", own["rho"]},
+          {"sufficient_decrease", own["sigma"]}};
+}
+
+/// The optimizer of what dim_reduce leaves: MindSpore's own momentum.
+Json restOptimizer(const Json &document) {
+  const Json &own = document["dim_reduce"];
+  return {{"type", "sgd"},
+          {"learning_rate", own["alpha"]},
+          {"momentum", own["gamma"]}};
+}
+
 /// The keys of the methods that a resolved document switches on.
 Json keysOf(const Json &document) {
   Json keys = Json::object();
@@ -171,6 +209,10 @@ Json keysOf(const Json &document) {
   if (has(document, "grad_accumulation"))
     keys["accumulation"] =
         document["grad_accumulation"]["grad_accumulation_step"];
+  if (has(document, "dim_reduce")) {
+    keys["dim_reduce"] = dimReduceKey(document);
+    keys["optimizer"] = restOptimizer(document);
+  }
   if (has(document, "loss_scale_group"))
     keys["loss_scale"] = groupScaleKey(document);
   if (Json splits = splitsOf(document);
@@ -219,34 +261,63 @@ Json resolvedBoost(Json document) {
   return document;
 }
 
-std::vector<UnbuiltBoost> unbuiltBoosts(const Json &document) {
-  std::vector<UnbuiltBoost> unbuilt;
-  for (const Flag &flag : kFlags)
-    if (!flag.built && document["boost"][flag.name])
-      unbuilt.push_back(
-          {message("boost.boost.", flag.name),
-           message("is on at level ", document["level"].get<std::string>(),
-                   " in mode ", document["boost"]["mode"].get<std::string>(),
-                   ", and not built yet; mode \"manual\" with \"", flag.name,
-                   "\": false goes without")});
-  return unbuilt;
+/// Adds a mistake where groups have scales and nobody says which groups.
+static void checkGroups(const Json &document, const Json &recipe,
+                        std::vector<BoostMistake> &mistakes) {
+  const Json &scale = recipe.at("loss_scale");
+  if (has(document, "loss_scale_group") && scale.is_object() &&
+      scale.at("type") == "group" && scale.at("groups").empty())
+    mistakes.push_back(
+        {"boost.boost.loss_scale_group",
+         "is on, and no groups are said, which MindSpore is given in code; "
+         "write patterns of each group's parameters as "
+         "boost.loss_scale_group.groups, such as [[\"conv*\"], [\"fc*\"]], or "
+         "as loss_scale.groups"});
 }
 
-std::optional<UnbuiltBoost> groupsMissing(const Json &document,
-                                          const Json &recipe) {
-  const Json &scale = recipe.at("loss_scale");
-  if (!has(document, "loss_scale_group") || !scale.is_object() ||
-      scale.at("type") != "group" || !scale.at("groups").empty())
-    return std::nullopt;
-  return UnbuiltBoost{
-      "boost.boost.loss_scale_group",
-      "is on, and no groups are said, which MindSpore is given in code; write "
-      "patterns of each group's parameters as boost.loss_scale_group.groups, "
-      "such as [[\"conv*\"], [\"fc*\"]], or as loss_scale.groups"};
+/// Adds a mistake where no file is said from which a basis can be read:
+/// MindSpore computes one while it trains, of files that only it reads.
+static void checkBasis(const Json &document, const Json &recipe,
+                       std::vector<BoostMistake> &mistakes) {
+  const Json &reduction = recipe.at("dim_reduce");
+  if (!has(document, "dim_reduce") || !reduction.is_object())
+    return;
+  const Json &basis = reduction.at("basis");
+  const std::string section = "boost.dim_reduce.";
+  if (basis.is_string() && basis.get<std::string>().ends_with(".npy"))
+    mistakes.push_back(
+        {section + "pca_mat_path",
+         message("is ", jsonText(basis),
+                 ", a matrix without names; `gradus basis ARTIFACT --from-npy "
+                 "MATRIX.npy -o basis.safetensors` makes a basis of it, whose "
+                 "file is to be named here")});
+  else if (basis.is_null() &&
+           !document["dim_reduce"]["weight_load_dir"].is_null())
+    mistakes.push_back(
+        {section + "weight_load_dir",
+         "is not read while a model is compiled; `gradus basis ARTIFACT "
+         "CHECKPOINT... --components K -o basis.safetensors` makes a basis of "
+         "checkpoints, whose file is to be named as "
+         "boost.dim_reduce.pca_mat_path"});
+  else if (basis.is_null())
+    mistakes.push_back(
+        {"boost.boost.dim_reduce",
+         "is on, and no basis is said; name a file of `gradus basis` as "
+         "boost.dim_reduce.pca_mat_path, or as dim_reduce.basis"});
+}
+
+std::vector<BoostMistake> boostMistakes(const Json &document,
+                                        const Json &recipe) {
+  std::vector<BoostMistake> mistakes;
+  checkGroups(document, recipe, mistakes);
+  checkBasis(document, recipe, mistakes);
+  return mistakes;
 }
 
 void addBoostedKeys(const Json &document, Json &recipe) {
-  const Json keys = keysOf(document);
+  Json keys = keysOf(document);
+  if (recipe.value("dim_reduce", Json()) == false) // which it is of
+    keys.erase("optimizer");
   for (const auto &[key, value] : keys.items())
     if (isUnsaid(recipe, key))
       recipe[key] = value;
@@ -254,6 +325,17 @@ void addBoostedKeys(const Json &document, Json &recipe) {
                                       own.is_object() &&
                                       isUnsaid(own, "gradient_splits"))
       own.update(value);
+}
+
+/// Adds a remark for each key of dim_reduce that was said and changes nothing.
+static void addIdleReduction(const Json &own,
+                             std::vector<std::string> &remarks) {
+  if (own.at("timeout") != 1800)
+    remarks.push_back("boost.dim_reduce.timeout changes nothing: a basis is "
+                      "read when a model is compiled, and nothing waits");
+  if (!own.at("weight_load_dir").is_null())
+    remarks.push_back("boost.dim_reduce.weight_load_dir changes nothing: the "
+                      "basis is that of dim_reduce.basis");
 }
 
 std::vector<std::string> boostRemarks(const Json &document,
@@ -281,22 +363,31 @@ std::vector<std::string> boostRemarks(const Json &document,
   if (document.at("common").at("device_number") != 8)
     remarks.push_back("boost.common.device_number changes nothing: there is "
                       "one process");
+  if (has(document, "dim_reduce"))
+    addIdleReduction(document.at("dim_reduce"), remarks);
   return remarks;
 }
 
 std::vector<std::string> passedOverFlags(const Json &document) {
-  std::vector<std::string> remarks;
+  std::vector<std::string> remarks, reduced;
   const Json &boost = document["boost"];
   std::string mode = boost["mode"], level = document["level"];
-  for (const Flag &flag : kFlags)
-    if (const Json &said = boost[flag.name];
-        !said.is_null() && said.get<bool>() != isOn(flag, document))
+  for (const Flag &flag : kFlags) {
+    bool isAsked = recipe::isAsked(flag, document);
+    if (isAsked && !isOn(flag, document))
+      reduced.push_back(std::string(flag.name));
+    else if (const Json &said = boost[flag.name];
+             !said.is_null() && said.get<bool>() != isAsked)
       remarks.push_back(
           message("boost.boost.", flag.name, " is ", jsonText(said),
                   " without effect: mode \"", mode, "\" ",
                   mode == "auto" ? message("takes the flags of level ", level)
                                  : "sets all flags alike",
                   "; mode \"manual\" takes those that are said"));
+  }
+  if (!reduced.empty())
+    remarks.push_back(message("boost's dim_reduce switches the others off: ",
+                              joined(reduced, ", ")));
   return remarks;
 }
 

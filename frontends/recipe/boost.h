@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,18 +20,13 @@ Field boost();
 /// been checked and has all defaults. Resolving twice is resolving once.
 nlohmann::ordered_json resolvedBoost(nlohmann::ordered_json document);
 
-/// Something that a resolved document asks for and cannot have, such as a
-/// method that is not built yet.
-struct UnbuiltBoost {
-  std::string path, words; // "boost.boost.dim_reduce", "is on at level ..."
+/// Something that a resolved document asks for and lacks, in it and in the
+/// checked recipe.
+struct BoostMistake {
+  std::string path, words; // "boost.boost.dim_reduce", "is on, and ..."
 };
-std::vector<UnbuiltBoost> unbuiltBoosts(const nlohmann::ordered_json &document);
-
-/// Groups of parameters that a resolved document asks scales for and that
-/// neither it nor the checked recipe says.
-std::optional<UnbuiltBoost>
-groupsMissing(const nlohmann::ordered_json &document,
-              const nlohmann::ordered_json &recipe);
+std::vector<BoostMistake> boostMistakes(const nlohmann::ordered_json &document,
+                                        const nlohmann::ordered_json &recipe);
 
 /// Adds to a recipe the keys of the methods that a resolved document switches
 /// on. A key that the recipe has itself stays as it is; null says nothing.
@@ -44,7 +38,8 @@ void addBoostedKeys(const nlohmann::ordered_json &document,
 std::vector<std::string> boostRemarks(const nlohmann::ordered_json &document,
                                       const nlohmann::ordered_json &recipe);
 
-/// Flags that a document says, before it is resolved, and its mode passes over.
+/// Flags that a document says, before it is resolved, and its mode or
+/// dim_reduce passes over.
 std::vector<std::string>
 passedOverFlags(const nlohmann::ordered_json &document);
 

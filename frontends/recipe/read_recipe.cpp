@@ -386,8 +386,8 @@ bool hasGoodOptimizer(const Json &given) {
 }
 
 /// Adds the keys that follow from others: gradients in f16 want a loss scale,
-/// unless the recipe says null, and boost and the optimizer thor stand for
-/// keys.
+/// unless the recipe says null, boost and the optimizer thor stand for keys, and
+/// what dim_reduce leaves of gradients wants small steps.
 Json completed(Json given) {
   if (!given.is_object())
     return given;
@@ -396,14 +396,18 @@ Json completed(Json given) {
   if (auto boosts = given.find("boost");
       boosts != given.end() && (boosts->is_null() || *boosts == false))
     *boosts = "O0";
-  if (Json document = boostOf(given);
-      !document.is_null() && unbuiltBoosts(document).empty())
+  if (Json document = boostOf(given); !document.is_null())
     addBoostedKeys(document, given);
   if (hasThor(given) && hasGoodOptimizer(given))
     expandThor(given);
   if (given.value("precision", Json()) == "f16" &&
       !given.contains("loss_scale"))
     given["loss_scale"] = {{"type", "dynamic"}};
+  const Json reduction = given.value("dim_reduce", Json());
+  if (!reduction.is_null() && reduction != false &&
+      !given.contains("optimizer"))
+    given["optimizer"] = {
+        {"type", "sgd"}, {"learning_rate", 0.001}, {"momentum", 0.9}};
   return given;
 }
 
@@ -412,10 +416,8 @@ Json completed(Json given) {
 std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
   std::vector<std::string> remarks = passedOverFlags(recipe["boost"]);
   Json document = resolvedBoost(recipe["boost"]);
-  for (const UnbuiltBoost &unbuilt : unbuiltBoosts(document))
-    checker.mistake(unbuilt.path, unbuilt.words);
-  if (auto missing = groupsMissing(document, recipe))
-    checker.mistake(missing->path, missing->words);
+  for (const BoostMistake &mistake : boostMistakes(document, recipe))
+    checker.mistake(mistake.path, mistake.words);
   recipe["boost"] = boostsAnything(document) ? document : Json("O0");
   if (checker.mistakes().empty())
     for (std::string &remark : boostRemarks(document, recipe))

@@ -30,6 +30,15 @@ Json whole(const std::string &level, const std::string &mode = "auto",
             {"freeze_p", 0.7},
             {"total_steps", 65536}}},
           {"grad_accumulation", {{"grad_accumulation_step", 4}}},
+          {"dim_reduce",
+           {{"rho", 0.5},
+            {"gamma", 0.8},
+            {"alpha", 0.01},
+            {"sigma", 0.3},
+            {"n_components", 8},
+            {"pca_mat_path", "basis.safetensors"},
+            {"weight_load_dir", nullptr},
+            {"timeout", 1800}}},
           {"loss_scale_group",
            {{"init", {1024}}, {"groups", {{"conv*"}, {"fc*", "norm*"}}}}},
           {"compat", nullptr}};
@@ -83,7 +92,13 @@ INSTANTIATE_TEST_SUITE_P(
              {{"grad_accumulation", true}, {"less_bn", false}},
              "011100"},
         Case{"O1", "manual", Json::object(), "110000"},
-        Case{"O0", "enable_all", {{"adasum", false}}, "111111"},
+        // dim_reduce switches the others off.
+        Case{"O0", "enable_all", {{"adasum", false}}, "000010"},
+        Case{"O2",
+             "manual",
+             {{"dim_reduce", true}, {"less_bn", true}},
+             "000010"},
+        Case{"O2", "auto", {{"dim_reduce", true}}, "111000"},
         Case{"O2", "disable_all", {{"adasum", true}}, "000000"}));
 
 TEST(Boost, LeavesNothingBehindForTheNextDocument) {
@@ -93,7 +108,10 @@ TEST(Boost, LeavesNothingBehindForTheNextDocument) {
 
 TEST(Boost, GivesEachMethodItsKey) {
   Json recipe = {{"seed", 3}};
-  addBoostedKeys(resolvedBoost(whole("O1", "enable_all")), recipe);
+  addBoostedKeys(resolvedBoost(whole("O1", "manual",
+                                     {{"grad_accumulation", true},
+                                      {"loss_scale_group", true}})),
+                 recipe);
   EXPECT_EQ(recipe["less_bn"], Json::object());
   EXPECT_EQ(recipe["fc_to_fn"], Json::object());
   EXPECT_EQ(recipe["gradient_centralization"], (Json{{"compat", nullptr}}));
@@ -102,6 +120,24 @@ TEST(Boost, GivesEachMethodItsKey) {
   EXPECT_EQ(recipe["loss_scale"], Json::parse(R"({"type": "group",
                             "groups": [["conv*"], ["fc*", "norm*"]],
                             "initial": [1024]})"));
+}
+
+TEST(Boost, GivesDimReduceItsKeyAndTheOptimizerOfTheRest) {
+  Json recipe = {{"seed", 3}};
+  addBoostedKeys(resolvedBoost(whole("O2", "enable_all")), recipe);
+  EXPECT_EQ(recipe, Json::parse(R"({"seed": 3,
+      "dim_reduce": {"basis": "basis.safetensors", "components": 8,
+                     "contraction": 0.5, "sufficient_decrease": 0.3},
+      "optimizer": {"type": "sgd", "learning_rate": 0.01,
+                    "momentum": 0.8}})"));
+  // The recipe's own keys win.
+  Json own = {{"optimizer", {{"type", "adamw"}}}, {"dim_reduce", false}};
+  addBoostedKeys(resolvedBoost(whole("O2", "enable_all")), own);
+  EXPECT_EQ(own["optimizer"], (Json{{"type", "adamw"}}));
+  EXPECT_EQ(own["dim_reduce"], false);
+  Json off = {{"dim_reduce", false}};
+  addBoostedKeys(resolvedBoost(whole("O2", "enable_all")), off);
+  EXPECT_FALSE(off.contains("optimizer"));
 }
 
 TEST(Boost, ReadsOnlyTheSectionsOfMethodsThatAreOn) {
@@ -229,13 +265,84 @@ TEST(Boost, TakesOneSplitPointForAListOfIt) {
   EXPECT_EQ(recipe["distribution"]["gradient_splits"], Json::array({5}));
 }
 
-TEST(Boost, SaysWhatIsNotBuilt) {
-  EXPECT_EQ(
-      refused(
-          R"({"boost": {"boost": {"mode": "manual", "dim_reduce": true}}})"),
-      "r.json: boost.boost.dim_reduce: is on at level O0 in mode manual, "
-      "and not built yet; mode \"manual\" with \"dim_reduce\": false "
-      "goes without");
+/// A document that switches dim_reduce on, with a section.
+static std::string reduced(const std::string &section,
+                           const std::string &more = "") {
+  return R"({"boost": {"level": "O1", "boost": {"mode": "manual", "dim_reduce": true}, "dim_reduce": {)" +
+         section + "}}" + more + "}";
+}
+
+TEST(Boost, TakesMindSporesDocumentOfDimReduce) {
+  auto recipe =
+      read(reduced(R"("rho": 0.6, "gamma": 0.8, "alpha": 0.002, "sigma": 0.5,
+                                "n_components": 4, "pca_mat_path": "b.safetensors",
+                                "weight_load_dir": "run", "timeout": 60)"),
+           "r.json");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  Json all = Json::parse(recipe->json);
+  EXPECT_EQ(flagsOf(all["boost"]), "000010");
+  EXPECT_EQ(all["dim_reduce"], Json::parse(R"({"basis": "b.safetensors",
+      "components": 4, "contraction": 0.6, "sufficient_decrease": 0.5})"));
+  EXPECT_EQ(all["optimizer"]["type"], "sgd");
+  EXPECT_EQ(all["optimizer"]["learning_rate"], 0.002);
+  EXPECT_EQ(all["optimizer"]["momentum"], 0.8);
+  EXPECT_EQ(recipe->remarks,
+            (std::vector<std::string>{
+                "boost's dim_reduce switches the others off: less_bn, "
+                "grad_freeze",
+                "boost.dim_reduce.timeout changes nothing: a basis is read "
+                "when a model is compiled, and nothing waits",
+                "boost.dim_reduce.weight_load_dir changes nothing: the basis "
+                "is that of dim_reduce.basis"}));
+  EXPECT_EQ(acceptedText(recipe->json), recipe->json);
+}
+
+TEST(Boost, SaysThatTheRecipesOptimizerWinsOverTheDocuments) {
+  auto recipe =
+      read(reduced(R"("pca_mat_path": "b.safetensors")",
+                   R"(, "optimizer": {"type": "sgd", "learning_rate": 0.1})"),
+           "r.json");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  EXPECT_EQ(recipe->remarks,
+            (std::vector<std::string>{
+                "boost's dim_reduce switches the others off: less_bn, "
+                "grad_freeze",
+                "optimizer.learning_rate is 0.1, which wins over boost's 0.001",
+                "optimizer.momentum is 0.0, which wins over boost's 0.9"}));
+}
+
+TEST(Boost, AsksForTheBasisOfDimReduce) {
+  EXPECT_EQ(refused(reduced("")),
+            "r.json: boost.boost.dim_reduce: is on, and no basis is said; name "
+            "a file of `gradus basis` as boost.dim_reduce.pca_mat_path, or as "
+            "dim_reduce.basis");
+  EXPECT_EQ(refused(reduced(R"("weight_load_dir": "run")")),
+            "r.json: boost.dim_reduce.weight_load_dir: is not read while a "
+            "model is compiled; `gradus basis ARTIFACT CHECKPOINT... "
+            "--components K -o basis.safetensors` makes a basis of "
+            "checkpoints, whose file is to be named as "
+            "boost.dim_reduce.pca_mat_path");
+  EXPECT_EQ(refused(reduced(R"("pca_mat_path": "pca.npy")")),
+            "r.json: boost.dim_reduce.pca_mat_path: is \"pca.npy\", a matrix "
+            "without names; `gradus basis ARTIFACT --from-npy MATRIX.npy -o "
+            "basis.safetensors` makes a basis of it, whose file is to be named "
+            "here");
+  acceptedText(reduced("", R"(, "dim_reduce": {"basis": "b.safetensors"})"));
+}
+
+/// What is left of gradients wants small steps, and no recipe needs to say so.
+TEST(DimReduce, BringsItsOptimizer) {
+  Json recipe = Json::parse(acceptedText(R"({"dim_reduce": "b.safetensors"})"));
+  EXPECT_EQ(recipe["dim_reduce"],
+            Json::parse(R"({"basis": "b.safetensors", "components": null,
+                            "contraction": 0.55, "sufficient_decrease": 0.4})"));
+  EXPECT_EQ(recipe["optimizer"]["type"], "sgd");
+  EXPECT_EQ(recipe["optimizer"]["learning_rate"], 0.001);
+  EXPECT_EQ(recipe["optimizer"]["momentum"], 0.9);
+  for (const char *off : {"false", "null"})
+    EXPECT_EQ(Json::parse(acceptedText(std::string("{\"dim_reduce\": ") + off +
+                                       "}"))["optimizer"],
+              Json::parse(acceptedText("{}"))["optimizer"]);
 }
 
 constexpr const char *kGroupScales =
