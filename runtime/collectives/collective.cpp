@@ -11,6 +11,24 @@ bool reduces(const Collective &collective) {
          collective.op == CollectiveOp::reduceScatter;
 }
 
+static Status checkGroups(const Collective &collective, int ranks) {
+  if (!collective.groups)
+    return invalid(inWords(collective), ": there are no groups");
+  if (collective.type != DType::f32 && collective.type != DType::f64)
+    return invalid(inWords(collective), ": expected f32 or f64");
+  return checkWithin(collective.groups->within, ranks);
+}
+
+Status checkWithin(int within, int ranks) {
+  if (within > 0 && ranks > within && ranks % within)
+    return invalid(ranks, " ranks are no groups of ", within,
+                   ", which adasum.within says; run it on a multiple of ",
+                   within,
+                   ", or compile it with --set "
+                   "distribution.adasum.within=1");
+  return {};
+}
+
 Status check(const Collective &collective, int ranks) {
   if (reduces(collective) && collective.type == DType::boolean &&
       collective.reduction == Reduction::sum)
@@ -19,6 +37,8 @@ Status check(const Collective &collective, int ranks) {
       (collective.root < 0 || collective.root >= ranks))
     return invalid(inWords(collective), ": expected a root below ", ranks,
                    ", found ", collective.root);
+  if (collective.op == CollectiveOp::groupReduce)
+    return checkGroups(collective, ranks);
   return {};
 }
 
@@ -41,13 +61,17 @@ static const char *nameOf(CollectiveOp op) {
     return "all-gather";
   case CollectiveOp::broadcast:
     return "broadcast";
+  case CollectiveOp::groupReduce:
+    return "AdaSum";
   }
   return "";
 }
 
 std::string inWords(const Collective &collective) {
-  return inWords(nameOf(collective.op), " of ", collective.count, " ",
-                 nameOf(collective.type));
+  const char *name = nameOf(collective.op);
+  if (collective.groups && collective.groups->across == Across::nothing)
+    name = "sum in groups";
+  return inWords(name, " of ", collective.count, " ", nameOf(collective.type));
 }
 
 } // namespace gradus::runtime

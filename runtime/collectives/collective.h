@@ -8,7 +8,9 @@
 #include "runtime/status.h"
 #include "runtime/tensor_type.h"
 
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace gradus::runtime {
 
@@ -17,6 +19,7 @@ enum class CollectiveOp {
   reduceScatter, // a rank has its part of the result; the rest is undefined
   allGather,     // every rank has the parts of all
   broadcast,     // every rank has what `root` had
+  groupReduce,   // every rank has the result, which is made as `groups` says
 };
 
 /// The combination of the elements of two ranks, the lower one's first. Floats
@@ -25,6 +28,30 @@ enum class CollectiveOp {
 /// have no sum; their minimum is "and", their maximum "or".
 enum class Reduction { sum, minimum, maximum };
 
+/// What groups of ranks make of their results.
+enum class Across {
+  nothing,     // each keeps its own
+  adasum,      // the AdaSum of each tensor (runtime/collectives/adasum.h)
+  adasumOfAll, // that of all tensors as one vector
+};
+
+/// The elements of a tensor.
+struct Member {
+  void *data = nullptr; // aligned as its elements are
+  uint64_t count = 0;
+};
+
+/// A reduction on two levels: neighbouring ranks are a group, and groups
+/// combine what they have. The number of groups may be any.
+struct Groups {
+  int within = 1;        // ranks of a group, or all ranks if these are fewer;
+                         // 0: those of a host
+  bool averages = false; // A group makes the mean of its ranks, else their sum.
+  Across across = Across::nothing;
+  double epsilon = 0; // added by each group to a dot product
+  std::vector<Member> members;
+};
+
 struct Collective {
   CollectiveOp op = CollectiveOp::allReduce;
   Reduction reduction = Reduction::sum; // of allReduce and reduceScatter
@@ -32,13 +59,19 @@ struct Collective {
   void *data = nullptr; // aligned as its elements are
   uint64_t count = 0;   // of elements
   int root = 0;         // of broadcast
+  /// Of groupReduce, whose elements are those of the members, f32 or f64.
+  std::shared_ptr<const Groups> groups = nullptr;
 };
 
 /// Whether a collective combines elements, rather than only moving them.
 bool reduces(const Collective &collective);
 
-/// Refuses a sum of booleans, and a root that is none of the ranks.
+/// Refuses a sum of booleans, a root that is none of the ranks, and groups that
+/// the ranks do not fill. Those of a host are not known here.
 Status check(const Collective &collective, int ranks);
+
+/// Refuses groups that a number of ranks does not fill.
+Status checkWithin(int within, int ranks);
 
 /// The elements [begin, end) of a buffer.
 struct Range {

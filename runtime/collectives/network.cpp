@@ -3,6 +3,7 @@
 
 #include "runtime/collectives/network.h"
 
+#include "runtime/collectives/group_rounds.h"
 #include "runtime/collectives/sum_tree.h"
 
 #include <algorithm>
@@ -39,8 +40,56 @@ static Link::Time endOfRound(const Network &network, const Rounds &rounds,
   return arrived;
 }
 
+/// The time of one rank in a round of a reduction in groups. A rank sends as
+/// much as it receives, or nothing; then it waits for what the other one sends.
+static Link::Time endOfRound(const Network &network, const GroupRounds &rounds,
+                             const GroupRound &round,
+                             const Collective &collective) {
+  const Groups &groups = *collective.groups;
+  Link link;
+  Link::Time now;     // when the next piece is sent
+  Link::Time arrived; // when those that were sent have arrived
+  if (round.kind == GroupRound::products)
+    for (size_t i = round.first; i < round.last; ++i)
+      arrived = link.arrival(network, now,
+                             GroupRounds::productsOf(groups) * sizeof(double));
+  if (round.kind == GroupRound::products || round.first == round.last)
+    return arrived;
+  GroupPieces pieces;
+  uint64_t width = bytesOf(collective.type);
+  pieces.set(rounds, round, groups.members.size(), width);
+  for (size_t piece = 0; piece < pieces.count(); ++piece) {
+    Link::Time last = now;
+    for (size_t i = round.first; i < round.last; ++i) {
+      GroupExchange exchange = rounds.exchange(i);
+      std::span<const Slice> slices = pieces.slices(piece);
+      uint64_t elements = std::max(elementsOf(slices, exchange.send),
+                                   elementsOf(slices, exchange.receive));
+      if (elements)
+        last = link.arrival(network, now, elements * width);
+    }
+    now = arrived; // The next piece is under way while this one is waited for.
+    arrived = std::max(last, arrived);
+  }
+  return arrived;
+}
+
+/// The time of rank 0, which takes part in all rounds.
+static std::chrono::nanoseconds groupReduceTime(const Network &network,
+                                                const Collective &collective,
+                                                int ranks) {
+  GroupRounds rounds;
+  rounds.set(collective, knownWithin(*collective.groups, ranks), ranks, 0);
+  std::chrono::nanoseconds time{0};
+  for (const GroupRound &round : rounds.rounds())
+    time += endOfRound(network, rounds, round, collective).time_since_epoch();
+  return time;
+}
+
 std::chrono::nanoseconds
 allReduceTime(const Network &network, const Collective &collective, int ranks) {
+  if (collective.op == CollectiveOp::groupReduce)
+    return groupReduceTime(network, collective, ranks);
   // Parts are equal, but the last may be shorter, so that the first rank or the
   // last one sends most.
   Rounds first, last;

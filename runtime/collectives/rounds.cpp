@@ -2,6 +2,8 @@
 
 #include "runtime/collectives/rounds.h"
 
+#include "runtime/collectives/group_rounds.h"
+
 #include <bit>
 
 namespace gradus::runtime {
@@ -134,6 +136,8 @@ struct Filler {
       return isPowerOfTwo(ranks) ? gatherByDoubling() : gatherDirectly();
     case CollectiveOp::broadcast:
       return broadcast();
+    case CollectiveOp::groupReduce:
+      return; // It has rounds of another kind.
     }
   }
 };
@@ -148,6 +152,8 @@ void Rounds::set(const Collective &collective, int ranks, int rank) {
 }
 
 uint64_t bytesSent(const Collective &collective, int ranks, int rank) {
+  if (collective.op == CollectiveOp::groupReduce)
+    return bytesSentInGroups(collective, ranks, rank);
   Rounds rounds;
   rounds.set(collective, ranks, rank);
   uint64_t elements = 0;

@@ -25,7 +25,8 @@ std::span<uint8_t> bytesAt(const Collective &collective, Range range) {
 } // namespace
 
 SumTree::SumTree(Liveness &liveness)
-    : liveness_(liveness), scratch_(new uint8_t[kScratchBytes]) {}
+    : liveness_(liveness), groups_(liveness),
+      scratch_(new uint8_t[kScratchBytes]) {}
 
 SumTree::Pieces::Pieces(const Rounds &rounds, const Round &round,
                         uint64_t width)
@@ -131,6 +132,8 @@ Status SumTree::run(const Collective &collective) {
   if (communicator.ranks() > kMostRanks)
     return invalid(communicator.ranks(), " ranks: at most ", kMostRanks,
                    " can reduce together");
+  if (collective.op == CollectiveOp::groupReduce)
+    return communicator.ranks() > 1 ? groups_.run(collective) : Status();
   rounds_.set(collective, communicator.ranks(), communicator.rank());
   for (const Round &round : rounds_.rounds)
     GRADUS_TRY(runRound(collective, round));

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "runtime/collectives/group_tree.h"
 #include "runtime/collectives/liveness.h"
 #include "runtime/collectives/rounds.h"
 
@@ -51,6 +52,7 @@ private:
   uint8_t *received(const Round &round, size_t exchange, uint64_t piece) const;
 
   Liveness &liveness_;
+  GroupTree groups_;
   Rounds rounds_;
   std::optional<Pieces> pieces_; // of the round that runs
   std::unique_ptr<uint8_t[]> scratch_;

@@ -1,7 +1,7 @@
 // Collectives of many kinds and sizes, for a comparison of transports.
 #pragma once
 
-#include "tests/runtime/collectives/ranks.h"
+#include "tests/runtime/collectives/group_ranks.h"
 
 namespace gradus::runtime {
 
@@ -33,6 +33,21 @@ inline std::string hashOfMany(CommunicationThread &rank) {
           for (uint8_t byte : bytes)
             hash = mixed(hash + byte + 1);
       }
+  for (int within : {1, rank.ranks()}) {
+    Groups groups{.within = within,
+                  .averages = true,
+                  .across = Across::adasum,
+                  .members = {}};
+    Tensors<float> tensors = {{1.5f + float(rank.rank()), -7}, {}};
+    for (int i = 0; i < 100003; ++i)
+      tensors[1].push_back(float((i + 3) * (rank.rank() + 2) % 101) - 50);
+    uint64_t number = rank.begin(inGroups(groups, tensors));
+    if (Status status = rank.finish(number); !status.ok())
+      return status.message();
+    for (const std::vector<float> &tensor : tensors)
+      for (float each : tensor)
+        hash = mixed(hash + std::bit_cast<uint32_t>(each) + 1);
+  }
   return inHex(hash);
 }
 

@@ -1,0 +1,129 @@
+// Who exchanges what with whom in a reduction of groups.
+
+#include "runtime/collectives/group_rounds.h"
+
+#include "runtime/collectives/network.h"
+#include "tests/runtime/collectives/group_ranks.h"
+
+#include <gmock/gmock.h>
+
+using namespace gradus::runtime;
+using testing::ElementsAre;
+
+namespace {
+
+Collective adasumOf(std::vector<uint64_t> counts, int within = 1) {
+  Groups groups{.within = within,
+                .averages = true,
+                .across = Across::adasum,
+                .members = {}};
+  Collective collective{.op = CollectiveOp::groupReduce};
+  for (uint64_t count : counts) {
+    groups.members.push_back({nullptr, count});
+    collective.count += count;
+  }
+  collective.groups = std::make_shared<const Groups>(groups);
+  return collective;
+}
+
+/// "halve 1", with the peers of a round.
+std::vector<std::string> roundsOf(int within, int ranks, int rank) {
+  const char *names[] = {"sum", "halve", "products", "combine", "place"};
+  GroupRounds rounds;
+  rounds.set(adasumOf({100}, within), within, ranks, rank);
+  std::vector<std::string> words;
+  for (const GroupRound &round : rounds.rounds()) {
+    std::string line = names[round.kind];
+    for (size_t i = round.first; i < round.last; ++i)
+      line += " " + std::to_string(rounds.exchange(i).peer);
+    words.push_back(line);
+  }
+  return words;
+}
+
+} // namespace
+
+TEST(GroupRounds, ExchangeHalvesWithRanksThatDifferInOneBit) {
+  EXPECT_THAT(roundsOf(1, 1, 0), ElementsAre());
+  EXPECT_THAT(roundsOf(1, 4, 2),
+              ElementsAre("halve 3", "products 3", "combine", "halve 0",
+                          "products 3", "products 0", "combine", "place 0",
+                          "place 3"));
+}
+
+/// Ranks 0 and 1 of three are a pair, of which 0 goes on.
+TEST(GroupRounds, PairThoseThatAreTooManyFirst) {
+  EXPECT_THAT(roundsOf(1, 3, 0), ElementsAre("halve 1", "products 1", "combine",
+                                             "place 1", "halve 2", "products 2",
+                                             "combine", "place 2", "place 1"));
+  EXPECT_THAT(roundsOf(1, 3, 1), ElementsAre("halve 0", "products 0", "combine",
+                                             "place 0", "place 0"));
+  EXPECT_THAT(roundsOf(1, 3, 2),
+              ElementsAre("halve 0", "products 0", "combine", "place 0"));
+}
+
+/// As rank 13 of 32 in servers of 8: partners 5 and 29 (boost.md 7.2).
+TEST(GroupRounds, StayAtOnePlaceOfAllGroups) {
+  std::vector<std::string> rounds = roundsOf(8, 32, 13);
+  EXPECT_EQ(rounds[0], "sum 8 9 10 11 12 14 15");
+  EXPECT_EQ(rounds[1], "halve 5");
+  EXPECT_EQ(rounds[2], "products 8 9 10 11 12 14 15");
+  EXPECT_EQ(rounds[3], "products 5");
+  EXPECT_EQ(rounds[5], "halve 29");
+}
+
+TEST(GroupRounds, HaveTheHalvesOfEachTensor) {
+  GroupRounds rounds;
+  rounds.set(adasumOf({5, 1, 0, 8}), 1, 2, 0);
+  GroupExchange lower = rounds.exchange(0);
+  EXPECT_THAT(lower.receive,
+              ElementsAre(Range{0, 2}, Range{0, 0}, Range{0, 0}, Range{0, 4}));
+  EXPECT_THAT(lower.send,
+              ElementsAre(Range{2, 5}, Range{0, 1}, Range{0, 0}, Range{4, 8}));
+  rounds.set(adasumOf({5, 1, 0, 8}), 1, 2, 1);
+  EXPECT_THAT(rounds.exchange(0).send,
+              testing::ElementsAreArray(lower.receive));
+}
+
+TEST(GroupRounds, SendAsMuchAsASumAndTheProducts) {
+  constexpr uint64_t kCount = 1 << 16;
+  for (auto [ranks, within] : {std::pair(2, 1), {4, 1}, {8, 2}, {8, 8}}) {
+    int rounds = std::countr_zero(unsigned(ranks / within));
+    uint64_t products = 0; // messages
+    for (int round = 0; round < rounds; ++round)
+      products += static_cast<uint64_t>(within - 1 + round + 1);
+    EXPECT_EQ(bytesSentInGroups(adasumOf({kCount}, within), ranks, 0),
+              2 * 4 * kCount * uint64_t(ranks - 1) / uint64_t(ranks) +
+                  24 * products)
+        << ranks << " by " << within;
+  }
+}
+
+TEST(GroupPieces, CutWhatTravelsAtOnce) {
+  GroupRounds rounds;
+  rounds.set(adasumOf({300000, 7, 9}), 1, 2, 0);
+  GroupPieces pieces;
+  pieces.set(rounds, rounds.rounds()[0], 3, 4);
+  EXPECT_EQ(pieces.bytes(), uint64_t{1} << 18);
+  ASSERT_EQ(pieces.count(), 3u);
+  uint64_t sent = 0;
+  for (size_t piece = 0; piece < pieces.count(); ++piece)
+    sent += elementsOf(pieces.slices(piece), rounds.exchange(0).send);
+  EXPECT_EQ(sent, 150000u + 4 + 5);
+  EXPECT_EQ(pieces.slices(0).size(), 1u);
+  EXPECT_EQ(pieces.slices(2).size(), 3u);
+}
+
+/// A latency for each round, and what rank 0 sends at the rate of its link.
+TEST(GroupRounds, TakeTheTimeOfTheirMessages) {
+  using namespace std::chrono_literals;
+  auto time = [](int ranks, Network network) {
+    std::chrono::duration<double, std::micro> all =
+        allReduceTime(network, adasumOf({1 << 16}), ranks);
+    return all.count();
+  };
+  EXPECT_EQ(time(1, {1e9, 5us}), 0);
+  EXPECT_EQ(time(2, {0, 5us}), 3 * 5);
+  EXPECT_EQ(time(4, {0, 5us}), 7 * 5);
+  EXPECT_NEAR(time(2, {1e9, 0us}), (4 * (1 << 16) + 24) * 1e-3, 0.01);
+}
