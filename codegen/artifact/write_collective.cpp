@@ -25,23 +25,39 @@ static std::vector<uint32_t> buffersOf(CommandWriter &writer,
   return buffers;
 }
 
-static std::string nameOf(StringRef phase, size_t count) {
-  return (phase + " sum of " + Twine(count)).str();
+static std::string nameOf(StringRef phase, plan::StartOp start) {
+  GroupsAttr groups = start.getGroupsAttr();
+  bool isAdasum = groups && groups.getAcross() != AcrossGroups::nothing;
+  return (phase + (isAdasum ? " adasum of " : " sum of ") +
+          Twine(start.getOperands().size()))
+      .str();
+}
+
+static flatbuffers::Offset<fb::RankGroups>
+writeGroups(flatbuffers::FlatBufferBuilder &tables, GroupsAttr groups) {
+  if (!groups)
+    return {};
+  return fb::CreateRankGroups(tables, groups.getWithin(),
+                              groups.getInside() == InGroup::mean,
+                              static_cast<fb::Across>(groups.getAcross()),
+                              groups.getEpsilon().getValueAsDouble());
 }
 
 void plan::StartOp::write(CommandWriter &writer) {
   flatbuffers::FlatBufferBuilder &tables = writer.tables();
   auto operands = tables.CreateVector(buffersOf(writer, getOperands()));
   // Another thread moves the bytes.
-  writer.add(getLoc(), fb::CreateStartCommand(tables, getNumber(), operands),
-             {nameOf("start", getOperands().size()), 0, 0});
+  auto groups = writeGroups(tables, getGroupsAttr());
+  writer.add(getLoc(),
+             fb::CreateStartCommand(tables, getNumber(), operands, groups),
+             {nameOf("start", *this), 0, 0});
 }
 
 void plan::FinishOp::write(CommandWriter &writer) {
   flatbuffers::FlatBufferBuilder &tables = writer.tables();
   auto operands = tables.CreateVector(buffersOf(writer, getBegun()));
   auto results = tables.CreateVector(buffersOf(writer, getResults()));
-  writer.add(getLoc(),
-             fb::CreateFinishCommand(tables, getNumber(), operands, results),
-             {nameOf("finish", getResults().size()), 0, 0});
+  writer.add(
+      getLoc(), fb::CreateFinishCommand(tables, getNumber(), operands, results),
+      {nameOf("finish", getToken().getDefiningOp<plan::StartOp>()), 0, 0});
 }

@@ -75,8 +75,8 @@ SmallVector<Value> lowerCollective(OpBuilder &builder, Operation *op) {
                            : copyOf(builder, op->getLoc(), operand));
   auto none = RankedTensorType::get({0}, builder.getI8Type());
   int64_t number = numberOf(op);
-  auto start =
-      plan::StartOp::create(builder, op->getLoc(), none, operands, number);
+  auto start = plan::StartOp::create(builder, op->getLoc(), none, operands,
+                                     number, sum.getGroupsAttr());
   auto finish =
       plan::FinishOp::create(builder, op->getLoc(), sum.getResultTypes(),
                              start.getToken(), operands, number);

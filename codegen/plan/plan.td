@@ -327,8 +327,9 @@ def StartOp : CollectiveOp<"start", ["mayRunTwice"]> {
     The operands are summed in their own memory, so nothing else reads them
     before or after `plan.finish` of the same `number`, which takes the token
     and the operands again. Numbers count the sums of a graph in the order in
-    which they begin; `schedule` sets them. The operands of one start lie one
-    after the other in memory, as far as they are in the arena.
+    which they begin; `schedule` sets them. `groups` is that of
+    `gradus.all_reduce`. The operands of one start lie one after the other in
+    memory, as far as they are in the arena.
 
     Example:
 
@@ -337,7 +338,8 @@ def StartOp : CollectiveOp<"start", ["mayRunTwice"]> {
     %sum = plan.finish %token, %g number 0 : tensor<0xi8>, tensor<4xf32> -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$operands, I64Attr:$number);
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands, I64Attr:$number,
+                       OptionalAttr<GroupsAttr>:$groups);
   let results = (outs Token:$token);
   let assemblyFormat = "$operands `number` $number attr-dict `:` type($operands) `->` type($token)";
 }

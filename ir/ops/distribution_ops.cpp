@@ -9,6 +9,22 @@
 using namespace mlir;
 using namespace gradus;
 
+static LogicalResult verifyGroups(AllReduceOp op, GroupsAttr groups) {
+  if (groups.getWithin() < 0)
+    return op.emitOpError("has groups of ")
+           << groups.getWithin() << " ranks, expected at least 1, or 0";
+  if (double epsilon = groups.getEpsilon().getValueAsDouble(); !(epsilon >= 0))
+    return op.emitOpError("has the epsilon ")
+           << epsilon << ", expected a number from 0 on";
+  Type first = getElementTypeOrSelf(op.getOperand(0));
+  for (Type type : op.getOperandTypes())
+    if (Type element = getElementTypeOrSelf(type);
+        element != first || (!element.isF32() && !element.isF64()))
+      return op.emitOpError("combines ")
+             << element << " in groups, expected f32 alone or f64 alone";
+  return success();
+}
+
 LogicalResult AllReduceOp::verify() {
   if (getOperands().empty())
     return emitOpError("has no operands, expected at least one");
@@ -18,6 +34,9 @@ LogicalResult AllReduceOp::verify() {
     if (Type element = cast<RankedTensorType>(type).getElementType();
         !isa<FloatType>(element) && !element.isSignlessInteger(64))
       return emitOpError("sums ") << element << ", expected floats or i64";
+  if (auto groups = getGroups())
+    if (failed(verifyGroups(*this, *groups)))
+      return failure();
   if (auto names = getOf(); names && names->size() != getNumOperands())
     return emitOpError("names ") << names->size() << " parameters for "
                                  << getNumOperands() << " operands";
@@ -60,6 +79,7 @@ struct DropUnused : OpRewritePattern<AllReduceOp> {
     auto sums = AllReduceOp::create(rewriter, op.getLoc(), used);
     sums.setAxis(op.getAxis());
     sums.setParameters(names);
+    sums.setGroupsAttr(op.getGroupsAttr());
     unsigned next = 0;
     for (OpResult result : op.getResults())
       if (!result.use_empty())
@@ -79,6 +99,10 @@ void AllReduceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 /// An operand is in the losses of all ranks, so it gets the sum of their
 /// gradients.
 SmallVector<Value> AllReduceOp::pullback(OpBuilder &builder, ValueRange g) {
+  if (getGroups()) {
+    emitOpError("has no gradient, as it combines groups of ranks");
+    return SmallVector<Value>(g.size());
+  }
   SmallVector<Value> known;
   for (Value gradient : g)
     if (gradient)
@@ -97,8 +121,19 @@ AllReduceOp::evaluate(ArrayRef<HostTensor> operands) {
   return SmallVector<HostTensor>(operands);
 }
 
-/// Every rank sends all but its own part of the operands, and then its part of
-/// the sums to all others.
+/// The bytes that a rank sends for each that it has: it sends all but its own
+/// part, and then its part of the results to all others.
+static double sentOf(double ranks) { return 2 * (ranks - 1) / ranks; }
+
+/// The same of groups that combine in pairs. Those that are too many for a
+/// power of two send half, then their half of the result, to another, which
+/// sends half and at last all of it back.
+static double sentAcross(int64_t groups) {
+  int64_t power = llvm::bit_floor(uint64_t(groups));
+  double extra = groups - power;
+  return (power * sentOf(power) + extra * 2.5) / groups;
+}
+
 double AllReduceOp::getSentBytes(int64_t ranks) {
   double bytes = 0;
   for (Type type : getOperandTypes()) {
@@ -106,13 +141,25 @@ double AllReduceOp::getSentBytes(int64_t ranks) {
     bytes +=
         double(tensor.getNumElements()) * tensor.getElementTypeBitWidth() / 8;
   }
-  return 2 * bytes * (ranks - 1) / ranks;
+  auto groups = getGroups();
+  if (!groups)
+    return bytes * sentOf(ranks);
+  int64_t within = groups->getWithin();
+  within = within == 0 ? ranks : std::min(within, ranks);
+  double sent = sentOf(within);
+  if (groups->getAcross() != AcrossGroups::nothing)
+    sent += sentAcross(ranks / within) / within;
+  return bytes * sent;
 }
 
-/// A message has elements of one type.
+/// A message has elements of one type. What all tensors decide together is of
+/// those of one op.
 bool AllReduceOp::mayJoin(Operation *other) {
   auto sum = dyn_cast<AllReduceOp>(other);
   return sum && sum.getAxis() == getAxis() &&
+         sum.getGroupsAttr() == getGroupsAttr() &&
+         !(getGroups() &&
+           getGroups()->getAcross() == AcrossGroups::adasum_of_all) &&
          getElementTypeOrSelf(sum.getOperand(0)) ==
              getElementTypeOrSelf(getOperand(0));
 }

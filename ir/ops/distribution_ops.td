@@ -21,6 +21,14 @@ def AllReduceOp : GradusOp<"all_reduce", [
     reference evaluator runs, results are the operands. It runs where all ranks
     run it, so one that nothing uses is removed.
 
+    With `groups` ranks work on two levels: those of a group make a sum or a mean,
+    and the groups combine these by AdaSum, or each keeps its own. AdaSum of two
+    vectors is `(1 - a.b / (2 |a|^2)) a + (1 - a.b / (2 |b|^2)) b`: the sum where
+    they are orthogonal, the mean where they are equal. Where the number of groups
+    is no power of two, the first ones make pairs, so many that it is one then;
+    the results are combined in pairs of neighbours, up to one. Operands are f32,
+    or all f64; it has no gradient.
+
     `of` names for each operand the parameter whose gradient it is, "" for what
     is none: reports show it, and buckets may be cut by it.
 
@@ -35,7 +43,8 @@ def AllReduceOp : GradusOp<"all_reduce", [
   }];
   let arguments = (ins Variadic<AnyStaticTensor>:$operands,
                        DefaultValuedStrAttr<StrAttr, "data">:$axis,
-                       OptionalAttr<StrArrayAttr>:$of);
+                       OptionalAttr<StrArrayAttr>:$of,
+                       OptionalAttr<GroupsAttr>:$groups);
   let results = (outs Variadic<AnyStaticTensor>:$results);
   let assemblyFormat = "$operands (`along` $axis^)? attr-dict `:` type($operands) `->` type($results)";
   let hasVerifier = 1;
@@ -43,12 +52,16 @@ def AllReduceOp : GradusOp<"all_reduce", [
   let extraClassDeclaration = [{
     /// The parameter whose gradient an operand is; "" for what is none.
     ::llvm::StringRef getParameter(unsigned operand);
+    /// Whether all ranks have the same results.
+    bool isSharedByAll() {
+      return !getGroups() || getGroups()->getAcross() != AcrossGroups::nothing;
+    }
     /// Names it for each operand; removes the attribute where all are "".
     void setParameters(::llvm::ArrayRef<::llvm::StringRef> names);
   }];
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$operands), [{
     build($_builder, $_state, ::mlir::TypeRange(operands), operands,
-          $_builder.getStringAttr("data"), /*of=*/nullptr);
+          $_builder.getStringAttr("data"), /*of=*/nullptr, /*groups=*/nullptr);
   }]>];
 }
 

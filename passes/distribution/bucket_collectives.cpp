@@ -172,6 +172,7 @@ void join(const Bucket &bucket) {
   auto joined =
       AllReduceOp::create(builder, builder.getFusedLoc(locations), operands);
   joined.setAxis(last.getAxis());
+  joined.setGroupsAttr(last.getGroupsAttr());
   joined.setParameters(names);
   unsigned next = 0;
   for (AllReduceOp sum : bucket) {

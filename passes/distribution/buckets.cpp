@@ -126,12 +126,13 @@ static std::vector<std::vector<PlacedSum>> byKind(ArrayRef<PlacedSum> sums) {
 }
 
 void gradus::shareOnce(Block &block) {
-  DenseMap<std::pair<Value, StringAttr>, Value> sums;
+  DenseMap<std::pair<Value, std::pair<Attribute, Attribute>>, Value> sums;
   for (auto sum : llvm::make_early_inc_range(block.getOps<AllReduceOp>())) {
     if (sum.getNumOperands() != 1)
       continue;
     auto [known, isNew] = sums.try_emplace(
-        {sum.getOperand(0), sum.getAxisAttr()}, sum.getResult(0));
+        {sum.getOperand(0), {sum.getAxisAttr(), sum.getGroupsAttr()}},
+        sum.getResult(0));
     if (isNew)
       continue;
     sum.getResult(0).replaceAllUsesWith(known->second);

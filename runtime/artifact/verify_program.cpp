@@ -250,6 +250,11 @@ Status verifyProgram(const artifact::Header &header) {
   if (auto problem = textProblem(textOf(header.name())); !problem.empty())
     return invalid("the program's name ", shown(header.name()), " ", problem);
   GRADUS_TRY(verifyLogicalRanks(header.logical_ranks()));
+  if (header.ranks() < 0 || (header.ranks() > 0 && header.logical_ranks() > 0))
+    return invalid("is for ", header.ranks(), " ranks and has ",
+                   header.logical_ranks(),
+                   " logical ones, expected at least 0 "
+                   "and not both");
   for (size_t i = 0; i < countOf(header.states()); ++i) {
     const artifact::State *state = header.states()->Get(i);
     GRADUS_TRY(at(verifyState(header, *state, states), "state ", i, " (",

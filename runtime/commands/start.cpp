@@ -1,9 +1,13 @@
 // The command start: begins to sum buffers over the ranks, in place.
 
 #include "runtime/artifact/command_kinds.h"
-#include "runtime/artifact/joined_sums.h"
 #include "runtime/artifact/verify.h"
+#include "runtime/commands/begun_collectives.h"
 #include "runtime/cpu/command.h"
+
+#include <climits>
+#include <cmath>
+#include <optional>
 
 namespace gradus::runtime {
 
@@ -24,13 +28,38 @@ Status verifySummand(const artifact::Plan &plan, uint32_t number) {
   return Status();
 }
 
+Status verifyGroups(const artifact::Plan &plan,
+                    const artifact::StartCommand &start) {
+  const artifact::RankGroups &groups = *start.groups();
+  if (groups.within() > INT_MAX)
+    return invalid("has groups of ", groups.within(),
+                   " ranks, expected at most ", INT_MAX);
+  if (groups.across() > artifact::Across::MAX)
+    return invalid("combines groups in the way ", int(groups.across()),
+                   ", expected at most ", int(artifact::Across::MAX));
+  if (!(groups.epsilon() >= 0) || !std::isfinite(groups.epsilon()))
+    return invalid("has the epsilon ", groups.epsilon(),
+                   ", expected a finite number from 0 on");
+  std::optional<DType> first;
+  for (size_t i = 0; i < countOf(start.buffers()); ++i) {
+    DType type =
+        typeOf(plan.buffers()->Get(start.buffers()->Get(i))->type()).dtype;
+    if (type != first.value_or(type) ||
+        (type != DType::f32 && type != DType::f64))
+      return invalid("combines ", nameOf(type),
+                     " in groups, expected f32 alone or f64 alone");
+    first = type;
+  }
+  return Status();
+}
+
 } // namespace
 
 Status verifyKind(const artifact::Plan &plan, const artifact::CodeHeader *,
                   const artifact::StartCommand &start) {
   for (size_t i = 0; i < countOf(start.buffers()); ++i)
     GRADUS_TRY(verifySummand(plan, start.buffers()->Get(i)));
-  return Status();
+  return start.groups() ? verifyGroups(plan, start) : Status();
 }
 
 /// The sums themselves are results of the command finish.
@@ -69,12 +98,11 @@ private:
 StatusOr<std::unique_ptr<Command>>
 prepareKind(const CommandContext &context,
             const artifact::StartCommand &command) {
-  std::vector<Collective> sums;
-  for (const JoinedSum &sum : joinedSums(context.plan, command))
-    sums.push_back({.type = sum.type,
-                    .data = context.buffers[sum.buffer],
-                    .count = sum.count});
-  return std::make_unique<Start>(context.sums, std::move(sums));
+  if (context.sums && command.groups())
+    GRADUS_TRY(checkWithin(static_cast<int>(command.groups()->within()),
+                           context.sums->ranks()));
+  return std::make_unique<Start>(
+      context.sums, begunCollectives(context.plan, command, context.buffers));
 }
 
 } // namespace gradus::runtime

@@ -30,6 +30,11 @@ StatusOr<Place> placeOf(const artifact::Header &header, int64_t rank,
   place.ranks = ranks;
   place.logicalRanks = header.logical_ranks();
   place.turn = findName(stateInfosOf(header), well_known::kTurn);
+  if (header.ranks() && header.ranks() != ranks)
+    return invalid(
+        "is for ", header.ranks(), " ranks (distribution.ranks), and runs on ",
+        ranks, "; run it on ", header.ranks(),
+        ", or compile another with --set distribution.ranks=", ranks);
   if (place.logicalRanks && place.logicalRanks % place.ranks)
     return invalid("has ", place.logicalRanks,
                    " logical ranks "

@@ -2,8 +2,8 @@
 
 #include "tool/inspect/transfer_costs.h"
 
-#include "runtime/artifact/joined_sums.h"
 #include "runtime/collectives/rounds.h"
+#include "runtime/commands/begun_collectives.h"
 #include "runtime/flat.h"
 #include "runtime/session/place.h"
 #include "runtime/session/variants.h"
@@ -41,8 +41,7 @@ Transfer transferOf(const artifact::Plan &plan,
                     const SummingRanks &ranks) {
   int count = static_cast<int>(ranks.count);
   Transfer all;
-  for (const JoinedSum &sum : joinedSums(plan, start)) {
-    Collective collective{.type = sum.type, .count = sum.count};
+  for (const Collective &collective : begunCollectives(plan, start)) {
     std::chrono::duration<double> time =
         allReduceTime(ranks.network, collective, count);
     all += {bytesSent(collective, count, 0), time.count()};

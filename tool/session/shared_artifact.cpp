@@ -61,8 +61,9 @@ std::string ranksText(const Ranks &ranks, const Session &session) {
 }
 
 void checkTrainsOnRanks(const Ranks &ranks, const Session &session) {
-  bool isForRanks =
-      session.logicalRanks() > 0 || session.findState(well_known::kRanks) >= 0;
+  bool isForRanks = session.logicalRanks() > 0 ||
+                    session.artifact().header().ranks() > 0 ||
+                    session.findState(well_known::kRanks) >= 0;
   if (!ranks.isAlone() && !isForRanks)
     throw badInput(session.artifact().path(),
                    ": was compiled to train on one process, and ",

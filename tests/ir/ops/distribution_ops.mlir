@@ -14,6 +14,17 @@ gradus.program @p {
     gradus.return %x, %y, %z : tensor<4xf32>, tensor<f16>, tensor<i64>
   }
 
+  // Groups of ranks, which combine what they have.
+  // CHECK-LABEL: @groups
+  gradus.graph @groups(%a: tensor<4xf32>, %b: tensor<2xf32>) -> (x: tensor<4xf32>, y: tensor<2xf32>) {
+    // CHECK-NEXT: gradus.all_reduce %a, %b {groups = #gradus.groups<within 2 mean across adasum epsilon 0.000000e+00 : f64>} : tensor<4xf32>, tensor<2xf32> -> tensor<4xf32>, tensor<2xf32>
+    // CLEAN-LABEL: @groups
+    // CLEAN: gradus.all_reduce %b {groups = #gradus.groups<within 0 sum across nothing epsilon 1.000000e-12 : f64>} : tensor<2xf32> -> tensor<2xf32>
+    %x, %unused = gradus.all_reduce %a, %b {groups = #gradus.groups<within 2 mean across adasum epsilon 0.0 : f64>} : tensor<4xf32>, tensor<2xf32> -> tensor<4xf32>, tensor<2xf32>
+    %other, %y = gradus.all_reduce %a, %b {groups = #gradus.groups<within 0 sum across nothing epsilon 1.0e-12 : f64>} : tensor<4xf32>, tensor<2xf32> -> tensor<4xf32>, tensor<2xf32>
+    gradus.return %x, %y : tensor<4xf32>, tensor<2xf32>
+  }
+
   // All ranks leave out what nothing uses, and what only that needs. Two sums of
   // one value stay two messages, in their order.
   // CLEAN-LABEL: @unused

@@ -31,6 +31,27 @@ TEST(AllReduce, SendsEachElementTwiceButTheOwn) {
   EXPECT_EQ(sum.getSentBytes(4), 48);
 }
 
+/// With powers of two as a sum does; six groups have two pairs, which exchange
+/// halves, give a half and get all.
+TEST(AllReduce, SendsInGroupsWhatEachRankNeeds) {
+  auto sent = [](const std::string &groups, int64_t ranks) {
+    auto module = parseGraph("%a: tensor<12xf32>",
+                             "%x = gradus.all_reduce %a {groups = "
+                             "#gradus.groups<" +
+                                 groups +
+                                 " epsilon 0.0 : f64>} : tensor<12xf32> -> "
+                                 "tensor<12xf32>");
+    return lastSum(module).getSentBytes(ranks);
+  };
+  EXPECT_DOUBLE_EQ(sent("within 1 mean across adasum", 1), 0);
+  EXPECT_DOUBLE_EQ(sent("within 1 mean across adasum", 4), 72);
+  EXPECT_DOUBLE_EQ(sent("within 2 mean across adasum", 4), 72);
+  EXPECT_DOUBLE_EQ(sent("within 2 mean across nothing", 4), 48);
+  EXPECT_DOUBLE_EQ(sent("within 0 mean across adasum_of_all", 3), 64);
+  EXPECT_DOUBLE_EQ(sent("within 1 mean across adasum", 6),
+                   48 * (4 * 1.5 + 2 * 2.5) / 6);
+}
+
 TEST(AllReduce, JoinsOthersOfItsTypeAlongTheSameAxis) {
   auto one = parseGraph("%a: tensor<f32>", "%x = gradus.all_reduce %a : "
                                            "tensor<f32> -> tensor<f32>");
@@ -43,6 +64,17 @@ TEST(AllReduce, JoinsOthersOfItsTypeAlongTheSameAxis) {
   EXPECT_TRUE(lastSum(one).mayJoin(lastSum(one)));
   EXPECT_FALSE(lastSum(one).mayJoin(lastSum(two)));
   EXPECT_FALSE(lastSum(one).mayJoin(graphOf(*one)));
+  auto inGroups = [](const char *across) {
+    return parseGraph("%a: tensor<f32>",
+                      std::string("%x = gradus.all_reduce %a {groups = "
+                                  "#gradus.groups<within 1 mean across ") +
+                          across +
+                          " epsilon 0.0 : f64>} : tensor<f32> -> tensor<f32>");
+  };
+  auto each = inGroups("adasum"), all = inGroups("adasum_of_all");
+  EXPECT_FALSE(lastSum(one).mayJoin(lastSum(each)));
+  EXPECT_TRUE(lastSum(each).mayJoin(lastSum(each)));
+  EXPECT_FALSE(lastSum(all).mayJoin(lastSum(all))) << "one vector each";
 }
 
 // The gradient of a result that nothing uses is not sent.

@@ -95,3 +95,19 @@ gradus.program @once attributes {recipe = {distribution = {mode = "data_parallel
     gradus.return %a, %b : tensor<4xf32>, tensor<4xf32>
   }
 }
+
+// What is combined in groups travels with its like; two combinations of one
+// value stay two. AdaSum of all tensors as one stays as it is.
+// CHECK-LABEL: @groups
+gradus.program @groups attributes {recipe = {distribution = {mode = "data_parallel"}}} {
+  gradus.graph @train(%x: tensor<2xf32>, %y: tensor<3xf32>) -> (a: tensor<2xf32>, b: tensor<3xf32>, c: tensor<2xf32>, d: tensor<3xf32>) {
+    // CHECK-DAG: gradus.all_reduce %x, %y {groups = #gradus.groups<within 1 mean across adasum epsilon 0.000000e+00 : f64>, of = ["x", "y"]}
+    // CHECK-DAG: gradus.all_reduce %x : tensor<2xf32> -> tensor<2xf32>
+    // CHECK-DAG: gradus.all_reduce %y {groups = #gradus.groups<within 1 mean across adasum_of_all epsilon 0.000000e+00 : f64>}
+    %a = gradus.all_reduce %x {groups = #gradus.groups<within 1 mean across adasum epsilon 0.0 : f64>, of = ["x"]} : tensor<2xf32> -> tensor<2xf32>
+    %b = gradus.all_reduce %y {groups = #gradus.groups<within 1 mean across adasum epsilon 0.0 : f64>, of = ["y"]} : tensor<3xf32> -> tensor<3xf32>
+    %c = gradus.all_reduce %x : tensor<2xf32> -> tensor<2xf32>
+    %d = gradus.all_reduce %y {groups = #gradus.groups<within 1 mean across adasum_of_all epsilon 0.0 : f64>} : tensor<3xf32> -> tensor<3xf32>
+    gradus.return %a, %b, %c, %d : tensor<2xf32>, tensor<3xf32>, tensor<2xf32>, tensor<3xf32>
+  }
+}

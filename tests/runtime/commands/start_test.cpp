@@ -61,3 +61,53 @@ TEST(Start, RefusesWhatCannotBeSummed) {
             where + "would write to buffer 6, which is a constant");
   EXPECT_EQ(words(kScratch), where + "sums u8, expected floats or i64");
 }
+
+//===-- groups ------------------------------------------------------------===//
+
+static fb::StartCommandT startInGroups(std::vector<uint32_t> buffers,
+                                       uint32_t within) {
+  fb::StartCommandT start = startOf(std::move(buffers));
+  start.groups = std::make_unique<fb::RankGroupsT>();
+  start.groups->within = within;
+  start.groups->averages = true;
+  start.groups->across = fb::Across::adasum;
+  return start;
+}
+
+TEST(Start, CombinesItsBuffersInGroupsAsOneCollective) {
+  Summing plan;
+  std::vector<uint32_t> bucket = {plan.add(fb::DType::f32, 5, 0),
+                                  plan.add(fb::DType::f32, 0, 64),
+                                  plan.add(fb::DType::f32, 16, 64)};
+  auto collectives = std::make_shared<RecordedCollectives>();
+  OpenSums sums(collectives);
+  ASSERT_TRUE(plan.prepare(startInGroups(bucket, 1), &sums)->run().ok());
+  ASSERT_EQ(collectives->begun.size(), 1u);
+  const Collective &begun = collectives->begun[0];
+  EXPECT_EQ(begun.op, CollectiveOp::groupReduce);
+  EXPECT_EQ(begun.count, 21u);
+  EXPECT_EQ(begun.groups->across, Across::adasum);
+  EXPECT_TRUE(begun.groups->averages);
+  ASSERT_EQ(begun.groups->members.size(), 3u);
+  EXPECT_EQ(begun.groups->members[0].data, plan.arena);
+  EXPECT_EQ(begun.groups->members[2].count, 16u);
+}
+
+TEST(Start, RefusesGroupsThatMeanNothing) {
+  const std::string where =
+      "adder: plan 0 (cpu:x86-64-v2): graph train: command 4 (start): ";
+  auto words = [](auto change) {
+    return wordsAfter([&](auto &made) {
+      fb::StartCommandT start = startInGroups({kSum}, 1);
+      change(*start.groups);
+      made.add("start", std::move(start));
+    });
+  };
+  EXPECT_EQ(words([](auto &groups) { groups.within = 4294967295u; }),
+            where + "has groups of 4294967295 ranks, expected at most "
+                    "2147483647");
+  EXPECT_EQ(words([](auto &groups) { groups.across = fb::Across(9); }),
+            where + "combines groups in the way 9, expected at most 2");
+  EXPECT_EQ(words([](auto &groups) { groups.epsilon = -1; }),
+            where + "has the epsilon -1, expected a finite number from 0 on");
+}

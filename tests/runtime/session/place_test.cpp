@@ -79,3 +79,14 @@ TEST(Place, IsRefusedWhereLogicalRanksCannotBeDivided) {
             "has 1 logical ranks (distribution.logical_ranks), which 2 "
             "processes cannot divide; run it on 1");
 }
+
+TEST(Place, IsForTheRanksThatAnArtifactNames) {
+  gradus::test::TestArtifact made;
+  made.header.ranks = 4;
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  EXPECT_TRUE(placeOf((*artifact)->header(), 3, 4).ok());
+  EXPECT_EQ(placeOf((*artifact)->header(), 0, 2).status().message(),
+            "is for 4 ranks (distribution.ranks), and runs on 2; run it on 4, "
+            "or compile another with --set distribution.ranks=2");
+}

@@ -1,0 +1,46 @@
+// A sum of joined buffers, or a reduction of buffers in groups.
+
+#include "runtime/commands/begun_collectives.h"
+
+#include "runtime/artifact/joined_sums.h"
+#include "runtime/flat.h"
+
+namespace gradus::runtime {
+
+static Collective inGroups(const artifact::Plan &plan,
+                           const artifact::StartCommand &start,
+                           std::span<uint8_t *const> buffers) {
+  const artifact::RankGroups &facts = *start.groups();
+  auto groups = std::make_shared<Groups>();
+  groups->within = static_cast<int>(facts.within());
+  groups->averages = facts.averages();
+  groups->across = static_cast<Across>(facts.across());
+  groups->epsilon = facts.epsilon();
+  Collective collective{.op = CollectiveOp::groupReduce};
+  for (size_t i = 0; i < countOf(start.buffers()); ++i) {
+    uint32_t number = start.buffers()->Get(i);
+    TensorType type = typeOf(plan.buffers()->Get(number)->type());
+    collective.type = type.dtype;
+    uint64_t count = *bytesOf(type) / bytesOf(type.dtype);
+    collective.count += count;
+    groups->members.push_back(
+        {buffers.empty() ? nullptr : buffers[number], count});
+  }
+  collective.groups = std::move(groups);
+  return collective;
+}
+
+std::vector<Collective> begunCollectives(const artifact::Plan &plan,
+                                         const artifact::StartCommand &start,
+                                         std::span<uint8_t *const> buffers) {
+  if (start.groups())
+    return {inGroups(plan, start, buffers)};
+  std::vector<Collective> sums;
+  for (const JoinedSum &sum : joinedSums(plan, start))
+    sums.push_back({.type = sum.type,
+                    .data = buffers.empty() ? nullptr : buffers[sum.buffer],
+                    .count = sum.count});
+  return sums;
+}
+
+} // namespace gradus::runtime
