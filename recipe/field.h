@@ -74,10 +74,11 @@ struct NumberRange {
 
 /// The forms that may stand in place of a whole value.
 struct ShortForms {
-  std::string_view key = ""; // text instead of an object is its value
-  bool element = false;      // of a list: one may stand alone
-  bool isSwitch = false;     // true is short for {}; false: off, whatever else
-                             // would switch it on
+  std::string_view key = "";  // text instead of an object is its value
+  bool element = false;       // of a list: one may stand alone
+  bool isSwitch = false;      // true is short for {}; false: off, whatever else
+                              // would switch it on
+  std::string_view word = ""; // is 0
 };
 
 /// The member of a settings struct that a value goes into.
@@ -128,13 +129,25 @@ struct Field {
     return with(&Field::definition, name);
   }
   Field shortFor(std::string_view key) const {
-    return inShort({key, shortForms.element, shortForms.isSwitch});
+    ShortForms forms = shortForms;
+    forms.key = key;
+    return inShort(forms);
   }
   Field orOne() const {
-    return inShort({shortForms.key, true, shortForms.isSwitch});
+    ShortForms forms = shortForms;
+    forms.element = true;
+    return inShort(forms);
   }
   Field switched() const {
-    return inShort({shortForms.key, shortForms.element, true});
+    ShortForms forms = shortForms;
+    forms.isSwitch = true;
+    return inShort(forms);
+  }
+  /// A word that may stand in place of 0, of an integer.
+  Field orWord(std::string_view word) const {
+    ShortForms forms = shortForms;
+    forms.word = word;
+    return inShort(forms);
   }
   Field flagged() const { return with(&Field::hasFlag, true); }
   /// Another default where the rules of one of these frameworks apply.

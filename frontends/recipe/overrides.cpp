@@ -25,6 +25,8 @@ Json written(const Field &field, const Json &value) {
     return {{"type", value}}; // "sgd" is short for {"type": "sgd"}
   if (field.shortForms.element && value.is_number())
     return Json::array({value});
+  if (!field.shortForms.word.empty() && value == field.shortForms.word)
+    return 0;
   return value;
 }
 

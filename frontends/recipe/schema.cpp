@@ -136,6 +136,8 @@ Json Describer::withShort(const Field &field, const Json &whole) {
       forms.push_back(shape(part));
   if (field.shortForms.element)
     forms.push_back(shape(field.fields[0]));
+  if (!field.shortForms.word.empty())
+    forms.push_back({{"const", field.shortForms.word}});
   if (field.shortForms.isSwitch)
     forms.push_back(field.kind == Kind::object ? Json{{"type", "boolean"}}
                                                : Json{{"const", false}});
