@@ -13,6 +13,7 @@ using enum recipe::Kind;
 using recipe::Field;
 using S = DistributionSettings;
 using Keys = recipe::Keys<S>;
+using A = AdasumSettings;
 
 /// The keys of what is computed.
 Keys meaning() {
@@ -25,6 +26,10 @@ Keys meaning() {
                 "many as processes"}
               .from(1)
               .into(&S::logicalRanks),
+          Field{"ranks", integer, "null",
+                "the number of processes that may run the step; null: any"}
+              .from(1)
+              .into(&S::ranks),
           Field{"mean", boolean, "true",
                 "gradients are the mean over the processes; else their sum"}
               .into(&S::mean),
@@ -65,31 +70,62 @@ recipe::Keys<OuterSettings> outerKeys() {
           &O::nesterov)};
 }
 
+/// The keys of `adasum`.
+recipe::Keys<A> adasumKeys() {
+  return {
+      Field{"of", choice, "\"gradients\"",
+            "what is combined: gradients, or what each process's own update "
+            "has changed of the weights"}
+          .among({{"gradients"}, {"weights"}})
+          .into(&A::of),
+      Field{"within", integer, "1",
+            "neighbouring processes that share their mean first, and are one "
+            "of a combination; \"host\", or 0: those of a host"}
+          .from(0)
+          .orWord("host")
+          .into(&A::within),
+      Field{"per", choice, "\"tensor\"",
+            "what is one vector: each tensor, or all of them"}
+          .among({{"tensor"}, {"model"}})
+          .into(&A::per),
+      Field{"epsilon", number, "0",
+            "what each group of `within` adds to a dot product, as MindSpore "
+            "does"}
+          .from(0)
+          .under({"mindspore"}, "1e-12")
+          .into(&A::epsilon)};
+}
+
 /// The keys of how gradients travel.
 Keys travel() {
   return {
       Field{"reduce", choice, "\"plain\"",
-            "the type that gradients travel and are summed in: their own, f16 "
-            "or bf16; or local, and weights meet after some updates"}
+            "how gradients are combined: as sums in their own type, in f16 or "
+            "bf16; by AdaSum, which is a sum where they are orthogonal and a "
+            "mean where they are equal; or local: they are not, and weights "
+            "meet after some updates"}
           .among({{"plain"},
                   {"half"},
                   {"bf16"},
+                  {"adasum"},
                   {"local"},
                   planned("partial"),
-                  planned("sparse"),
-                  planned("adasum")})
+                  planned("sparse")})
           .into(&S::reduce),
       Field{"every", integer, "1",
             "with reduce local: updates that each process makes of its own "
             "samples alone, from one meeting of all to the next"}
           .from(1)
           .below(1e9)
-          .into(&S::every),
+          .into(&S::local, &LocalSettings::every),
       Field{"outer", object, "{}",
             "with reduce local: how weights go on from the mean over "
             "processes, by default as DiLoCo's"}
           .of(outerKeys())
-          .into(&S::outer),
+          .into(&S::local, &LocalSettings::outer),
+      Field{"adasum", object, "{}", "of reduce: adasum"}
+          .of(adasumKeys())
+          .into(&S::adasum),
       Field{"half_scale", number, "null",
             "factor of gradients while they have 16 bits; null: the loss "
             "scale, or 1 without one"}
@@ -126,7 +162,9 @@ const recipe::Field &gradus::distributionKey() {
       all.insert(all.end(), keys.begin(), keys.end());
     all.push_back(recipe::compat("instead of the recipe's"));
     return Field{"distribution", object, "{}", "training on several processes"}
-        .of(all);
+        .of(all)
+        .shortFor("mode")
+        .flagged();
   }();
   return key;
 }
@@ -144,9 +182,11 @@ static Value readPlace(OpBuilder &builder, Location loc, ProgramOp program,
 }
 
 Value gradus::readRanks(OpBuilder &builder, Location loc, ProgramOp program) {
-  if (auto logical = distributionOf(program).logicalRanks)
+  DistributionSettings settings = distributionOf(program);
+  if (auto fixed =
+          settings.logicalRanks ? settings.logicalRanks : settings.ranks)
     return splat(builder, loc, RankedTensorType::get({}, builder.getI64Type()),
-                 *logical);
+                 *fixed);
   return readPlace(builder, loc, program, well_known::kRanks, 1);
 }
 
@@ -163,7 +203,7 @@ Value gradus::sumOverRanks(OpBuilder &builder, Location loc, Value value,
 
 bool gradus::isOverRanks(Operation *op) {
   auto sum = dyn_cast<AllReduceOp>(op);
-  return sum && sum.getAxis() == kDataAxis;
+  return sum && sum.getAxis() == kDataAxis && sum.isSharedByAll();
 }
 
 Value gradus::ranksLike(const Arithmetic &math, Value ranks, Value like) {

@@ -30,12 +30,13 @@ enum class BatchNormRanks {
   synchronized, // those of all ranks
 };
 
-/// The type that gradients travel in.
+/// How gradients are combined, and what they travel in.
 enum class ReduceType {
-  plain, // their own
-  half,  // f16
+  plain, // summed as they are
+  half,  // summed in f16
   bf16,
-  local, // none: ranks meet after some updates
+  adasum, // by AdaSum, in f32 or f64
+  local,  // not: ranks meet after some updates
 };
 
 /// The optimizer of the weights with which ranks go on when they meet: plain
@@ -45,15 +46,41 @@ struct OuterSettings {
   bool nesterov = false;
 };
 
+/// Ranks that train on their own.
+struct LocalSettings {
+  int64_t every = 1; // updates from one meeting to the next
+  OuterSettings outer;
+};
+
+/// The tensors that AdaSum combines.
+enum class AdasumOf {
+  gradients,
+  weights, // what an update has changed
+};
+
+/// The vectors that AdaSum is of.
+enum class AdasumPer {
+  tensor, // each tensor is one
+  model,  // all of them are one
+};
+
+struct AdasumSettings {
+  AdasumOf of = AdasumOf::gradients;
+  int64_t within = 1; // ranks that make a mean first; 0: those of a host
+  AdasumPer per = AdasumPer::tensor;
+  double epsilon = 0; // added by each group to a dot product
+};
+
 struct DistributionSettings {
   DistributionMode mode = DistributionMode::none;
   std::optional<int64_t> logicalRanks; // nothing: as many as processes
+  std::optional<int64_t> ranks;        // nothing: any number
   bool mean = true;
   LossMean lossMean = LossMean::global;
   BatchNormRanks batchNorm = BatchNormRanks::average;
   ReduceType reduce = ReduceType::plain;
-  int64_t every = 1;   // updates from one meeting to the next, of local
-  OuterSettings outer; // of local
+  LocalSettings local;   // of `local`
+  AdasumSettings adasum; // of `adasum`
   std::optional<recipe::Number> halfScale; // nothing: the loss scale, or 1
   std::optional<recipe::Number> localClip; // nothing: no bound
   double bucketBytes = 0;
@@ -72,9 +99,9 @@ inline bool isDataParallel(ProgramOp program) {
 }
 
 /// The number of ranks, or the own one from 0 on, as a scalar of i64: a state
-/// of the role `place`, which a session sets when it is loaded. The number of
-/// logical ranks is a constant. Null with an error where the model has a state
-/// of that name.
+/// of the role `place`, which a session sets when it is loaded. A number of
+/// ranks that the recipe says, and that of logical ranks, is a constant. Null
+/// with an error where the model has a state of that name.
 mlir::Value readRanks(mlir::OpBuilder &builder, mlir::Location loc,
                       ProgramOp program);
 mlir::Value readRank(mlir::OpBuilder &builder, mlir::Location loc,
@@ -84,7 +111,8 @@ mlir::Value readRank(mlir::OpBuilder &builder, mlir::Location loc,
 /// is.
 mlir::Value sumOverRanks(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value value, llvm::StringRef parameter = "");
-/// Whether an op is a sum over the ranks, and none along another axis.
+/// Whether an op gives all ranks the same: a sum or another combination of what
+/// they have, and none along another axis.
 bool isOverRanks(mlir::Operation *op);
 /// The mean over the ranks, whose number is the i64 scalar `ranks`.
 mlir::Value meanOverRanks(const Arithmetic &math, mlir::Value value,

@@ -86,10 +86,10 @@ const Stage stages[] = {
     // Make gradients the mean over all machines.
     {"distribution",
      [](OpPassManager &program) {
-       // The gradients of a single process are the mean.
-       program.addPass(createAdasum());
        // Later passes see gradients of the samples of all ranks.
        program.addPass(createDataParallel());
+       // What data_parallel leaves alone: gradients that are not summed.
+       program.addPass(createAdasum());
        // Gradients are all that is large enough to be worth fewer bits.
        program.addPass(createHalfReduce());
      }},
@@ -121,6 +121,8 @@ const Stage stages[] = {
        program.addPass(createExpandOptimizer());
        // Ranks that train on their own meet behind their updates.
        program.addPass(createLocalSteps());
+       // Whatever follows the parameters follows those that all ranks have.
+       program.addPass(createAdasumWeights());
        // Pull back the parameters that the optimizer has written.
        program.addPass(createLookahead());
        // Average the parameters that are written at last.

@@ -2,15 +2,6 @@
 
 include "passes/pass_base.td"
 
-def Adasum : GradusPass<"adasum"> {
-  let summary = "Reports that a single process has no gradients to merge by AdaSum";
-  let description = [{
-    AutoBoost's level O2 requests AdaSum, which merges the gradients of several
-    servers. There is only one process now, so the program does not change, and
-    a remark says so.
-  }];
-}
-
 def DataParallel : GradusPass<"data-parallel"> {
   let summary = "Makes ranks train as one process would on the samples of all";
   let description = [{
@@ -18,7 +9,8 @@ def DataParallel : GradusPass<"data-parallel"> {
     its variants
 
     * each update gets the mean over ranks of its gradient, or with
-      `"mean": false` the sum; `local_clip` bounds each rank's own elements first;
+      `"mean": false` the sum; `local_clip` bounds each rank's own elements first
+      (with `"reduce": "adasum"` a gradient stays a rank's own here);
     * random bits of samples are counted on from those of the ranks before;
     * a guard holds where it holds on all ranks, so all of them change their
       states, or none does;
@@ -53,6 +45,45 @@ def DataParallel : GradusPass<"data-parallel"> {
         %counts = gradus.broadcast %count dims [] : tensor<f32> -> tensor<4xf32>
         %mean = arith.divf %sum, %counts : tensor<4xf32>
         gradus.update @w, %mean : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def Adasum : GradusPass<"adasum"> {
+  let summary = "Combines the gradients of ranks by AdaSum";
+  let description = [{
+    With `"reduce": "adasum"` in the recipe's `distribution`, each gradient becomes
+    the AdaSum of the ranks' own ones: a sum where they are orthogonal, a mean where
+    they are equal. With `per` `model` all gradients are one vector, and one
+    collective. Those of 16 bits travel in f32.
+
+    With `of` `weights`, where `adasum-weights` combines what the updates have
+    changed, gradients become means of the `within` ranks of a group, which so make
+    the same update.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "adasum", adasum = {within = 2 : i64}}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "adasum", adasum = {within = 2 : i64}}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %all = gradus.all_reduce %g {groups = #gradus.groups<within 2 mean across adasum epsilon 0.0 : f64>, of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+        gradus.update @w, %all : tensor<4xf32>
         gradus.return
       }
     }

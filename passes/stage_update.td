@@ -53,6 +53,44 @@ def ExpandOptimizer : GradusPass<"expand-optimizer"> {
   }];
 }
 
+def AdasumWeights : GradusPass<"adasum-weights"> {
+  let summary = "Combines what the updates of ranks change by AdaSum";
+  let description = [{
+    With `reduce` `adasum` of `weights` in the recipe's `distribution`, each rank
+    updates the parameters by its own gradients, or by the mean of its group. Each
+    parameter moves by the AdaSum of what these updates would change. Slots that
+    follow from a rank's gradients become the mean over ranks.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "adasum", adasum = {of = "weights"}}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<4xf32>) -> () {
+        gradus.write @w, %new : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "adasum", adasum = {of = "weights"}}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<4xf32>) -> () {
+        %old = gradus.read @w : tensor<4xf32>
+        %change = arith.subf %old, %new : tensor<4xf32>
+        %all = gradus.all_reduce %change {groups = #gradus.groups<within 1 mean across adasum epsilon 0.0 : f64>, of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
+        %moved = arith.subf %old, %all : tensor<4xf32>
+        gradus.write @w, %moved : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
 def LocalSteps : GradusPass<"local-steps"> {
   let summary = "Lets ranks train on their own, and meet after some updates";
   let description = [{

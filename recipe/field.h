@@ -158,6 +158,9 @@ struct Field {
   /// own keys). Defined in recipe/settings.h.
   template <typename Settings, typename Member>
   Key<Settings> into(Member Settings::*member) const;
+  /// The same for a member of a part of the settings.
+  template <typename Settings, typename Part, typename Member>
+  Key<Settings> into(Part Settings::*part, Member Part::*member) const;
   /// The type of a variant goes into an enum of `Settings`, into which the
   /// keys of all its choices go, too.
   template <typename Settings, typename Type>

@@ -139,6 +139,17 @@ Key<Settings> Field::into(Member Settings::*member) const {
   return Key<Settings>(std::move(bound));
 }
 
+template <typename Settings, typename Part, typename Member>
+Key<Settings> Field::into(Part Settings::*part, Member Part::*member) const {
+  Field bound = *this;
+  bound.binding.settings = &settingsId<Settings>;
+  bound.isSettable = holdsNumbers<Member>;
+  bound.binding.store = [part, member](const Value &value, void *settings) {
+    value.to(static_cast<Settings *>(settings)->*part.*member);
+  };
+  return Key<Settings>(std::move(bound));
+}
+
 template <typename Settings, typename Type>
 Field Field::typeInto(Type Settings::*member) const {
   Field bound = *this;

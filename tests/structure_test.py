@@ -167,8 +167,7 @@ class Structure(unittest.TestCase):
 
     def test_passes_read_the_recipe_as_settings(self):
         # These ask whether it has a key, or write one; values come with their defaults from recipe/settings.h.
-        may = {"passes/distribution/adasum.cpp", "passes/model/check_combinations.cpp", "passes/model/read_losses.cpp",
-               "passes/optimizers/run_length.cpp"}
+        may = {"passes/model/check_combinations.cpp", "passes/model/read_losses.cpp", "passes/optimizers/run_length.cpp"}
         found = {path for path in sources(".cpp", ".h") if re.match("passes/|codegen/", path) and "getRecipeAttr" in read(path)}
         self.assertEqual(found, may)
 

@@ -36,6 +36,12 @@ int64_t logicalRanksOf(ProgramOp program) {
              : 0;
 }
 
+/// The ranks that a step is for; 0: any number.
+int64_t ranksOf(ProgramOp program) {
+  return isDataParallel(program) ? distributionOf(program).ranks.value_or(0)
+                                 : 0;
+}
+
 /// Writes a file after its header, section by section.
 class Output {
 public:
@@ -272,7 +278,8 @@ private:
     auto header = fb::CreateHeader(
         builder, fb::kVersion, /*header_hash=*/1, producer, name, recipe,
         states, graphs, schedules, plans, constants, weights, parts_.classes,
-        parts_.deterministic, carried, logicalRanksOf(program()));
+        parts_.deterministic, carried, logicalRanksOf(program()),
+        ranksOf(program()));
     builder.FinishSizePrefixed(header, fb::HeaderIdentifier());
     fb::sealHeader(builder.GetBufferPointer(), builder.GetSize());
     const char *data =

@@ -46,6 +46,7 @@ private:
   bool hasHyperparameter(const std::string &name) const;
   void checkLastBatch();
   void checkDistribution();
+  void checkAdasum();
   void checkLogicalRanks();
 
   const Json &recipe_;
@@ -154,11 +155,13 @@ void Together::checkLastBatch() {
 
 void Together::checkDistribution() {
   const Json &shared = recipe_["distribution"];
-  if (!shared["half_scale"].is_null() &&
-      (shared["reduce"] == "plain" || shared["reduce"] == "local"))
+  if (!shared["half_scale"].is_null() && shared["reduce"] != "half" &&
+      shared["reduce"] != "bf16")
     mistake("distribution.half_scale", "is ", jsonText(shared["half_scale"]),
             ", but distribution.reduce is ", jsonText(shared["reduce"]),
-            ", which leaves gradients their type; take \"half\" or \"bf16\"");
+            ", which leaves gradients "
+            "their type; take \"half\" or \"bf16\"");
+  checkAdasum();
   if (!shared["gradient_splits"].is_null() &&
       !shared["bucket_elements"].is_null())
     mistake("distribution.gradient_splits",
@@ -182,6 +185,23 @@ void Together::checkDistribution() {
   checkLogicalRanks();
 }
 
+/// AdaSum has no mean but that of a group, and remembered matrices have no mean
+/// that is one.
+void Together::checkAdasum() {
+  const Json &shared = recipe_["distribution"];
+  if (shared["reduce"] != "adasum" || shared["mode"] == "none")
+    return;
+  if (shared["mean"] == false && shared["adasum"]["within"] == 1)
+    mistake("distribution.mean",
+            "is false, which makes a sum of the ranks of adasum.within, but "
+            "that is 1; AdaSum itself is neither a sum nor a mean");
+  if (shared["adasum"]["of"] == "weights" &&
+      recipe_["precondition"].is_object())
+    mistake("distribution.adasum.of",
+            "is \"weights\", which excludes precondition: the mean of the "
+            "inverses that ranks remember is no inverse; take \"gradients\"");
+}
+
 /// The bits of logical ranks are those of one tree of sums, and a process
 /// computes several in turn between two updates.
 void Together::checkLogicalRanks() {
@@ -190,6 +210,10 @@ void Together::checkLogicalRanks() {
   if (ranks.is_null() || shared["mode"] == "none")
     return;
   const std::string key = "distribution.logical_ranks";
+  if (!shared["ranks"].is_null())
+    mistake("distribution.ranks", "is ", jsonText(shared["ranks"]),
+            ", but distribution.logical_ranks is ", jsonText(ranks),
+            ", which any number of processes that divides it may run");
   auto count = ranks.get<int64_t>();
   if (count > kMostLogicalRanks || (count & (count - 1)) != 0)
     mistake(key, "is ", count, ", expected a power of two up to ",
@@ -282,12 +306,31 @@ static void addIdleDistribution(const Json &recipe,
   forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
              {"mean", "loss_mean", "batch_norm", "local_clip", "reduce",
               "half_scale", "bucket_bytes", "bucket_elements", "in_flight",
-              "logical_ranks", "every"},
+              "logical_ranks", "ranks", "every"},
              [&](const std::string &key, const Json &value) {
                remarks.push_back(
                    message("distribution.", key, " is ", jsonText(value),
                            " without effect: distribution.mode is \"none\""));
              });
+}
+
+/// Adds a remark for each key of AdaSum that was changed where ranks reduce in
+/// another way.
+static void addIdleAdasum(const Json &recipe,
+                          std::vector<std::string> &remarks) {
+  const Json &shared = recipe.at("distribution");
+  if (shared.at("reduce") == "adasum")
+    return;
+  for (const Field &field : distributionKey().fields)
+    if (field.key == "adasum")
+      forChanged(shared.at("adasum"), field.fields, frameworkOf(recipe, shared),
+                 {"of", "within", "per", "epsilon"},
+                 [&](const std::string &key, const Json &value) {
+                   remarks.push_back(message(
+                       "distribution.adasum.", key, " is ", jsonText(value),
+                       " without effect: distribution.reduce is ",
+                       jsonText(shared.at("reduce"))));
+                 });
 }
 
 /// Adds a remark where an epsilon was changed that nothing is added to.
@@ -311,6 +354,7 @@ std::vector<std::string> remarksTogether(const Json &recipe) {
   std::vector<std::string> remarks;
   addIdleEpsilon(recipe, remarks);
   addIdleDistribution(recipe, remarks);
+  addIdleAdasum(recipe, remarks);
   const Json &freeze = recipe.at("gradient_freeze");
   if (!freeze.is_object())
     return remarks;

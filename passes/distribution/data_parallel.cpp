@@ -80,7 +80,8 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
       Value low = spreadLike(math, math.negate(limit), own);
       own = math.smaller(math.larger(own, low), spreadLike(math, limit, own));
     }
-    if (isLocal) {
+    if (isLocal || // passes/update/local_steps.cpp
+        settings.reduce == ReduceType::adasum) { // passes/distribution/adasum.h
       gradient.set(own);
       return success();
     }

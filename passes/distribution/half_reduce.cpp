@@ -30,7 +30,8 @@ struct HalfReducePass : impl::HalfReduceBase<HalfReducePass> {
   void runOnOperation() override {
     settings = distributionOf(getOperation());
     if (settings.mode == DistributionMode::none ||
-        settings.reduce == ReduceType::plain)
+        !(settings.reduce == ReduceType::half ||
+          settings.reduce == ReduceType::bf16))
       return;
     for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
       SmallVector<AllReduceOp> sums;

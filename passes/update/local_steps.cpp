@@ -92,7 +92,7 @@ private:
     for (WriteOp write : ownWrites(train))
       markOwn(getOperation().getState(write.getState()));
     report(train);
-    if (settings.every == 1)
+    if (settings.local.every == 1)
       return meet(train);
     SmallVector<std::string> names = {kMeet.str()};
     GraphOp meeting = cloneVariant(train, kMeet, kUpdates);
@@ -111,15 +111,16 @@ private:
 
   /// Whether the meeting is more than a mean.
   bool hasOuter() const {
-    return settings.outer.learningRate != 1 || settings.outer.momentum != 0;
+    return settings.local.outer.learningRate != 1 ||
+           settings.local.outer.momentum != 0;
   }
 
   /// 1 at the last of each `every` updates, which count from 0, else 0.
   Value meetsAt(OpBuilder &builder, Value update) {
     Arithmetic math(builder, update.getLoc());
     Value number = math.make<arith::AddIOp>(update, math.number(1, update));
-    Value since =
-        math.make<arith::RemSIOp>(number, math.number(settings.every, number));
+    Value since = math.make<arith::RemSIOp>(
+        number, math.number(settings.local.every, number));
     Value meets =
         math.compare(arith::CmpIPredicate::eq, since, math.number(0, since));
     return math.select(meets, math.number(1, number), math.number(0, number));
@@ -199,8 +200,9 @@ private:
   Value startOf(OpBuilder &builder, WriteOp write) {
     OpBuilder::InsertionGuard keep(builder);
     builder.setInsertionPointToStart(write->getBlock());
-    std::string name = settings.every > 1 ? (kMet + write.getState()).str()
-                                          : write.getState().str();
+    std::string name = settings.local.every > 1
+                           ? (kMet + write.getState()).str()
+                           : write.getState().str();
     return readState(builder, write.getLoc(), name,
                      tensorType(write.getValue()));
   }
@@ -210,21 +212,23 @@ private:
   LogicalResult go(const Arithmetic &math, WriteOp write, Value start,
                    Value mean) {
     Value way = math.subtract(start, mean), step = way;
-    if (settings.outer.momentum != 0) {
+    if (settings.local.outer.momentum != 0) {
       std::string name = (kMomentum + write.getState()).str();
       if (failed(ensureSlot(name, tensorType(way))))
         return failure();
       Value old = readState(math.builder, math.loc, name, tensorType(way));
-      Value moved = math.add(math.scale(settings.outer.momentum, old), way);
+      Value moved =
+          math.add(math.scale(settings.local.outer.momentum, old), way);
       writeState(math.builder, math.loc, name, moved);
-      step = settings.outer.nesterov
-                 ? math.add(way, math.scale(settings.outer.momentum, moved))
-                 : moved;
+      step =
+          settings.local.outer.nesterov
+              ? math.add(way, math.scale(settings.local.outer.momentum, moved))
+              : moved;
     }
-    Value next =
-        math.subtract(start, math.scale(settings.outer.learningRate, step));
+    Value next = math.subtract(
+        start, math.scale(settings.local.outer.learningRate, step));
     write.getValueMutable().assign(next);
-    if (settings.every > 1)
+    if (settings.local.every > 1)
       writeState(math.builder, math.loc, (kMet + write.getState()).str(), next);
     return success();
   }
@@ -235,7 +239,7 @@ private:
         remark::RemarkOpts::name("LocalSteps").category(getArgument()))
         << ("ranks train " + Twine(ownWrites(train).size()) +
             " states of their own, and meet after every " +
-            Twine(settings.every) + " updates")
+            Twine(settings.local.every) + " updates")
                .str();
   }
 

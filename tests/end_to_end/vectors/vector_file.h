@@ -100,7 +100,8 @@ std::string recipeText(const Json &recipe);
 std::string textOf(ProgramBuilder &net, const Json &recipe);
 
 // By optimizer_case.cpp, schedule_case.cpp, training_case.cpp,
-// less_bn_case.cpp, freeze_case.cpp, dim_reduce_case.cpp and thor_case.cpp.
+// less_bn_case.cpp, freeze_case.cpp, dim_reduce_case.cpp, thor_case.cpp and
+// adasum_case.cpp.
 
 void checkOptimizer(const VectorFile &file);
 void checkSchedule(const VectorFile &file);
@@ -118,6 +119,8 @@ void checkFreezeRun(const VectorFile &file);
 void checkRestingRun(const VectorFile &file);
 void checkDimReduce(const VectorFile &file);
 void checkThor(const VectorFile &file);
+/// On ranks that are threads.
+void checkAdasum(const VectorFile &file);
 /// Our own recorded runs, whose recipe stands in the file.
 void checkTrajectory(const VectorFile &file);
 

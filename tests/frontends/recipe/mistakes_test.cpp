@@ -196,6 +196,31 @@ TEST(Mistakes, FindWhatLogicalRanksExclude) {
               HasSubstr("is 8, which excludes gradient_freeze"));
 }
 
+TEST(Mistakes, RefuseWhatAdasumCannotDo) {
+  auto said = [](std::vector<std::string> settings) {
+    settings.insert(settings.begin(), {"distribution.mode=data_parallel",
+                                       "distribution.reduce=adasum"});
+    return refusal(settings);
+  };
+  EXPECT_EQ(said({}), "");
+  EXPECT_THAT(said({"distribution.mean=false"}),
+              HasSubstr("distribution.mean: is false, which makes a sum of the "
+                        "ranks of adasum.within, but that is 1"));
+  EXPECT_EQ(said({"distribution.mean=false", "distribution.adasum.within=2"}),
+            "");
+  EXPECT_THAT(said({"distribution.half_scale=8"}),
+              HasSubstr("but distribution.reduce is \"adasum\""));
+  EXPECT_THAT(said({"distribution.adasum.of=weights", "precondition=thor"}),
+              HasSubstr("which excludes precondition"));
+  EXPECT_THAT(said({"distribution.logical_ranks=2", "deterministic=true"}),
+              HasSubstr("needs distribution.reduce \"plain\", but it is "
+                        "\"adasum\""));
+  EXPECT_THAT(refusal({"distribution.mode=data_parallel", "deterministic=true",
+                       "distribution.logical_ranks=2", "distribution.ranks=2"}),
+              HasSubstr("distribution.ranks: is 2, but "
+                        "distribution.logical_ranks is 2"));
+}
+
 TEST(Mistakes, TellWhatOneProcessPassesOver) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(remarks({"distribution.reduce=half"}),
@@ -206,4 +231,8 @@ TEST(Mistakes, TellWhatOneProcessPassesOver) {
   EXPECT_EQ(
       remarks({"distribution.mode=data_parallel", "distribution.reduce=half"}),
       Lines{});
+  EXPECT_EQ(remarks({"distribution.mode=data_parallel",
+                     "distribution.adasum.per=model"}),
+            Lines{"distribution.adasum.per is \"model\" without effect: "
+                  "distribution.reduce is \"plain\""});
 }

@@ -40,8 +40,8 @@ TEST(Overrides, BlamesTheOverrideThatAMistakeComesFrom) {
       "  --set optimizer=adamv: optimizer.type: unknown value \"adamv\"; did "
       "you mean \"adam\"?\n"
       "  --set seed=-2: seed: expected at least 0, found -2");
-  EXPECT_EQ(refused("{}", {"distribution.reduce=adasum"}),
-            "--set distribution.reduce=adasum: distribution.reduce: \"adasum\" "
+  EXPECT_EQ(refused("{}", {"distribution.reduce=sparse"}),
+            "--set distribution.reduce=sparse: distribution.reduce: \"sparse\" "
             "is not built yet");
 }
 
@@ -54,6 +54,19 @@ TEST(Overrides, SetWithinShortForms) {
   EXPECT_EQ(recipe["groups"][0]["optimizer"]["type"], "sgd");
   EXPECT_EQ(recipe["groups"][0]["optimizer"]["momentum"], 0.5);
   EXPECT_EQ(recipe["inputs"]["augment"]["x"]["resized_crop"]["scale"][0], 0.5);
+}
+
+/// A word stands for a number, a name for an object.
+TEST(Overrides, TakeWordsForWholeValues) {
+  json shared = accepted(
+      "{}", {"distribution=data_parallel", "distribution.reduce=adasum",
+             "distribution.adasum.within=host"})["distribution"];
+  EXPECT_EQ(shared["mode"], "data_parallel");
+  EXPECT_EQ(shared["adasum"]["within"], 0);
+  EXPECT_EQ(refused("{}", {"distribution.adasum.within=hosts"}),
+            "--set distribution.adasum.within=hosts: "
+            "distribution.adasum.within: expected an integer, found "
+            "\"hosts\"");
 }
 
 // The default list follows from the type, wherever that is said.

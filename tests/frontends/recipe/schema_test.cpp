@@ -52,10 +52,10 @@ TEST(RecipeSchema, DescribesWhatSeveralKeysShareOnce) {
 
 TEST(RecipeSchema, TakesTheValuesThatTheReaderTakesAndNamesTheOthers) {
   const json &field =
-      kSchema["properties"]["distribution"]["properties"]["reduce"];
+      kSchema["properties"]["distribution"]["anyOf"][0]["properties"]["reduce"];
   const json &taken = field["enum"];
   std::string help = field["description"];
-  for (std::string name : {"plain", "half", "adasum"}) {
+  for (std::string name : {"plain", "adasum", "sparse"}) {
     bool reads = gradus::recipe::read("{}", "", {"distribution.reduce=" + name})
                      .status()
                      .ok();
@@ -85,6 +85,12 @@ TEST(RecipeSchema, DescribesShortForms) {
   const json &places = common["gradient_split_groups"]["anyOf"][0]["anyOf"];
   EXPECT_EQ(places[0]["type"], "array");
   EXPECT_EQ(places[1]["type"], "integer");
+  const json &shared = kSchema["properties"]["distribution"]["anyOf"];
+  EXPECT_EQ(shared[1]["enum"], json::parse(R"(["none", "data_parallel"])"));
+  const json &within =
+      shared[0]["properties"]["adasum"]["properties"]["within"]["anyOf"];
+  EXPECT_EQ(within[0]["type"], "integer");
+  EXPECT_EQ(within[1]["const"], "host");
   const json &method = kSchema["properties"]["less_bn"]["anyOf"];
   EXPECT_EQ(method[0]["anyOf"][1]["type"], "boolean");
   EXPECT_EQ(method[1]["type"], "null");

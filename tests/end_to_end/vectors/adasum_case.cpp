@@ -1,0 +1,67 @@
+// AdaSum of recorded changes of weights, one rank for each server: as gradients
+// of a compiled step of plain descent, whose weights begin at 0.
+
+#include "vector_file.h"
+
+#include "ranks/sessions.h"
+
+namespace gradus::vectors {
+namespace {
+
+std::string textOf(llvm::ArrayRef<int64_t> shape) {
+  std::string text = "tensor<";
+  for (int64_t size : shape)
+    text += std::to_string(size) + "x";
+  return text + "f32>";
+}
+
+/// A step that moves each tensor against its input.
+std::string programOf(const Json &tensors, const Json &recipe) {
+  std::string states, inputs, updates;
+  for (const auto &[name, tensor] : tensors.items()) {
+    std::string type = textOf(shapeOf(tensor));
+    states += "gradus.state @" + name + " : " + type +
+              " {role = #gradus.role<parameter>, init = #gradus.init<zeros>}\n";
+    inputs += (inputs.empty() ? "%" : ", %") + name + ": " + type;
+    updates += "gradus.update @" + name + ", %" + name + " : " + type + "\n";
+  }
+  return "gradus.program @p attributes {recipe = " + recipeText(recipe) +
+         "} {\n" + states + "gradus.graph @train(" + inputs + ") {\n" +
+         updates + "gradus.return\n}\n}";
+}
+
+} // namespace
+
+void checkAdasum(const VectorFile &file) {
+  const Settings settings(file.hyperparameters());
+  settings.ignore({"devices_per_server"}); // Each server is one rank here.
+  int servers = settings.at("servers");
+  settings.expectAllRead();
+  Json recipe = {{"optimizer", {{"type", "sgd"}, {"learning_rate", 1.0}}},
+                 {"distribution",
+                  {{"mode", "data_parallel"},
+                   {"reduce", "adasum"},
+                   {"compat", "mindspore"}}}};
+  const Json &deltas = file.inputs().at("deltas");
+  ASSERT_EQ(deltas.size(), static_cast<size_t>(servers));
+  NamedTensors batch;
+  for (const Json &delta : deltas)
+    for (const auto &[name, tensor] : delta.items()) {
+      HostTensor &all = batch[name];
+      for (double number : numbersOf(tensor))
+        all.floats.push_back(number);
+      all.shape = {static_cast<int64_t>(all.floats.size())};
+    }
+  RankSessions ranks(artifactOf(programOf(deltas[0], recipe)), servers);
+  ranks.run("train", batch);
+  for (int rank = 0; rank < servers; ++rank)
+    for (const auto &[name, wanted] : file.expected().at("combined").items()) {
+      std::vector<double> moved;
+      for (double weight : ranks.on(rank).states().at(name).floats)
+        moved.push_back(-weight);
+      file.expectNear(name + " of rank " + std::to_string(rank), moved, wanted);
+    }
+  ranks.expectReplicas();
+}
+
+} // namespace gradus::vectors

@@ -1,0 +1,37 @@
+// RUN: gradus-opt %s --adasum-weights --check-ranks | FileCheck %s
+// RUN: gradus-opt %s --adasum-weights --adasum-weights --check-ranks | FileCheck %s
+
+// A parameter moves by the combined change; what an optimizer remembers of a
+// rank's samples becomes the mean, and a count stays.
+// CHECK-LABEL: @momentum
+gradus.program @momentum attributes {recipe = {distribution = {mode = "data_parallel", reduce = "adasum", adasum = {of = "weights"}}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @m : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+  // CHECK: gradus.graph @train
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    // CHECK-DAG: %[[RANKS:.*]] = gradus.read @distribution.ranks
+    // CHECK-DAG: %[[W:.*]] = gradus.read @w
+    // CHECK-DAG: %[[NEW:.*]] = arith.subf %{{.*}}, %[[M:.*]] : tensor<4xf32>
+    // CHECK-DAG: %[[M]] = arith.addf
+    // CHECK-DAG: %[[TOTAL:.*]] = gradus.all_reduce %[[M]] : tensor<4xf32>
+    // CHECK-DAG: %[[MEAN:.*]] = arith.divf %[[TOTAL]]
+    // CHECK-DAG: %[[CHANGE:.*]] = arith.subf %{{.*}}, %[[NEW]]
+    // CHECK-DAG: %[[ALL:.*]] = gradus.all_reduce %[[CHANGE]] {groups = #gradus.groups<within 1 mean across adasum epsilon 0.000000e+00 : f64>, of = ["w"]}
+    // CHECK-DAG: %[[MOVED:.*]] = arith.subf %{{.*}}, %[[ALL]]
+    // CHECK-DAG: gradus.write @m, %[[MEAN]]
+    // CHECK-DAG: gradus.write @w, %[[MOVED]]
+    // CHECK-DAG: gradus.write @step, %{{.*}} : tensor<i64>
+    %w = gradus.read @w : tensor<4xf32>
+    %m = gradus.read @m : tensor<4xf32>
+    %step = gradus.read @step : tensor<i64>
+    %one = arith.constant dense<1> : tensor<i64>
+    %next = arith.addi %step, %one : tensor<i64>
+    %sum = arith.addf %m, %g : tensor<4xf32>
+    %new = arith.subf %w, %sum : tensor<4xf32>
+    gradus.write @m, %sum : tensor<4xf32>
+    gradus.write @w, %new : tensor<4xf32>
+    gradus.write @step, %next : tensor<i64>
+    gradus.return
+  }
+}
