@@ -25,8 +25,8 @@ constexpr Flag kFlags[] = {
     {"less_bn", 1, "fewer batch normalizations; see `less_bn`"},
     {"grad_freeze", 1, "steps that leave the first layers as they are"},
     {"adasum", 2,
-     "gradients of several machines that add up where they agree; alone, a "
-     "process has nothing to merge"},
+     "what updates of several processes change, as a sum where it is "
+     "orthogonal and a mean where it is equal; see `distribution.adasum`"},
     {"grad_accumulation", 3, "see `accumulation`"},
     {kDimReduce, 3,
      "steps in the subspace of earlier checkpoints, which switches the other "
@@ -56,7 +56,9 @@ Field common() {
              "gradients begins; null: in its middle"}
            .of({index})
            .orOne(),
-       Field{"device_number", integer, "8", "devices of one server"}.from(1)});
+       Field{"device_number", integer, "8",
+             "devices of one server; see `distribution.adasum.within`"}
+           .from(1)});
 }
 
 Field lessBn() {
@@ -183,6 +185,31 @@ Json groupScaleKey(const Json &document) {
       {"type", "group"}, {"groups", own["groups"]}, {"initial", own["init"]}};
 }
 
+/// Whether several processes share the work, by a recipe that may be as it was
+/// written.
+bool isShared(const Json &recipe) {
+  const Json shared = recipe.value("distribution", Json());
+  return (shared.is_object() ? shared.value("mode", Json()) : shared) ==
+         "data_parallel";
+}
+
+/// The keys of `distribution`.
+Json sharedKeys(const Json &document, bool isShared) {
+  Json keys = Json::object();
+  if (Json splits = splitsOf(document);
+      has(document, "less_bn") && !splits.is_null())
+    keys["gradient_splits"] = splits;
+  if (has(document, "adasum") && isShared) {
+    const Json common = document.value("common", Json::object());
+    keys["reduce"] = "adasum";
+    keys["adasum"] = {{"of", "weights"},
+                      {"within", common.value("device_number", 8)}};
+    if (document.at("compat") == "mindspore")
+      keys["adasum"]["epsilon"] = 1e-12;
+  }
+  return keys;
+}
+
 Json dimReduceKey(const Json &document) {
   const Json &own = document["dim_reduce"];
   return {{"basis", own["pca_mat_path"]},
@@ -200,7 +227,7 @@ Json restOptimizer(const Json &document) {
 }
 
 /// The keys of the methods that a resolved document switches on.
-Json keysOf(const Json &document) {
+Json keysOf(const Json &document, bool isShared) {
   Json keys = Json::object();
   if (has(document, "less_bn"))
     addLessBn(document, keys);
@@ -215,9 +242,8 @@ Json keysOf(const Json &document) {
   }
   if (has(document, "loss_scale_group"))
     keys["loss_scale"] = groupScaleKey(document);
-  if (Json splits = splitsOf(document);
-      has(document, "less_bn") && !splits.is_null())
-    keys["distribution"] = {{"gradient_splits", splits}};
+  if (Json shared = sharedKeys(document, isShared); !shared.empty())
+    keys["distribution"] = shared;
   return keys;
 }
 
@@ -226,7 +252,31 @@ Json keysOf(const Json &document) {
 bool isUnsaid(const Json &recipe, const std::string &key) {
   auto said = recipe.find(key);
   return said == recipe.end() || said->is_null() ||
-         (key == "accumulation" && *said == 1);
+         (key == "accumulation" && *said == 1) ||
+         (key == "reduce" && *said == "plain");
+}
+
+/// Adds keys of objects within an object.
+void addUnsaid(const Json &keys, Json &own) {
+  for (const auto &[key, value] : keys.items())
+    if (isUnsaid(own, key))
+      own[key] = value;
+    else if (own[key].is_object() && value.is_object())
+      addUnsaid(value, own[key]);
+}
+
+/// Adds the keys of `distribution`. How ranks reduce in another way than
+/// AdaSum, that wins.
+void addShared(Json keys, Json &own) {
+  if (own.is_string())
+    own = {{"mode", own}};
+  if (!own.is_object())
+    return;
+  if (!isUnsaid(own, "reduce") && own["reduce"] != "adasum") {
+    keys.erase("reduce");
+    keys.erase("adasum");
+  }
+  addUnsaid(keys, own);
 }
 
 /// `accumulation is 3, which wins over boost's 4`
@@ -236,6 +286,17 @@ void compare(const std::string &path, const Json &own, const Json &document,
     differences.push_back(message(path, " is ", jsonText(own),
                                   ", which wins over boost's ",
                                   jsonText(document)));
+}
+
+/// The same of all keys of an object, but those of AdaSum where ranks reduce in
+/// another way.
+void compareAll(const std::string &path, const Json &own, const Json &document,
+                std::vector<std::string> &differences) {
+  for (const auto &[key, said] : document.items())
+    if (!said.is_object())
+      compare(path + "." + key, own.at(key), said, differences);
+    else if (own.value("reduce", Json()) == "adasum")
+      compareAll(path + "." + key, own.at(key), said, differences);
 }
 
 } // namespace
@@ -315,16 +376,14 @@ std::vector<BoostMistake> boostMistakes(const Json &document,
 }
 
 void addBoostedKeys(const Json &document, Json &recipe) {
-  Json keys = keysOf(document);
+  Json keys = keysOf(document, isShared(recipe));
   if (recipe.value("dim_reduce", Json()) == false) // which it is of
     keys.erase("optimizer");
   for (const auto &[key, value] : keys.items())
     if (isUnsaid(recipe, key))
       recipe[key] = value;
-    else if (Json &own = recipe[key]; key == "distribution" &&
-                                      own.is_object() &&
-                                      isUnsaid(own, "gradient_splits"))
-      own.update(value);
+    else if (key == "distribution")
+      addShared(value, recipe[key]);
 }
 
 /// Adds a remark for each key of dim_reduce that was said and changes nothing.
@@ -341,7 +400,7 @@ static void addIdleReduction(const Json &own,
 std::vector<std::string> boostRemarks(const Json &document,
                                       const Json &recipe) {
   std::vector<std::string> remarks;
-  const Json keys = keysOf(document);
+  const Json keys = keysOf(document, isShared(recipe));
   for (const auto &[key, value] : keys.items()) {
     const Json &own = recipe.at(key);
     if (own.is_boolean())
@@ -351,18 +410,19 @@ std::vector<std::string> boostRemarks(const Json &document,
     else if (value.contains("type") && own.at("type") != value.at("type"))
       compare(key + ".type", own.at("type"), value.at("type"), remarks);
     else
-      for (const auto &[part, said] : value.items())
-        compare(key + "." + part, own.at(part), said, remarks);
+      compareAll(key, own, value, remarks);
   }
   if (!has(document, "less_bn") && !splitsOf(document).is_null())
     remarks.push_back("boost.common.gradient_split_groups changes nothing, "
                       "because boost's less_bn is off");
-  if (has(document, "adasum"))
+  if (has(document, "adasum") && !isShared(recipe))
     remarks.push_back("boost's adasum changes nothing: there is one process, "
                       "which has nothing to merge");
-  if (document.at("common").at("device_number") != 8)
-    remarks.push_back("boost.common.device_number changes nothing: there is "
-                      "one process");
+  if (document.at("common").at("device_number") != 8 &&
+      !(isShared(recipe) && has(document, "adasum")))
+    remarks.push_back(message("boost.common.device_number changes nothing: ",
+                              isShared(recipe) ? "boost's adasum is off"
+                                               : "there is one process"));
   if (has(document, "dim_reduce"))
     addIdleReduction(document.at("dim_reduce"), remarks);
   return remarks;

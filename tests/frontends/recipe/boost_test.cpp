@@ -177,6 +177,34 @@ TEST(Boost, CountsOverPrintedDefaults) {
   EXPECT_EQ(boosted["gradient_freeze"], nullptr);
 }
 
+/// AdaSum is of several processes. Printed defaults of `reduce` say nothing;
+/// another way to reduce wins.
+TEST(Boost, BringsAdasumToSeveralProcesses) {
+  auto shared = [](const std::string &distribution, const char *compat) {
+    return Json::parse(acceptedText(R"({"boost": {"level": "O2", "common":
+        {"device_number": 4}, "compat": )" +
+                                    std::string(compat) +
+                                    R"(}, "distribution": )" + distribution +
+                                    "}"))["distribution"];
+  };
+  for (const char *mode : {R"("data_parallel")", R"({"mode": "data_parallel"})",
+                           R"({"mode": "data_parallel", "reduce": "plain"})"}) {
+    Json keys = shared(mode, "null");
+    EXPECT_EQ(keys["reduce"], "adasum") << mode;
+    EXPECT_EQ(keys["adasum"],
+              Json::parse(R"({"of": "weights", "within": 4, "per": "tensor",
+                              "epsilon": 0.0})"));
+    EXPECT_EQ(shared(mode, R"("mindspore")")["adasum"]["epsilon"], 1e-12);
+  }
+  EXPECT_EQ(shared(R"({"mode": "data_parallel", "reduce": "half"})",
+                   "null")["reduce"],
+            "half");
+  EXPECT_EQ(shared(R"({"mode": "data_parallel", "adasum": {"within": 2}})",
+                   "null")["adasum"]["within"],
+            2);
+  EXPECT_EQ(shared(R"("none")", "null")["reduce"], "plain");
+}
+
 TEST(Boost, IsToldWhatWinsOverIt) {
   auto remarks = [](std::string_view text) {
     auto recipe = read(text, "r.json");
@@ -200,6 +228,22 @@ TEST(Boost, IsToldWhatWinsOverIt) {
              "boost's less_bn is off",
              "boost.common.device_number changes nothing: there is one "
              "process"}));
+  const std::string adasum =
+      R"({"boost": {"boost": {"mode": "manual", "adasum": true}},
+          "distribution": )";
+  EXPECT_EQ(remarks(adasum + R"("data_parallel"})"), Lines());
+  EXPECT_EQ(remarks(adasum + R"({"mode": "data_parallel", "reduce": "bf16"}})"),
+            Lines{"distribution.reduce is \"bf16\", which wins over boost's "
+                  "\"adasum\""});
+  EXPECT_EQ(
+      remarks(adasum +
+              R"({"mode": "data_parallel", "adasum": {"of": "gradients"}}})"),
+      Lines{"distribution.adasum.of is \"gradients\", which wins over boost's "
+            "\"weights\""});
+  EXPECT_EQ(remarks(R"({"boost": {"common": {"device_number": 4}},
+                        "distribution": "data_parallel"})"),
+            Lines{"boost.common.device_number changes nothing: boost's adasum "
+                  "is off"});
 }
 
 TEST(Boost, IsToldWhichFlagsItsModePassesOver) {
