@@ -79,8 +79,8 @@ struct DistributionSettings {
   LossMean lossMean = LossMean::global;
   BatchNormRanks batchNorm = BatchNormRanks::average;
   ReduceType reduce = ReduceType::plain;
-  LocalSettings local;   // of `local`
-  AdasumSettings adasum; // of `adasum`
+  LocalSettings local;                     // of `local`
+  AdasumSettings adasum;                   // of `adasum`
   std::optional<recipe::Number> halfScale; // nothing: the loss scale, or 1
   std::optional<recipe::Number> localClip; // nothing: no bound
   double bucketBytes = 0;

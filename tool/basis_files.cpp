@@ -2,6 +2,7 @@
 
 #include "tool/basis_files.h"
 
+#include "runtime/float_conversion.h"
 #include "runtime/session/checkpoint.h"
 #include "training/principal_components.h"
 
@@ -43,10 +44,11 @@ public:
       if (begin >= end)
         continue;
       size_t many = std::min(end - begin, numbers.size());
-      const auto *from =
-          reinterpret_cast<const float *>(tensors[i].data.data()) + row * size +
-          (begin - begins_[i]);
-      std::copy_n(from, many, numbers.begin());
+      size_t first = row * size + (begin - begins_[i]);
+      // A file need not align its numbers.
+      convertFloats(nameOf(DType::f32), nameOf(DType::f64),
+                    tensors[i].data.data() + first * sizeof(float),
+                    numbers.data(), many);
       for (size_t j = 0; j < many; ++j)
         if (!std::isfinite(numbers[j]))
           return invalid("row ", row, " of ", tensors[i].name, " holds ",
@@ -76,7 +78,9 @@ Status verifyForm(const Safetensors &file) {
   if (file.tensors().empty())
     return invalid("has no tensors");
   int64_t rows = 0;
+  uint64_t numbers = 0; // of all tensors
   for (const NamedTensor &tensor : file.tensors()) {
+    numbers += tensor.data.size() / sizeof(float);
     bool isPart = tensor.type.dtype == DType::f32 &&
                   !tensor.type.shape.empty() && tensor.type.shape.front() > 0;
     if (isPart && !rows)
@@ -87,6 +91,10 @@ Status verifyForm(const Safetensors &file) {
                      rows ? std::to_string(rows) : "as many",
                      " directions along its first axis, as all have");
   }
+  if (numbers / rows < static_cast<uint64_t>(rows))
+    return invalid("has ", rows, " directions of ", numbers / rows,
+                   " numbers each: no more than there are numbers can be "
+                   "orthonormal");
   return Status();
 }
 

@@ -386,8 +386,8 @@ bool hasGoodOptimizer(const Json &given) {
 }
 
 /// Adds the keys that follow from others: gradients in f16 want a loss scale,
-/// unless the recipe says null, boost and the optimizer thor stand for keys, and
-/// what dim_reduce leaves of gradients wants small steps.
+/// unless the recipe says null, boost and the optimizer thor stand for keys,
+/// and what dim_reduce leaves of gradients wants small steps.
 Json completed(Json given) {
   if (!given.is_object())
     return given;

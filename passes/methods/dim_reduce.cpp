@@ -137,6 +137,8 @@ private:
         return reportMissing(name);
       auto type = cast<RankedTensorType>(rows.getType()),
            own = tensorType(update.getGradientUse().get());
+      if (own.getElementTypeBitWidth() > 32)
+        return error() << "computes in f32, and " << name << " is " << own;
       if (!components && type.getRank())
         components = type.getDimSize(0);
       SmallVector<int64_t> expected{components};

@@ -39,7 +39,10 @@ Value inverseAfterStep(const Arithmetic &math, Value inverse, Value step,
                        Value change, double threshold) {
   Value q = innerProduct(math, change, step);
   Value u = timesVector(math, inverse, change);
-  Value one = math.number(1, q), share = math.divide(one, q);
+  // Where q is small the result is not taken, and the division harmless.
+  Value curves = math.greater(q, math.number(threshold, q));
+  Value one = math.number(1, q),
+        share = math.divide(one, math.select(curves, q, one));
   Value weight = math.multiply(
       math.add(one, math.multiply(innerProduct(math, change, u), share)),
       share);
@@ -50,7 +53,6 @@ Value inverseAfterStep(const Arithmetic &math, Value inverse, Value step,
       math.subtract(inverse,
                     math.multiply(spreadScalar(math, share, cross), cross)),
       math.multiply(spreadScalar(math, weight, square), square));
-  Value curves = math.greater(q, math.number(threshold, q));
   return math.select(spreadScalar(math, curves, inverse), after, inverse);
 }
 

@@ -24,6 +24,10 @@ json recipeOfRun(json recipe) {
   if (auto scale = recipe.find("loss_scale");
       scale != recipe.end() && scale->is_object())
     scale->erase("initial");
+  // The hash of the basis says whether it is another one.
+  if (auto reduction = recipe.find("dim_reduce");
+      reduction != recipe.end() && reduction->is_object())
+    reduction->erase("basis");
   if (auto inputs = recipe.find("inputs");
       inputs != recipe.end() && inputs->is_object())
     inputs->erase("normalize");

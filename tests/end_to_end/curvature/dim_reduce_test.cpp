@@ -439,10 +439,9 @@ TEST(With, AverageIsOfWhereTheStepEnds) {
 /// Decoupled decay is of the value that the optimizer moves.
 TEST(With, AnOptimizerStartsWhereTheStepLeads) {
   auto adamw = [](double decay) {
-    return Json{{"optimizer",
-                 {{"type", "adamw"},
-                  {"learning_rate", 0.1},
-                  {"weight_decay", decay}}}};
+    return Json{
+        {"optimizer",
+         {{"type", "adamw"}, {"learning_rate", 0.1}, {"weight_decay", decay}}}};
   };
   Trained moved(denseNetwork(), reduced(3, still())),
       plainly(denseNetwork(), reduced(3, adamw(0))),

@@ -190,7 +190,8 @@ TEST(WeightMatrix, HasOutputsByInputs) {
 /// is 0, and both are taken apart again.
 TEST(WeightMatrix, HasABiasThatJoinsBehindTheInputs) {
   Formula f({4, 3}, {4});
-  WeightMatrix matrix(tensorType(f.a()), {1}, /*groups=*/2, {.joinsBias = true});
+  WeightMatrix matrix(tensorType(f.a()), {1}, /*groups=*/2,
+                      {.joinsBias = true});
   EXPECT_EQ(matrix.outputs(), 2);
   EXPECT_EQ(matrix.inputs(), 4);
   auto weight = numbers(12, 9), bias = numbers(4, 10);
