@@ -14,6 +14,7 @@ from pages import BUILD, DIGITS, blocks, check_consoles, read
 
 PAGE = "docs/methods/thor.md"
 GRADUS = os.path.join(BUILD, "bin", "gradus")
+TOKENS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "models", "gpt2-tiny", "model.onnx")
 
 
 def expanded(recipe):
@@ -57,16 +58,22 @@ class Thor(unittest.TestCase):
             check_consoles(self, PAGE, folder, any_figures=True)
 
     def test_each_state_is_one(self):
-        """The states of the table are those of a step that has all of them."""
+        """The states of the table are those of steps that have all of them: one of layers, one of layer norms, too."""
+        loss = '{"loss": {"type": "softmax_cross_entropy", "class_axis": -1}}'
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(DIGITS, folder, dirs_exist_ok=True)
-            compiled = subprocess.run([GRADUS, "compile", "lenet.onnx", "--recipe", "recipe.json", "-o", "x.gradus", "--precondition=kfac",
-                                       "--set", "accumulation=2"], cwd=folder, capture_output=True, text=True)
-            self.assertEqual(compiled.returncode, 0, compiled.stderr)
-            shown = subprocess.run([GRADUS, "inspect", "x.gradus", "--states"], cwd=folder, capture_output=True, text=True).stdout
+            shutil.copy(TOKENS, os.path.join(folder, "gpt2.onnx"))
+            with open(os.path.join(folder, "tokens.json"), "w", encoding="utf-8") as file:
+                file.write(loss)
+            shown = ""
+            for model, recipe in (("lenet", "recipe"), ("gpt2", "tokens")):
+                compiled = subprocess.run([GRADUS, "compile", f"{model}.onnx", "--recipe", f"{recipe}.json", "-o", "x.gradus",
+                                           "--precondition=kfac", "--set", "accumulation=2"], cwd=folder, capture_output=True, text=True)
+                self.assertEqual(compiled.returncode, 0, compiled.stderr)
+                shown += subprocess.run([GRADUS, "inspect", "x.gradus", "--states"], cwd=folder, capture_output=True, text=True).stdout
         table = read(PAGE).split("\n| state | |\n")[1].split("\n\n")[0]
         named = {name.replace("<parameter>", "fc1.weight") for name in re.findall(r"`([^` ]+/[^` ]+)`", table)}
-        self.assertEqual(len(named), 8)
+        self.assertEqual(len(named), 9)
         for name in sorted(named):
             with self.subTest(name):
                 self.assertRegex(shown, rf"(?m)^ *{re.escape(name)} ")
