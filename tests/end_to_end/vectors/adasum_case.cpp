@@ -56,8 +56,9 @@ void checkAdasum(const VectorFile &file) {
   ranks.run("train", batch);
   for (int rank = 0; rank < servers; ++rank)
     for (const auto &[name, wanted] : file.expected().at("combined").items()) {
+      HostTensor weights = ranks.on(rank).states().at(name);
       std::vector<double> moved;
-      for (double weight : ranks.on(rank).states().at(name).floats)
+      for (double weight : weights.floats)
         moved.push_back(-weight);
       file.expectNear(name + " of rank " + std::to_string(rank), moved, wanted);
     }

@@ -197,7 +197,7 @@ TEST(Mistakes, FindWhatLogicalRanksExclude) {
 }
 
 TEST(Mistakes, RefuseWhatAdasumCannotDo) {
-  auto said = [](std::vector<std::string> settings) {
+  auto said = [](Overrides settings) {
     settings.insert(settings.begin(), {"distribution.mode=data_parallel",
                                        "distribution.reduce=adasum"});
     return refusal(settings);
