@@ -277,6 +277,11 @@ GraphPlanT &TestArtifact::addVariant(const char *name) {
   return *plan().graphs.back();
 }
 
+void TestArtifact::addFixed(double number) {
+  addState("rows", Role::fixed, type(DType::f32, {2}), 8);
+  header.states.back()->fill = number;
+}
+
 void TestArtifact::addTurns() {
   TensorTypeT number = type(DType::i64, {});
   header.logical_ranks = 2;

@@ -59,6 +59,8 @@ struct TestArtifact {
   /// two turns: `train_partial` keeps `x` in the state `waiting`, then
   /// `train_final` adds it and `x` to `total`.
   void addTurns();
+  /// Adds the fixed state `rows` of two numbers.
+  void addFixed(double number);
 
   /// A second plan, for GPUs: the same commands, and an image of each kind.
   artifact::PlanT &addGpuPlan();

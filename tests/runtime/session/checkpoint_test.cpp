@@ -365,9 +365,7 @@ TEST(VerifyShapes, AcceptsOtherFloatsAndTensorsThatAreMore) {
 /// A session of an artifact with a fixed state that is full of a number.
 static std::unique_ptr<Session> startFixed(double number) {
   TestArtifact made;
-  made.addState("rows", gradus::artifact::Role::fixed,
-                type(gradus::artifact::DType::f32, {2}), 8);
-  made.header.states.back()->fill = number;
+  made.addFixed(number);
   return *Session::create(*Artifact::fromBytes(made.bytes(), "adder"),
                           deviceOf("cpu"), {.threads = 1});
 }
