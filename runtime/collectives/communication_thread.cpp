@@ -101,8 +101,13 @@ Status CommunicationThread::failure() const {
   return failure_;
 }
 
-bool CommunicationThread::speaks() const {
-  std::lock_guard lock(mutex_);
+bool CommunicationThread::claimWords() {
+  std::unique_lock lock(mutex_);
+  if (!failure_.ok() && state_ == running) {
+    claim_ = asked;
+    changed_.notify_one();
+    ended_.wait(lock, [&] { return claim_ != asked; });
+  }
   return outcome_.speaks;
 }
 
@@ -229,22 +234,31 @@ Status CommunicationThread::part(Liveness &liveness, const Status &failure) {
   Status settled = liveness.settle(failure);
   std::unique_lock lock(mutex_);
   failure_ = settled;
-  outcome_ = {liveness.speaks(), liveness.dead()};
+  outcome_ = {.speaks = false, .dead = liveness.dead()};
   ended_.notify_all();
-  while (!changed_.wait_for(lock, liveness.interval(),
-                            [&] { return state_ == ending; })) {
+  while (state_ != ending) {
+    changed_.wait_for(lock, liveness.interval(),
+                      [&] { return state_ == ending || claim_ == asked; });
     lock.unlock();
     (void)liveness.keepInTouch(); // The group has failed already.
     lock.lock();
-    // The program may have been busy for so long that another rank has spoken.
-    outcome_.speaks = outcome_.speaks && liveness.speaks();
+    answerClaim(liveness);
   }
-  bool speaks = outcome_.speaks;
   lock.unlock();
-  bool speaksAfterAll = liveness.part(speaks);
+  bool speaksAfterAll = liveness.part();
   lock.lock();
-  outcome_.speaks = speaks || speaksAfterAll;
+  outcome_.speaks |= speaksAfterAll;
   return settled;
+}
+
+/// It says so at once: the program may have been busy for so long that another
+/// rank is about to speak.
+void CommunicationThread::answerClaim(Liveness &liveness) {
+  if (claim_ != asked)
+    return;
+  outcome_.speaks = liveness.claimWords();
+  claim_ = answered;
+  ended_.notify_all();
 }
 
 bool CommunicationThread::isAtEnd() const {

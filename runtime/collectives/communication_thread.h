@@ -65,16 +65,17 @@ public:
   /// that failed; ok if there is none. Never waits.
   Status failure() const;
   /// Whether this rank is the one to print the group's error (as
-  /// Liveness::speaks()). A rank that is not asks once more after end(): it may
-  /// be the one then, as the other has printed nothing.
-  bool speaks() const;
+  /// Liveness::claimWords()), which it does then at once. A rank that is not
+  /// asks once more after end(): it may be the one then, as the other has
+  /// printed nothing.
+  bool claimWords();
   /// The rank whose death is the group's error; -1: none.
   int dead() const;
   /// Waits until all ranks have called this, and closes the communicator. After
   /// a failure it waits for those that live, at most for the limit: so a rank
   /// prints what it has to print before, and then none is killed by a launcher
-  /// that sees another one end. Returns the group's error. Nothing but the
-  /// destructor is called after it.
+  /// that sees another one end. Returns the group's error. Nothing but
+  /// claimWords() and the destructor is called after it.
   Status end();
 
 private:
@@ -94,6 +95,7 @@ private:
   Status stay(Communicator &communicator, LivenessOptions options);
   Status takePart(Liveness &liveness, class SumTree &sums);
   Status part(Liveness &liveness, const Status &failure);
+  void answerClaim(Liveness &liveness);
   bool isOver() const;
   bool isAtEnd() const;
   bool waitForWork(std::chrono::milliseconds time);
@@ -121,6 +123,7 @@ private:
     int dead = -1;
   } outcome_; // of the failure
   enum { running, ending, left } state_ = running;
+  enum { unasked, asked, answered } claim_ = unasked; // of claimWords()
 };
 
 } // namespace gradus::runtime

@@ -20,8 +20,9 @@ constexpr std::chrono::milliseconds kLongestInterval{1000};
 constexpr std::chrono::milliseconds kLook{20};
 /// Others are heard so often while something is waited for.
 constexpr std::chrono::milliseconds kAttention{1};
-/// A rank leaves it for so long to a lower one to print what the first speaker
-/// has not.
+/// A rank leaves it for so long to a lower one to claim the words that the
+/// first speaker has not, and looks for so long for a claim that has crossed
+/// its own.
 constexpr std::chrono::milliseconds kTurn{200};
 
 std::string inSeconds(std::chrono::steady_clock::duration time) {
@@ -38,7 +39,6 @@ struct Liveness::Head {
   Kind kind = Kind::beat;
   Cause cause = Cause::own;
   StatusCode code = StatusCode::ok;
-  uint8_t hasSaid = 0;        // of an end: has printed the failure
   int32_t waitsFor = -1;      // of a beat
   uint64_t number = 0;        // of a beat: collectives that are done
   int32_t by = -1, dead = -1; // of a failure
@@ -90,9 +90,11 @@ Status Liveness::hear(int from, const std::vector<uint8_t> &message) {
     at(from) = {head.waitsFor, head.number, {}};
     peer(from).does = std::move(text);
     break;
+  case Kind::claim:
+    peer(from).hasClaimed = true;
+    break;
   case Kind::end:
     peer(from).hasEnded = true;
-    peer(from).hasSaid |= head.hasSaid != 0;
     break;
   case Kind::failed:
     hearFailure(from, head, std::move(text));
@@ -253,12 +255,15 @@ Status Liveness::settle(const Status &status) {
 /// A lower one that has told its failure and is no more was killed before it
 /// could print one. A rank that was given up, and wakes, leaves it to the
 /// others.
-bool Liveness::speaks() {
-  if (dead() == communicator_.rank() || hasOneSaid())
-    return false;
-  for (int rank = 0; rank < communicator_.rank(); ++rank)
-    if (peer(rank).told && !communicator_.isGone(rank))
+bool Liveness::claimWords() {
+  int rank = communicator_.rank();
+  (void)hearAll(); // What one says that has a claim counts.
+  if (dead() == rank || hasClaimed(communicator_.ranks()))
+    return peer(rank).hasClaimed;
+  for (int lower = 0; lower < rank; ++lower)
+    if (peer(lower).told && !communicator_.isGone(lower))
       return false;
+  tellClaim();
   return true;
 }
 
@@ -394,25 +399,34 @@ Status Liveness::end() {
   return {};
 }
 
-bool Liveness::hasOneSaid() const {
-  return std::ranges::any_of(peers_, &Peer::hasSaid);
+/// Whether one of the ranks below a number has claimed the words.
+bool Liveness::hasClaimed(int below) const {
+  return std::any_of(peers_.begin(), peers_.begin() + below,
+                     [](const Peer &peer) { return peer.hasClaimed; });
 }
 
-bool Liveness::part(bool hasSaid) {
+void Liveness::tellClaim() {
+  peer(communicator_.rank()).hasClaimed = true;
+  // An error is no news: the group has failed.
+  (void)tellAll({.kind = Kind::claim}, "");
+}
+
+bool Liveness::part() {
+  int rank = communicator_.rank(), all = communicator_.ranks();
   // An error while they part is no news: the group has failed.
-  (void)tellAll({.kind = Kind::end, .hasSaid = hasSaid}, "");
+  (void)tellAll({.kind = Kind::end}, "");
   pauseUntil(options_.limit, [&](Clock::duration) { return haveAllParted(); });
-  bool isDead = dead() == communicator_.rank();
-  if (hasSaid || isDead || hasOneSaid())
+  if (dead() == rank || hasClaimed(all))
     return false;
   auto hasParted = [](const Peer &peer) { return peer.told && peer.hasEnded; };
-  if (std::any_of(peers_.begin(), peers_.begin() + communicator_.rank(),
-                  hasParted))
-    pauseUntil(kTurn, [&](Clock::duration) { return hasOneSaid(); });
-  if (hasOneSaid())
+  if (std::any_of(peers_.begin(), peers_.begin() + rank, hasParted))
+    pauseUntil(kTurn, [&](Clock::duration) { return hasClaimed(all); });
+  if (hasClaimed(all))
     return false;
-  (void)tellAll({.kind = Kind::end, .hasSaid = true}, "");
-  return true;
+  tellClaim();
+  if (!haveAllParted()) // A lower one may have claimed them at the same time.
+    pauseUntil(kTurn, [&](Clock::duration) { return hasClaimed(rank); });
+  return !hasClaimed(rank);
 }
 
 } // namespace gradus::runtime

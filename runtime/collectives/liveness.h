@@ -67,14 +67,15 @@ public:
   /// lost by their silence.
   Status settle(const Status &status);
   /// Whether this rank is the one to print the failure that was settled: the
-  /// lowest that lives, unless another one has said that it has printed it.
-  bool speaks();
-  /// Tells the others whether this rank has printed the failure, and waits
-  /// until all that live have called part(), at most for the limit. A launcher
-  /// kills all ranks when the first one ends. Returns whether this rank is to
-  /// print the failure after all, since none of the others has done so: the
-  /// program of the one that speaks() may be busy, or it was killed.
-  bool part(bool hasSaid);
+  /// lowest that lives, unless another one has claimed it. Tells the others of
+  /// its claim, so it prints at once.
+  bool claimWords();
+  /// Waits until all that live have called part(), at most for the limit. A
+  /// launcher kills all ranks when the first one ends. Returns whether this
+  /// rank, which had no claim, is to print the failure after all, since none of
+  /// the others has a claim: the program of the lowest may be busy, or it was
+  /// killed.
+  bool part();
   /// The rank whose death is the failure of the group; -1: none.
   int dead() const { return failure_ ? failure_->dead : -1; }
 
@@ -86,7 +87,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  enum class Kind : uint8_t { beat, failed, end };
+  enum class Kind : uint8_t { beat, failed, claim, end };
   /// Failures are of one of these kinds, the most telling first.
   enum class Cause : uint8_t { own, lost, transport };
   struct Failure {
@@ -102,8 +103,8 @@ private:
   };
   struct Peer {
     bool hasEnded = false, isDead = false;
-    bool isSilent = false; // It was lost by its silence, and may live.
-    bool hasSaid = false;  // It has printed the failure.
+    bool isSilent = false;   // It was lost by its silence, and may live.
+    bool hasClaimed = false; // It prints the failure.
     std::string does;
     std::optional<Failure> told;
   };
@@ -126,7 +127,8 @@ private:
   bool haveAllTold(Clock::duration waited);
   bool haveAllEnded();
   bool haveAllParted();
-  bool hasOneSaid() const;
+  bool hasClaimed(int below) const;
+  void tellClaim();
   void sayWhoIsWaitedFor(Clock::duration waited);
   std::string named(int rank) const;
   std::string entered();

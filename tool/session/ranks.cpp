@@ -193,7 +193,7 @@ StatusCode codeOf(const Failure &failure) {
   Status ended = thread.end();
   if (ended.ok())
     throw Failure(failure.code, "");
-  if (thread.speaks())
+  if (thread.claimWords())
     say(ranks.wordsOf(ended));
   throw Failure(failureOf(ended).code, "");
 }
@@ -205,13 +205,14 @@ StatusCode codeOf(const Failure &failure) {
   if (dynamic_cast<const SharedFailure *>(&failure))
     endAlike(ranks, failure);
   Status shared = thread.fail(Status(codeOf(failure), failure.what()));
-  bool speaks = thread.speaks();
+  std::string words = ranks.wordsOf(shared);
+  bool speaks = thread.claimWords();
   if (speaks)
-    say(ranks.wordsOf(shared));
+    say(words);
   // It has printed: a launcher may end the others when this one has ended.
   (void)thread.end();
-  if (!speaks && thread.speaks()) // The one that was to print is busy or gone.
-    say(ranks.wordsOf(shared));
+  if (!speaks && thread.claimWords()) // The one that was to is busy or gone.
+    say(words);
   throw Failure(failureOf(shared).code, "");
 }
 
@@ -251,7 +252,7 @@ void runRank(OpenCommunicator open, const RankOptions &options,
     endFailed(ranks, failed(thrown.what()));
   }
   if (Status ended = thread->end(); !ended.ok()) {
-    bool speaks = thread->speaks();
+    bool speaks = thread->claimWords();
     throw Failure(failureOf(ended).code, speaks ? ranks.wordsOf(ended) : "");
   }
 }

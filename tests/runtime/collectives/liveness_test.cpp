@@ -30,9 +30,12 @@ public:
   Status tell(int to, std::span<const uint8_t> message, bool needed) override {
     if (to == unreachable)
       return failed("MPI_Isend: no route");
+    if (needed && told)
+      told();
     return isMute ? Status() : Passing::tell(to, message, needed);
   }
   std::function<void()> meanwhile;
+  std::function<void()> told; // before what is needed is told
   int gone = -1, unreachable = -1;
   bool isDeaf = false, isMute = false;
 };
@@ -99,8 +102,8 @@ TEST(Liveness, FindsARankThatIsSilent) {
   // A rank that was stopped hears it when it goes on, and says nothing.
   EXPECT_EQ(ranks[1].attend().message(), status.message());
   EXPECT_EQ(ranks[1].settle(status).message(), status.message());
-  EXPECT_FALSE(ranks[1].speaks());
-  EXPECT_TRUE(ranks[0].speaks());
+  EXPECT_FALSE(ranks[1].claimWords());
+  EXPECT_TRUE(ranks[0].claimWords());
 }
 
 /// As over a network that carried nothing for a while: each takes the other for
@@ -122,9 +125,9 @@ TEST(Liveness, IsSaidByOneOfTwoThatLoseEachOther) {
     std::vector<std::string> settled = ranks.settle();
     EXPECT_THAT(settled[0], StartsWith("rank 1 (this process) has given no"));
     EXPECT_EQ(settled[1], settled[0]);
-    EXPECT_TRUE(ranks[0].speaks());
-    EXPECT_FALSE(ranks[1].speaks());
-    EXPECT_FALSE(ranks[1].part(false));
+    EXPECT_TRUE(ranks[0].claimWords());
+    EXPECT_FALSE(ranks[1].claimWords());
+    EXPECT_FALSE(ranks[1].part());
   }
 }
 
@@ -136,7 +139,7 @@ TEST(Liveness, SettlesAfterAnIntervalWithoutARankThatIsSilent) {
   auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(ranks[1].settle(status).message(), status.message());
   EXPECT_LT(std::chrono::steady_clock::now() - began, kLimit);
-  EXPECT_TRUE(ranks[1].speaks());
+  EXPECT_TRUE(ranks[1].claimWords());
 }
 
 /// As where mpirun has seen it end, and soon kills the others.
@@ -147,7 +150,7 @@ TEST(Liveness, FindsARankAtOnceWhoseProcessIsGone) {
   EXPECT_EQ(status.message(),
             "rank 0 (this process) is gone: it was killed, or it crashed");
   EXPECT_EQ(ranks[1].attend().message(), status.message());
-  EXPECT_TRUE(ranks[1].speaks());
+  EXPECT_TRUE(ranks[1].claimWords());
 }
 
 /// A rank may be gone whose words have not been heard yet.
@@ -195,7 +198,7 @@ TEST(Liveness, SettlesOnTheFailureOfTheLowestRank) {
         std::vector<std::string>(4, "rank 1 (this process): the disk is full"));
     for (size_t rank = 0; rank < 4; ++rank) {
       EXPECT_EQ(ranks[rank].attend().code(), StatusCode::failed);
-      EXPECT_EQ(ranks[rank].speaks(), rank == 0);
+      EXPECT_EQ(ranks[rank].claimWords(), rank == 0);
       EXPECT_EQ(ranks[rank].dead(), -1);
     }
   }
@@ -218,7 +221,7 @@ TEST(Liveness, SettlesOnOneFinderOfTheDead) {
                    "(number 1)"));
   for (size_t rank : {1, 2, 3}) {
     EXPECT_EQ(ranks[rank].dead(), 0);
-    EXPECT_EQ(ranks[rank].speaks(), rank == 1);
+    EXPECT_EQ(ranks[rank].claimWords(), rank == 1);
   }
 }
 
@@ -263,9 +266,9 @@ TEST(Liveness, SettlesWithThoseThatCanBeReached) {
   bool hasWaited = false;
   ranks.transports[0]->meanwhile = [&] {
     if (!std::exchange(hasWaited, true))
-      ranks[2].part(false);
+      ranks[2].part();
   };
-  ranks[0].part(false);
+  ranks[0].part();
   EXPECT_TRUE(hasWaited);
 }
 
@@ -298,9 +301,9 @@ TEST(Liveness, SettlesWithThoseThatHaveEnded) {
   bool hasWaited = false;
   ranks.transports[0]->meanwhile = [&] {
     if (!std::exchange(hasWaited, true))
-      ranks[1].part(false);
+      ranks[1].part();
   };
-  ranks[0].part(false);
+  ranks[0].part();
   EXPECT_TRUE(hasWaited);
 }
 
@@ -423,10 +426,10 @@ TEST(Liveness, PartsFromAllThatLive) {
   ranks.transports[0]->meanwhile = [&] {
     if (std::exchange(haveParted, true))
       return;
-    ranks.transports[1]->meanwhile = [&] { ranks[2].part(false); };
-    ranks[1].part(false);
+    ranks.transports[1]->meanwhile = [&] { ranks[2].part(); };
+    ranks[1].part();
   };
-  ranks[0].part(false);
+  ranks[0].part();
   EXPECT_TRUE(haveParted);
 }
 
@@ -435,7 +438,7 @@ TEST(Liveness, PartsFromTheDeadAtOnce) {
   EXPECT_FALSE(ranks.wait(0, 1).ok());
   bool hasWaited = false;
   ranks.transports[0]->meanwhile = [&] { hasWaited = true; };
-  ranks[0].part(false);
+  ranks[0].part();
   EXPECT_FALSE(hasWaited);
 }
 
@@ -447,7 +450,7 @@ TEST(Liveness, PartsAfterTheLimit) {
   ranks.transports[0]->meanwhile = [&] {
     EXPECT_TRUE(ranks[1].keepInTouch().ok());
   };
-  ranks[0].part(false);
+  ranks[0].part();
 }
 
 /// The program of the lowest rank is busy, and no other knows for how long. Of
@@ -456,30 +459,49 @@ TEST(Liveness, SpeaksForALowerRankThatPrintsNothing) {
   Ranks ranks(3, {kShort * 5, std::chrono::minutes(5), {}});
   EXPECT_FALSE(ranks.failAtOnce(1, invalid("no.npz: no such file")).ok());
   ranks.settle();
-  EXPECT_TRUE(ranks[0].speaks());
-  EXPECT_FALSE(ranks[1].speaks());
+  EXPECT_FALSE(ranks[1].claimWords());
   bool speaksTwo = true, isInside = false;
   ranks.transports[1]->meanwhile = [&] { (void)ranks[0].keepInTouch(); };
   ranks.transports[2]->meanwhile = [&] {
     (void)ranks[0].keepInTouch();
     if (!std::exchange(isInside, true))
-      EXPECT_TRUE(ranks[1].part(false));
+      EXPECT_TRUE(ranks[1].part());
   };
-  speaksTwo = ranks[2].part(false);
+  speaksTwo = ranks[2].part();
   EXPECT_TRUE(isInside);
   EXPECT_FALSE(speaksTwo) << "rank 1 has said that it does";
-  sleepFor(std::chrono::milliseconds(2));
-  (void)ranks[0].keepInTouch();
-  EXPECT_FALSE(ranks[0].speaks());
+  EXPECT_FALSE(ranks[0].claimWords()) << "it hears of that first";
+}
+
+/// The program of the lowest rank comes back at the very moment at which
+/// another one speaks for it, so that neither has heard of the other's claim.
+TEST(Liveness, OneSpeaksWhereClaimsCross) {
+  Ranks ranks(2, {kShort, std::chrono::minutes(5), {}});
+  EXPECT_FALSE(ranks.failAtOnce(1, invalid("no.npz: no such file")).ok());
+  ranks.settle();
+  int claims = 0;
+  bool isInside = false, speaksZero = false;
+  ranks.transports[1]->told = [&] {
+    // The second thing that it tells is its claim, after the end.
+    if (++claims != 2 || std::exchange(isInside, true))
+      return;
+    ranks.transports[0]->isDeaf = true;
+    speaksZero = ranks[0].claimWords();
+    ranks.transports[0]->isDeaf = false;
+  };
+  ranks.transports[1]->meanwhile = [&] { (void)ranks[0].keepInTouch(); };
+  EXPECT_FALSE(ranks[1].part());
+  EXPECT_TRUE(isInside);
+  EXPECT_TRUE(speaksZero);
 }
 
 TEST(Liveness, SpeaksForALowerRankThatWasKilled) {
   Ranks ranks(2, patient());
   EXPECT_FALSE(ranks.failAtOnce(1, invalid("no.npz: no such file")).ok());
   ranks.settle();
-  EXPECT_FALSE(ranks[1].speaks());
+  EXPECT_FALSE(ranks[1].claimWords());
   ranks.transports[1]->gone = 0;
-  EXPECT_TRUE(ranks[1].part(false));
+  EXPECT_TRUE(ranks[1].part());
 }
 
 TEST(Liveness, LeavesItToALowerRankThatHasPrinted) {
@@ -488,10 +510,13 @@ TEST(Liveness, LeavesItToALowerRankThatHasPrinted) {
   ranks.settle();
   bool isInside = false;
   ranks.transports[1]->meanwhile = [&] {
-    if (!std::exchange(isInside, true))
-      EXPECT_FALSE(ranks[0].part(true));
+    if (std::exchange(isInside, true))
+      return;
+    EXPECT_TRUE(ranks[0].claimWords());
+    EXPECT_TRUE(ranks[0].claimWords()) << "it is its own";
+    EXPECT_FALSE(ranks[0].part());
   };
-  EXPECT_FALSE(ranks[1].part(false));
+  EXPECT_FALSE(ranks[1].part());
   EXPECT_TRUE(isInside);
 }
 
