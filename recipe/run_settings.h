@@ -10,7 +10,7 @@ struct RunSettings {
   int64_t seed = 0;           // of initial weights and of all random draws
   bool deterministic = false; // the bits do not depend on the threads
   std::optional<int64_t> memoryLimit; // bytes of state, arena, constants, code
-  bool isSettable = true; // numbers are states, which may be set
+  bool isSettable = true;             // numbers are states, which may be set
 };
 
 const recipe::Keys<RunSettings> &runKeys();

@@ -1,5 +1,5 @@
-// The limit of logical ranks, which the recipe and artifacts share. Every folder
-// may include this file, which includes nothing.
+// The limit of logical ranks, which the recipe and artifacts share. Every
+// folder may include this file, which includes nothing.
 #pragma once
 
 namespace gradus {

@@ -26,7 +26,7 @@ struct ArtifactParts {
   int64_t classes = 0;
   IndexLimits indexLimits;
   bool deterministic = false;
-  Tuning tuning; // of plans for GPUs
+  Tuning tuning;             // of plans for GPUs
   std::vector<char> carried; // program_section.h; empty: none
 };
 

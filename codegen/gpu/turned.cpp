@@ -167,8 +167,8 @@ void NestEmitter::emitTurned(const Nest &nest, Value number) {
     tile.memories.emplace_back();
     if (!tiles.isTurned(access))
       continue;
-    tile.memories.back().memory =
-        addShared(b_, function_, gpuMemoryType(access.element), tiles.elements());
+    tile.memories.back().memory = addShared(
+        b_, function_, gpuMemoryType(access.element), tiles.elements());
     putDown(nest, tile, i);
   }
   gpu::BarrierOp::create(b_);

@@ -64,7 +64,9 @@ Status train(char **arguments) {
 }
 
 int main(int count, char **arguments) {
-  Status status = count == 6 ? train(arguments) : invalid("train_digits ARTIFACT TRAIN TEST EPOCHS FOLDER");
+  Status status =
+      count == 6 ? train(arguments)
+                 : invalid("train_digits ARTIFACT TRAIN TEST EPOCHS FOLDER");
   if (!status.ok())
     std::fprintf(stderr, "%s\n", status.message().c_str());
   return status.ok() ? 0 : 1;
