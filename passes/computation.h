@@ -1,5 +1,5 @@
-// What a value of a graph is computed from, and the same computation at other
-// weights than the states hold, as a line search asks of the loss.
+// Finds what a value of a graph is computed from, and computes the same at
+// other weights than the states hold, as a line search asks of the loss.
 #pragma once
 
 #include "ir/gradus.h"

@@ -30,7 +30,7 @@ enum class BatchNormRanks {
   synchronized, // those of all ranks
 };
 
-/// How gradients are combined, and what they travel in.
+/// Gradients are combined by such a rule, and travel in such a type.
 enum class ReduceType {
   plain, // summed as they are
   half,  // summed in f16

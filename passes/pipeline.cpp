@@ -88,7 +88,7 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // Later passes see gradients of the samples of all ranks.
        program.addPass(createDataParallel());
-       // What data_parallel leaves alone: gradients that are not summed.
+       // Data_parallel has left these gradients alone: they are not summed.
        program.addPass(createAdasum());
        // Gradients are all that is large enough to be worth fewer bits.
        program.addPass(createHalfReduce());

@@ -315,16 +315,20 @@ private:
     takeShares(result, steps);
   }
 
+  static std::vector<int64_t> numbersIn(DenseIntElementsAttr values) {
+    std::vector<int64_t> numbers;
+    for (const APInt &value : values.getValues<APInt>())
+      numbers.push_back(value.getSExtValue());
+    return numbers;
+  }
+
   /// A constant list in which the step may look up its next update.
   static std::vector<int64_t> tableIn(Operation *op) {
-    std::vector<int64_t> table;
     auto constant = dyn_cast<arith::ConstantOp>(op);
     auto values = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
                            : DenseIntElementsAttr();
-    if (values && values.getType().getRank() == 1)
-      for (const APInt &value : values.getValues<APInt>())
-        table.push_back(value.getSExtValue());
-    return table;
+    return values && values.getType().getRank() == 1 ? numbersIn(values)
+                                                     : std::vector<int64_t>();
   }
 
   /// Equal entries give equal variants, so one of each is evaluated, for every
@@ -350,18 +354,17 @@ private:
   /// The largest number of updates whose steps can be counted.
   int64_t mostUpdates() const { return INT64_MAX / batches_ - 3; }
 
-  /// A step that compares its number with constants changes at those numbers.
+  /// A step that compares its number with constants, or with a list of them,
+  /// changes at those numbers.
   void takeChanges(StepSchedule &result) {
     std::set<int64_t> updates = {0};
     for (Operation *op : evaluation_.ops())
       if (auto constant = dyn_cast<arith::ConstantOp>(op))
-        if (auto values = dyn_cast<DenseIntElementsAttr>(constant.getValue());
-            values && values.isSplat())
-          for (int64_t near = -2; near <= 2; ++near)
-            updates.insert(std::clamp<int64_t>(
-                               values.getSplatValue<APInt>().getSExtValue(), 0,
-                               mostUpdates()) +
-                           near);
+        if (auto values = dyn_cast<DenseIntElementsAttr>(constant.getValue()))
+          for (int64_t number : numbersIn(values))
+            for (int64_t near = -2; near <= 2; ++near)
+              updates.insert(std::clamp<int64_t>(number, 0, mostUpdates()) +
+                             near);
     updates.erase(updates.begin(), updates.lower_bound(0));
     for (int64_t update : updates) // the last batch of each updates
       if (auto variant = variantAt(update * batches_ + batches_ - 1);

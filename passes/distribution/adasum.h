@@ -9,7 +9,7 @@ namespace gradus {
 /// Whether ranks combine something of this kind.
 bool isByAdasum(const DistributionSettings &settings, AdasumOf of);
 
-/// How gradients or changes of weights are combined.
+/// Returns the groups by which gradients or changes of weights are combined.
 GroupsAttr adasumGroups(mlir::MLIRContext *context,
                         const DistributionSettings &settings,
                         AcrossGroups across);

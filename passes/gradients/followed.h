@@ -1,4 +1,4 @@
-// Which operands of an op gradients follow.
+// Names the operands of an op that gradients follow.
 #pragma once
 
 #include "ir/gradus.h"

@@ -45,8 +45,8 @@ struct LayerUses {
 struct WeightLayers {
   WeightKind kind;
   llvm::SmallVector<int64_t> axes; // of the weight that count inputs
-  /// Which sides of the weight are cut into layers; both by a convolution's
-  /// groups.
+  /// A side of the weight may be cut into layers; a convolution's groups cut
+  /// both.
   bool cutsInputs = false, cutsOutputs = false;
   /// Whether the weight lies as parts of its inputs, and not of its outputs.
   bool groupsInputs = false;

@@ -50,7 +50,7 @@ struct Part {
   Value direction; // of the whole step, of f32
 };
 
-/// What a step in the subspace is: vectors of as many numbers as there are
+/// A step in the subspace consists of vectors of as many numbers as there are
 /// components.
 struct SubspaceStep {
   Value inverse;   // the estimate, with the pair before this step

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace gradus {
 namespace {
 
-/// What divides the losses of an update's micro-batches so far.
+/// The state adds up what divides the losses of an update's micro-batches.
 constexpr StringLiteral kLabels = "accumulation/labels";
 
 /// Lets the steps before an update's last one add up what divides their losses.

@@ -19,7 +19,7 @@ struct Blocks {
   int64_t padded() const { return count * size; }
 };
 
-/// What a weight's matrices have beside what its axes say.
+/// A weight's matrices have this beside what its axes say.
 struct MatrixForm {
   bool groupsInputs = false; // else groups are parts of the outputs
   bool joinsBias = false;

@@ -1,5 +1,5 @@
-// How long the pieces of a schedule are: in updates, in epochs, as a fraction
-// of the run, or what the others leave of it.
+// Computes how long the pieces of a schedule are: in updates, in epochs, as a
+// fraction of the run, or what the others leave of it.
 #pragma once
 
 #include "passes/optimizers/run_length.h"

@@ -71,7 +71,7 @@ class Thor(unittest.TestCase):
                                            "--precondition=kfac", "--set", "accumulation=2"], cwd=folder, capture_output=True, text=True)
                 self.assertEqual(compiled.returncode, 0, compiled.stderr)
                 shown += subprocess.run([GRADUS, "inspect", "x.gradus", "--states"], cwd=folder, capture_output=True, text=True).stdout
-        table = read(PAGE).split("\n| state | |\n")[1].split("\n\n")[0]
+        table = read(PAGE).split("\n| state | |\n")[1].split("\n## ")[0]
         named = {name.replace("<parameter>", "fc1.weight") for name in re.findall(r"`([^` ]+/[^` ]+)`", table)}
         self.assertEqual(len(named), 9)
         for name in sorted(named):

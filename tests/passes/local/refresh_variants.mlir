@@ -64,7 +64,7 @@ gradus.program @often attributes {recipe = {precondition = {type = "kfac", refre
 // CHECK-LABEL: gradus.program @at
 // CHECK:         gradus.graph @train(
 // CHECK:           %[[TABLE:.*]] = arith.constant dense<[0, 20, 60]> : tensor<3xi64>
-// CHECK:           %[[HERE:.*]] = arith.cmpi eq, %[[TABLE]], %{{.*}} : tensor<3xi64>
+// CHECK:           %[[HERE:.*]] = arith.cmpi eq, %{{.*}}, %[[TABLE]] : tensor<3xi64>
 // CHECK:           %[[FOUND:.*]] = arith.select %[[HERE]]
 // CHECK:           %[[NEXT:.*]] = gradus.reduce sum %[[FOUND]] axes [0] : tensor<3xi64> -> tensor<i64>
 // CHECK-NOT:       arith.cmpi
