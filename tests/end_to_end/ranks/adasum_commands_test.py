@@ -5,8 +5,9 @@ import os
 import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from commands_test import MPI, RanksTest, missing  # noqa: E402
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE), HERE]
+from rank_runs import MPI, RanksTest, missing  # noqa: E402
 from resumed_training import EVERYTHING, GRADUS, run  # noqa: E402
 
 
