@@ -524,12 +524,11 @@ Status Session::writeState(int state, std::span<const uint8_t> from) {
   GRADUS_TRY(parts_->verifyOrigin());
   const StateInfo &info = parts_->states[state];
   GRADUS_TRY(verifyState(*this, state, info.name, from.size()));
-  if (isPlace(info))
+  if (isPlace(info) || isFixed(info))
     return invalid(artifact().path(), ": state ", info.name,
-                   " is set when an artifact is loaded, and cannot be written");
-  if (isFixed(info))
-    return invalid(artifact().path(), ": state ", info.name,
-                   " is fixed in the artifact, and cannot be written");
+                   isFixed(info) ? " is fixed in the artifact"
+                                 : " is set when an artifact is loaded",
+                   ", and cannot be written");
   GRADUS_TRY(verifyNumber(info, from));
   parts_->copies.touch();
   return at(parts_->values.write(state, from), artifact().path());
