@@ -104,9 +104,9 @@ Status CommunicationThread::failure() const {
 bool CommunicationThread::claimWords() {
   std::unique_lock lock(mutex_);
   if (!failure_.ok() && state_ == running) {
-    claim_ = asked;
+    outcome_.claim = outcome_.asked;
     changed_.notify_one();
-    ended_.wait(lock, [&] { return claim_ != asked; });
+    ended_.wait(lock, [&] { return outcome_.claim != outcome_.asked; });
   }
   return outcome_.speaks;
 }
@@ -234,11 +234,12 @@ Status CommunicationThread::part(Liveness &liveness, const Status &failure) {
   Status settled = liveness.settle(failure);
   std::unique_lock lock(mutex_);
   failure_ = settled;
-  outcome_ = {.speaks = false, .dead = liveness.dead()};
+  outcome_.dead = liveness.dead();
   ended_.notify_all();
   while (state_ != ending) {
-    changed_.wait_for(lock, liveness.interval(),
-                      [&] { return state_ == ending || claim_ == asked; });
+    changed_.wait_for(lock, liveness.interval(), [&] {
+      return state_ == ending || outcome_.claim == outcome_.asked;
+    });
     lock.unlock();
     (void)liveness.keepInTouch(); // The group has failed already.
     lock.lock();
@@ -254,10 +255,10 @@ Status CommunicationThread::part(Liveness &liveness, const Status &failure) {
 /// It says so at once: the program may have been busy for so long that another
 /// rank is about to speak.
 void CommunicationThread::answerClaim(Liveness &liveness) {
-  if (claim_ != asked)
+  if (outcome_.claim != outcome_.asked)
     return;
   outcome_.speaks = liveness.claimWords();
-  claim_ = answered;
+  outcome_.claim = outcome_.answered;
   ended_.notify_all();
 }
 

@@ -121,9 +121,9 @@ private:
   struct {
     bool speaks = false;
     int dead = -1;
-  } outcome_; // of the failure
+    enum { unasked, asked, answered } claim = unasked; // of the words
+  } outcome_;                                          // of the failure
   enum { running, ending, left } state_ = running;
-  enum { unasked, asked, answered } claim_ = unasked; // of claimWords()
 };
 
 } // namespace gradus::runtime
