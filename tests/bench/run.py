@@ -277,11 +277,13 @@ def main():
     parser.add_argument("--boost-accuracy", action="store_true", help="what Boost's methods do to accuracy, instead of workloads")
     parser.add_argument("--ranks", action="store_true", help="what two ranks take, beside PyTorch's, instead of workloads")
     parser.add_argument("--optimizers", action="store_true", help="how many steps and seconds optimizers need, instead of workloads")
+    parser.add_argument("--dim-reduce", action="store_true", help="what DimReduce costs and brings, instead of workloads")
     parser.add_argument("--quick", action="store_true", help="with --optimizers: a tenth of the steps, two trials and one seed, to try it")
     parser.add_argument("--part", type=float, default=1.0, help="with --optimizers: this part of the steps")
     parser.add_argument("--mnist", default="", metavar="FOLDER",
                         help="with --boost-accuracy and --optimizers: what docs/examples/mnist/make_data.py made")
-    parser.add_argument("--seeds", type=int, help="with --boost-accuracy: runs of each (5); with --optimizers: of the best (3)")
+    parser.add_argument("--seeds", type=int, help="with --boost-accuracy: runs of each (5); with --optimizers: of the best (3); "
+                        "with --dim-reduce: of each (3)")
     parser.add_argument("--full-size", action="store_true", help="the networks of full size, which run only when asked for")
     parser.add_argument("--json", default=os.path.join(BUILD, "bench", "results.json"), metavar="FILE")
     arguments = parser.parse_args()
@@ -301,6 +303,9 @@ def main():
     if arguments.optimizers:
         import optimizers
         return optimizers.bench(arguments)
+    if arguments.dim_reduce:
+        import dim_reduce
+        return dim_reduce.bench(arguments)
     if arguments.boost or arguments.boost_accuracy:
         import boost
         return boost.bench(arguments)
