@@ -2,6 +2,7 @@
 
 #include "frontends/compiler/basis.h"
 
+#include "frontends/compiler/program.h"
 #include "ir/evaluator/values_in_place.h"
 #include "messages/message.h"
 #include "passes/methods/dim_reduce.h"
@@ -16,10 +17,23 @@ absl::Status refusal(const std::string &file, const std::string &words) {
   return invalid("recipe: dim_reduce.basis ", file, ": ", words);
 }
 
-bool hasBasis(ProgramOp program) {
-  return llvm::any_of(program.getBody().getOps<StateOp>(), [](StateOp state) {
-    return state.getSymName().starts_with(kBasis);
-  });
+std::vector<std::string> statesOfBasis(ProgramOp program) {
+  std::vector<std::string> names;
+  for (auto state : program.getBody().getOps<StateOp>())
+    if (state.getSymName().starts_with(kBasis))
+      names.push_back(state.getSymName().str());
+  return names;
+}
+
+/// Removes the states of a basis that no graph reads; returns one that is read.
+std::string dropBasis(ProgramOp program) {
+  std::string read;
+  for (const std::string &name : statesOfBasis(program)) {
+    dropIfUnused(program, name);
+    if (program.getState(name))
+      read = name;
+  }
+  return read;
 }
 
 /// Adds the first `components` directions of a parameter.
@@ -40,30 +54,44 @@ void addPart(OpBuilder &builder, ProgramOp program, const Weight &part,
   state->setAttr(kFixed, builder.getUnitAttr());
 }
 
-} // namespace
-
-absl::Status addBasis(ProgramOp program, const Request &request) {
-  auto settings = dimReduction().of(program);
-  if (!settings || !settings->basis || hasBasis(program))
-    return absl::OkStatus();
-  const std::string &file = *settings->basis;
+absl::Status addFile(ProgramOp program, const DimReduceSettings &settings,
+                     const Request &request) {
+  const std::string &file = *settings.basis;
   if (!request.openBasis)
     return refusal(file, "is not read here; `gradus compile` reads it");
   absl::StatusOr<BasisFile> basis = request.openBasis(file);
   if (!basis.ok())
     return refusal(file, std::string(basis.status().message()));
   int64_t directions = basis->parts.front().shape.front(),
-          components = settings->components.value_or(directions);
+          components = settings.components.value_or(directions);
   if (components > directions)
     return refusal(file, message("has ", directions,
                                  " directions, and dim_reduce.components is ",
                                  components));
+  if (std::string read = dropBasis(program); !read.empty())
+    return refusal(file, message("comes too late for this program, whose steps "
+                                 "have a basis already: they read ",
+                                 read));
   auto builder = OpBuilder::atBlockBegin(&program.getBody().front());
   for (auto state : program.getBody().getOps<StateOp>())
     builder.setInsertionPointAfter(state);
   for (const Weight &part : basis->parts)
     addPart(builder, program, part, components, basis->owner);
   return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status addBasis(ProgramOp program, const Request &request) {
+  auto settings = dimReduction().of(program);
+  if (!settings) {
+    dropBasis(program);
+    return absl::OkStatus();
+  }
+  bool isOfText = !saysRecipe(request) && !statesOfBasis(program).empty();
+  if (!settings->basis || isOfText)
+    return absl::OkStatus();
+  return addFile(program, *settings, request);
 }
 
 } // namespace gradus::compiler

@@ -8,7 +8,9 @@ namespace gradus::compiler {
 
 /// Adds the file that the recipe names as fixed states, a tensor each. Whether
 /// they are those of the parameters that are trained is seen by the pass. A
-/// program that has such states keeps them.
+/// program that has such states keeps them with its own recipe; a file that
+/// the request's recipe names comes in their place, and without `dim_reduce`
+/// they are dropped.
 absl::Status addBasis(ProgramOp program, const Request &request);
 
 } // namespace gradus::compiler

@@ -43,14 +43,6 @@ absl::Status checkDims(const std::vector<std::string> &dims) {
   return absl::OkStatus();
 }
 
-bool saysRecipe(const Request &request) {
-  return !request.recipe.file.empty() || !request.recipe.text.empty() ||
-         !request.recipe.overrides.empty() || !request.recipe.flags.empty() ||
-         llvm::any_of(request.recipe.keyFlags,
-                      [](const auto &flag) { return !flag.second.empty(); }) ||
-         !request.dims.empty() || !request.recipe.memoryLimit.empty();
-}
-
 //===-- models ------------------------------------------------------------===//
 
 /// Whether the text has `dense_resource<__elided__>` in place of values.
@@ -392,6 +384,14 @@ absl::StatusOr<recipe::Recipe> settleRecipe(const Request &request,
 }
 
 } // namespace
+
+bool saysRecipe(const Request &request) {
+  return !request.recipe.file.empty() || !request.recipe.text.empty() ||
+         !request.recipe.overrides.empty() || !request.recipe.flags.empty() ||
+         llvm::any_of(request.recipe.keyFlags,
+                      [](const auto &flag) { return !flag.second.empty(); }) ||
+         !request.dims.empty() || !request.recipe.memoryLimit.empty();
+}
 
 void addMemoryLimit(const Request &request, recipe::Overrides &overrides) {
   const std::string &limit = request.recipe.memoryLimit;

@@ -18,6 +18,10 @@ struct Program {
 /// Adds --memory-limit to what is set over a recipe.
 void addMemoryLimit(const Request &request, recipe::Overrides &overrides);
 
+/// Whether the request says anything of a recipe, which then stands in the
+/// place of the one in a program's text.
+bool saysRecipe(const Request &request);
+
 /// Reads the recipe of the request with all that it sets over the file.
 absl::StatusOr<recipe::Recipe> readRecipe(const Request &request);
 

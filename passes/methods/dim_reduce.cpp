@@ -151,6 +151,12 @@ private:
                << ": the shape of the parameter for each of " << components
                << " directions";
     }
+    if (settings.components && *settings.components != components)
+      return error(".components")
+             << "is " << *settings.components
+             << ", and the program has a basis of " << components
+             << " directions; name its file as dim_reduce.basis to choose "
+                "among them";
     return success();
   }
 

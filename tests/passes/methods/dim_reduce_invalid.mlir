@@ -48,6 +48,18 @@ gradus.program @shape attributes {recipe = {dim_reduce = {basis = "b.safetensors
 
 // -----
 
+// expected-error @below {{recipe: dim_reduce.components is 1, and the program has a basis of 2 directions; name its file as dim_reduce.basis to choose among them}}
+gradus.program @fewer attributes {recipe = {dim_reduce = {components = 1 : i64}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<2x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<2x3xf32>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}
+
+// -----
+
 // expected-error @below {{recipe: dim_reduce.basis moves v, which is not trained here; train it, or make a basis of checkpoints that do not differ in it}}
 gradus.program @frozen attributes {recipe = {dim_reduce = {basis = "b.safetensors"}}} {
   gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
