@@ -54,8 +54,53 @@ void addPart(OpBuilder &builder, ProgramOp program, const Weight &part,
   state->setAttr(kFixed, builder.getUnitAttr());
 }
 
-absl::Status addFile(ProgramOp program, const DimReduceSettings &settings,
-                     const Request &request) {
+/// "2x3xf32"
+std::string shown(ArrayRef<int64_t> shape) {
+  std::string text;
+  for (int64_t size : shape)
+    text += message(size, "x");
+  return text + "f32";
+}
+
+int64_t elementsOf(ArrayRef<int64_t> shape) {
+  return ShapedType::getNumElements(shape);
+}
+
+/// Checks a basis against the model by its names and shapes, without its
+/// values. A name that the model lacks may be of a parameter that a pass adds,
+/// as fc_to_fn does; all these are not more numbers than the model has.
+absl::Status checkShapes(ProgramOp program, const BasisFile &basis) {
+  int64_t own = 0, others = 0;
+  for (auto state : program.getBody().getOps<StateOp>())
+    own += cast<RankedTensorType>(state.getType()).getNumElements();
+  for (const Weight &part : basis.parts) {
+    StateOp state = program.getState(part.name);
+    ArrayRef<int64_t> found = part.shape;
+    if (!state) {
+      others += elementsOf(found.drop_front());
+      if (others > own)
+        return invalid("has ", part.name, ", which is no parameter of the "
+                                          "model");
+      continue;
+    }
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(state.getType()).getShape();
+    SmallVector<int64_t> expected{found.front()};
+    llvm::append_range(expected, shape);
+    if (found != ArrayRef(expected))
+      return invalid("has ", shown(found), " for ", part.name, ", expected ",
+                     shown(expected), ": the shape of the parameter for each "
+                                      "of ",
+                     found.front(), " directions");
+  }
+  return absl::OkStatus();
+}
+
+using Check = std::function<absl::Status()>;
+
+absl::StatusOr<Check> addFile(ProgramOp program,
+                              const DimReduceSettings &settings,
+                              const Request &request) {
   const std::string &file = *settings.basis;
   if (!request.openBasis)
     return refusal(file, "is not read here; `gradus compile` reads it");
@@ -68,6 +113,8 @@ absl::Status addFile(ProgramOp program, const DimReduceSettings &settings,
     return refusal(file, message("has ", directions,
                                  " directions, and dim_reduce.components is ",
                                  components));
+  if (absl::Status status = checkShapes(program, *basis); !status.ok())
+    return refusal(file, std::string(status.message()));
   if (std::string read = dropBasis(program); !read.empty())
     return refusal(file, message("comes too late for this program, whose steps "
                                  "have a basis already: they read ",
@@ -77,20 +124,24 @@ absl::Status addFile(ProgramOp program, const DimReduceSettings &settings,
     builder.setInsertionPointAfter(state);
   for (const Weight &part : basis->parts)
     addPart(builder, program, part, components, basis->owner);
-  return absl::OkStatus();
+  return [file, verify = basis->verify]() -> absl::Status {
+    absl::Status status = verify();
+    return status.ok() ? status
+                       : refusal(file, std::string(status.message()));
+  };
 }
 
 } // namespace
 
-absl::Status addBasis(ProgramOp program, const Request &request) {
+absl::StatusOr<Check> addBasis(ProgramOp program, const Request &request) {
   auto settings = dimReduction().of(program);
   if (!settings) {
     dropBasis(program);
-    return absl::OkStatus();
+    return Check();
   }
   bool isOfText = !saysRecipe(request) && !statesOfBasis(program).empty();
   if (!settings->basis || isOfText)
-    return absl::OkStatus();
+    return Check();
   return addFile(program, *settings, request);
 }
 

@@ -11,6 +11,9 @@ namespace gradus::compiler {
 /// program that has such states keeps them with its own recipe; a file that
 /// the request's recipe names comes in their place, and without `dim_reduce`
 /// they are dropped.
-absl::Status addBasis(ProgramOp program, const Request &request);
+/// Returns what is left to do, which may take long: the check of all values of
+/// the file; nothing where no file was added.
+absl::StatusOr<std::function<absl::Status()>> addBasis(ProgramOp program,
+                                                       const Request &request);
 
 } // namespace gradus::compiler

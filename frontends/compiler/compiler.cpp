@@ -103,11 +103,17 @@ absl::Status Compilation::read() {
   return absl::OkStatus();
 }
 
-/// A basis is for a step: what only looks at a model does without.
+/// A basis is for a step: what only looks at a model does without. The values of
+/// its file are read when nothing else is wrong.
 absl::Status Compilation::readBasis() {
-  for (ProgramOp program : module().getOps<ProgramOp>())
-    if (absl::Status status = addBasis(program, request_); !status.ok())
-      return status;
+  for (ProgramOp program : module().getOps<ProgramOp>()) {
+    GRADUS_ASSIGN_OR_RETURN(auto verifyValues, addBasis(program, request_));
+    if (!verifyValues)
+      continue;
+    if (failed(verifyNames(module())) || failed(verifySizes(module())))
+      return diagnostics_.error("");
+    GRADUS_RETURN_IF_ERROR(verifyValues());
+  }
   return absl::OkStatus();
 }
 

@@ -69,6 +69,8 @@ struct BasisFile {
   /// There is one at least, and all have as many directions.
   std::vector<Weight> parts;
   std::shared_ptr<const void> owner; // of their bytes
+  /// Reads all values and checks them: called last, when the rest is fine.
+  std::function<absl::Status()> verify;
 };
 
 /// The options by which plans are made of the program.
@@ -111,8 +113,8 @@ struct Request {
   RecipeSource recipe;
   std::vector<std::string> dims; // `batch=32` over the recipe's inputs.dims
   GivenWeights weights;
-  /// Opens a basis that the recipe names, and checks all of it that needs no
-  /// model; empty: a recipe with one is refused.
+  /// Opens a basis that the recipe names, and checks what needs neither the
+  /// model nor its values; empty: a recipe with one is refused.
   std::function<absl::StatusOr<BasisFile>(const std::string &path)> openBasis;
   std::vector<std::string> plugins; // shared libraries with passes
   PlanOptions plan;

@@ -74,11 +74,19 @@ struct DimReducePass : impl::DimReduceBase<DimReducePass> {
     if (!wanted || isDone)
       return;
     settings = *wanted;
+    bool trains = false;
     for (GraphOp train : trainGraphs(getOperation())) {
       SmallVector<ParameterUpdate> updates = updatesOf(train);
-      if (!updates.empty() &&
-          (failed(check(updates)) || failed(reduce(train, updates))))
+      if (updates.empty())
+        continue;
+      trains = true;
+      if (failed(check(updates)) || failed(reduce(train, updates)))
         return signalPassFailure();
+    }
+    if (!trains) {
+      error() << "needs an update of a trained parameter, and the program has "
+                 "none";
+      signalPassFailure();
     }
   }
 

@@ -86,6 +86,29 @@ gradus.program @lossless attributes {recipe = {dim_reduce = {}}} {
 
 // -----
 
+// expected-error @below {{recipe: dim_reduce needs an update of a trained parameter, and the program has none}}
+gradus.program @untrained attributes {recipe = {dim_reduce = {}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/v" : tensor<2x7xf64> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<2x7xf64>}
+  gradus.graph @predict() -> (w: tensor<3xf32>) {
+    %w = gradus.read @w : tensor<3xf32>
+    gradus.return %w : tensor<3xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: dim_reduce needs an update of a trained parameter, and the program has none}}
+gradus.program @resting attributes {recipe = {dim_reduce = {}, groups = [{match = ["w"], frozen = true}]}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}
+
+// -----
+
 gradus.program @taken attributes {recipe = {dim_reduce = {}}} {
   gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
