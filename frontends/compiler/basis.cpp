@@ -6,7 +6,11 @@
 #include "ir/evaluator/values_in_place.h"
 #include "messages/message.h"
 #include "passes/methods/dim_reduce.h"
+#include "passes/optimizers/parameters.h"
 #include "passes/state.h"
+
+#include <cstring>
+#include <set>
 
 using namespace mlir;
 
@@ -36,17 +40,51 @@ std::string dropBasis(ProgramOp program) {
   return read;
 }
 
+int64_t elementsOf(ArrayRef<int64_t> shape) {
+  return ShapedType::getNumElements(shape);
+}
+
+/// The bytes of the first directions.
+ArrayRef<char> bytesOf(const Weight &part, int64_t components) {
+  int64_t count = components * elementsOf(ArrayRef(part.shape).drop_front());
+  return {reinterpret_cast<const char *>(part.bytes.data()),
+          count * sizeof(float)};
+}
+
+/// The states that no step trains. A basis may have nothing of them, or zeros,
+/// which then take no memory.
+std::set<std::string> untrained(ProgramOp program) {
+  std::set<std::string> names;
+  for (auto state : program.getBody().getOps<StateOp>())
+    names.insert(state.getSymName().str());
+  for (StateOp state : trainedParameters(program))
+    names.erase(state.getSymName().str());
+  // A text may have updates of its own, which ask no key.
+  program.walk([&](ParameterUpdate update) {
+    names.erase(update.getParameterName().str());
+  });
+  return names;
+}
+
+bool isZero(ArrayRef<char> bytes) {
+  for (; !bytes.empty(); bytes = bytes.drop_front(sizeof(float))) {
+    float number;
+    std::memcpy(&number, bytes.data(), sizeof(number));
+    if (number != 0)
+      return false;
+  }
+  return true;
+}
+
 /// Adds the first `components` directions of a parameter.
 void addPart(OpBuilder &builder, ProgramOp program, const Weight &part,
              int64_t components, std::shared_ptr<const void> owner) {
   SmallVector<int64_t> shape(part.shape.begin(), part.shape.end());
   shape.front() = components;
   auto type = RankedTensorType::get(shape, builder.getF32Type());
-  ArrayRef<char> bytes(reinterpret_cast<const char *>(part.bytes.data()),
-                       type.getNumElements() * sizeof(float));
   std::string name = (kBasis + part.name).str();
-  ElementsAttr values =
-      valuesInPlace(type, bytes, name, [owner = std::move(owner)] {});
+  ElementsAttr values = valuesInPlace(type, bytesOf(part, components), name,
+                                      [owner = std::move(owner)] {});
   auto state = StateOp::create(
       builder, program.getLoc(), builder.getStringAttr(name),
       TypeAttr::get(type), RoleAttr::get(program.getContext(), Role::slot),
@@ -62,10 +100,6 @@ std::string shown(ArrayRef<int64_t> shape) {
   return text + "f32";
 }
 
-int64_t elementsOf(ArrayRef<int64_t> shape) {
-  return ShapedType::getNumElements(shape);
-}
-
 /// Checks a basis against the model by its names and shapes, without its
 /// values. A name that the model lacks may be of a parameter that a pass adds,
 /// as fc_to_fn does; all these are not more numbers than the model has.
@@ -79,8 +113,9 @@ absl::Status checkShapes(ProgramOp program, const BasisFile &basis) {
     if (!state) {
       others += elementsOf(found.drop_front());
       if (others > own)
-        return invalid("has ", part.name, ", which is no parameter of the "
-                                          "model");
+        return invalid("has ", part.name,
+                       ", which is no parameter of the "
+                       "model");
       continue;
     }
     ArrayRef<int64_t> shape =
@@ -89,8 +124,9 @@ absl::Status checkShapes(ProgramOp program, const BasisFile &basis) {
     llvm::append_range(expected, shape);
     if (found != ArrayRef(expected))
       return invalid("has ", shown(found), " for ", part.name, ", expected ",
-                     shown(expected), ": the shape of the parameter for each "
-                                      "of ",
+                     shown(expected),
+                     ": the shape of the parameter for each "
+                     "of ",
                      found.front(), " directions");
   }
   return absl::OkStatus();
@@ -122,12 +158,13 @@ absl::StatusOr<Check> addFile(ProgramOp program,
   auto builder = OpBuilder::atBlockBegin(&program.getBody().front());
   for (auto state : program.getBody().getOps<StateOp>())
     builder.setInsertionPointAfter(state);
+  std::set<std::string> still = untrained(program);
   for (const Weight &part : basis->parts)
-    addPart(builder, program, part, components, basis->owner);
+    if (!still.count(part.name) || !isZero(bytesOf(part, components)))
+      addPart(builder, program, part, components, basis->owner);
   return [file, verify = basis->verify]() -> absl::Status {
     absl::Status status = verify();
-    return status.ok() ? status
-                       : refusal(file, std::string(status.message()));
+    return status.ok() ? status : refusal(file, std::string(status.message()));
   };
 }
 

@@ -21,7 +21,9 @@
 #include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace gradus {
@@ -183,22 +185,40 @@ private:
     llvm::DenseSet<StringRef> trained;
     for (ParameterUpdate update : updates)
       trained.insert(update.getParameterName());
+    SmallVector<StringRef> moved;
     for (auto state : getOperation().getBody().getOps<StateOp>()) {
       StringRef name = state.getSymName();
       if (!name.consume_front(kBasis) || trained.contains(name))
         continue;
-      StateOp parameter = getOperation().getState(name);
-      if (!parameter || parameter.getRole() != Role::parameter)
-        return error(".basis")
-               << "has " << name << ", which is no parameter of the model";
+      if (!getOperation().getState(name))
+        return reportUnknown(name);
       if (!cast<RankedTensorType>(state.getType()).getElementType().isF32() ||
           !isZero(state))
-        return error(".basis")
-               << "moves " << name
-               << ", which is not trained here; train it, or make a basis of "
-                  "checkpoints that do not differ in it";
+        moved.push_back(name);
     }
-    return success();
+    return moved.empty() ? success() : reportMoved(moved);
+  }
+
+  LogicalResult reportUnknown(StringRef name) {
+    if (llvm::is_contained(takenOut(getOperation()), name))
+      return error(".basis")
+             << "has " << name
+             << ", which a method of the recipe takes out of the model; make "
+                "a basis of checkpoints that were trained with that method";
+    return error(".basis") << "has " << name
+                           << ", which is no parameter of the model";
+  }
+
+  LogicalResult reportMoved(ArrayRef<StringRef> names) {
+    constexpr size_t kFew = 6;
+    size_t more = names.size() - std::min(names.size(), kFew);
+    InFlightDiagnostic words = error(".basis")
+                               << "moves what is not trained here: "
+                               << llvm::join(names.take_front(kFew), ", ");
+    if (more)
+      words << " and " << more << " more";
+    return words << "; train that, or make a basis of checkpoints that do not "
+                    "differ in it";
   }
 
   static bool isZero(StateOp state) {

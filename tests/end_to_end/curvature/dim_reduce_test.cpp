@@ -486,6 +486,27 @@ TEST(With, SixteenBitsTrialsAreOfRoundedWeights) {
   }
 }
 
+/// Directions may have zeros for what is not trained, and nothing else.
+TEST(With, WhatIsFrozenStays) {
+  Network network = plainNetwork();
+  network.still = {"fc1.weight", "fc1.bias"};
+  Json group = {{"match", {"fc1.*"}}, {"frozen", true}};
+  for (const Json &more :
+       {Json{{"fixed", {"fc1.*"}}}, Json{{"trainable", {"fc2.*"}}},
+        Json{{"groups", Json::array({group})}}}) {
+    SCOPED_TRACE(more.dump());
+    Trained run(network, reduced(2, more));
+    NamedTensors start = run.parameters();
+    run.steps(0, 3);
+    ASSERT_GT(run.count(kAccepted), 0);
+    for (const auto &[name, tensor] : start)
+      if (llvm::is_contained(network.still, name))
+        EXPECT_EQ(run.state(name), tensor.floats) << name;
+      else
+        EXPECT_NE(run.state(name), tensor.floats) << name;
+  }
+}
+
 //===-- what is refused ---------------------------------------------------===//
 
 TEST(Refused, IsWhatDoesNotGoWithASubspace) {
@@ -509,8 +530,9 @@ TEST(Refused, IsWhatDoesNotGoWithASubspace) {
                    "fc1.weight has"},
         Case{maximize, "recipe: dim_reduce excludes maximize"},
         Case{{{"fixed", {"fc1.*"}}},
-             "recipe: dim_reduce.basis moves fc1.weight, which is not trained "
-             "here"}}) {
+             "recipe: dim_reduce.basis moves what is not trained here: "
+             "fc1.weight, fc1.bias; train that, or make a basis of "
+             "checkpoints that do not differ in it"}}) {
     std::string said = refusalOf(plainNetwork(), reduced(2, each.more));
     EXPECT_NE(said.find(each.words), said.npos) << said;
   }

@@ -122,14 +122,18 @@ void orthonormalize(std::vector<HostTensor> &parts, int64_t rows) {
   }
 }
 
-/// Adds directions of all parameters as the fixed states of `dim_reduce`.
-void addBasis(ProgramOp program, int64_t rows) {
+/// Adds directions of all parameters as the fixed states of `dim_reduce`; those
+/// of `still` are zeros.
+void addBasis(ProgramOp program, int64_t rows,
+              const std::vector<std::string> &still) {
   std::vector<StateOp> parameters;
   std::vector<HostTensor> parts;
   for (auto state : program.getBody().getOps<StateOp>())
     if (state.getRole() == Role::parameter) {
       parameters.push_back(state);
       parts.push_back(rowsOf(state, rows));
+      if (llvm::is_contained(still, state.getSymName()))
+        parts.back().floats.assign(parts.back().floats.size(), 0.0);
     }
   orthonormalize(parts, rows);
   for (auto [parameter, part] : llvm::zip_equal(parameters, parts)) {
@@ -169,7 +173,8 @@ mlir::OwningOpRef<mlir::ModuleOp> moduleOf(mlir::MLIRContext &context,
   EXPECT_TRUE(module.ok()) << module.status();
   if (module.ok() && recipe.contains("dim_reduce"))
     for (ProgramOp program : (*module)->getOps<ProgramOp>())
-      addBasis(program, recipe["dim_reduce"].value("components", 2));
+      addBasis(program, recipe["dim_reduce"].value("components", 2),
+               network.still);
   return module.ok() ? std::move(*module) : mlir::OwningOpRef<mlir::ModuleOp>();
 }
 

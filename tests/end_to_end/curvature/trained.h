@@ -21,6 +21,7 @@ struct Network {
   int64_t classes;
   int64_t tokens; // of x, which is integers; 0: x has numbers
   std::function<Tensor(ProgramBuilder &, Tensor)> layers;
+  std::vector<std::string> still = {}; // parameters that no direction moves
 };
 
 /// Dense layers `fc1` [6, 5] and `fc2` [4, 6] with biases, and a layer norm

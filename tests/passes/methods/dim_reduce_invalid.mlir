@@ -36,6 +36,19 @@ gradus.program @more attributes {recipe = {dim_reduce = {basis = "b.safetensors"
 
 // -----
 
+// expected-error @below {{recipe: dim_reduce.basis has v, which a method of the recipe takes out of the model; make a basis of checkpoints that were trained with that method}}
+gradus.program @taken_out attributes {recipe = {dim_reduce = {basis = "b.safetensors"}}, taken_out = ["v"]} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
+  gradus.state @"dim_reduce/basis/v" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}
+
+// -----
+
 // expected-error @below {{recipe: dim_reduce.basis has 'tensor<2x4xf32>' for w, expected 'tensor<2x3xf32>': the shape of the parameter for each of 2 directions}}
 gradus.program @shape attributes {recipe = {dim_reduce = {basis = "b.safetensors"}}} {
   gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
@@ -60,7 +73,7 @@ gradus.program @fewer attributes {recipe = {dim_reduce = {components = 1 : i64}}
 
 // -----
 
-// expected-error @below {{recipe: dim_reduce.basis moves v, which is not trained here; train it, or make a basis of checkpoints that do not differ in it}}
+// expected-error @below {{recipe: dim_reduce.basis moves what is not trained here: v; train that, or make a basis of checkpoints that do not differ in it}}
 gradus.program @frozen attributes {recipe = {dim_reduce = {basis = "b.safetensors"}}} {
   gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @v : tensor<1xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
