@@ -272,6 +272,20 @@ static Status verifyFixed(const Safetensors &file,
                  " there, and the artifact's is ", hash);
 }
 
+/// Fails if a file with a hash of its contents, as all have that are written
+/// here, has none of the fixed states.
+static Status verifyNotesFixed(const Safetensors &file,
+                               const std::vector<StoredState> &fixed) {
+  if (fixed.empty() || file.metadata().contains(kFixedHash) ||
+      !file.metadata().contains(kContentHash))
+    return Status();
+  return invalid("has a ", kContentHash, " and no ", kFixedHash,
+                 ", so it is of an artifact without fixed states, and this one "
+                 "has some, such as ",
+                 fixed.front().info->name,
+                 "; what edits a checkpoint leaves out both");
+}
+
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
                        const std::vector<StoredState> &fixed,
@@ -427,6 +441,7 @@ static Status readEverything(const std::string &path,
   GRADUS_TRY(at(verifyContents(file), path));
   GRADUS_TRY(at(verifyFixed(file, fixed, values), path));
   GRADUS_TRY(at(verifyStates(file, states), path));
+  GRADUS_TRY(at(verifyNotesFixed(file, fixed), path));
   return at(fill(states, values, sourcesOf(file, states)), path);
 }
 

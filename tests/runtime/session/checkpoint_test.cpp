@@ -396,6 +396,27 @@ TEST(FixedStates, AreInNoCheckpointButTheirHash) {
   EXPECT_EQ(totalOf(*other, 3), 4);
 }
 
+/// A file that says what it must hold has been written by an artifact, whose
+/// fixed states it would know. A tool that edits a checkpoint knows no hash.
+TEST(FixedStates, AreNotTakenFromAFileThatKnowsNone) {
+  std::string path = temporaryPath("noted.safetensors"),
+              other = temporaryPath("unnoted.safetensors");
+  auto plain = startOn("cpu"), session = startFixed(2);
+  step(*plain, 1);
+  ASSERT_TRUE(plain->saveCheckpoint(path).ok());
+  EXPECT_EQ(session->loadCheckpoint(path).message(),
+            path + ": has a content_hash and no fixed_hash, so it is of an "
+                   "artifact without fixed states, and this one has some, such "
+                   "as rows; what edits a checkpoint leaves out both");
+  EXPECT_EQ(totalOf(*session, 3), 3) << "nothing has changed";
+  EXPECT_TRUE(session->loadCheckpoint(path, Restore::parameters).ok());
+  auto file = Safetensors::open(path);
+  std::map<std::string, std::string> metadata = file->metadata();
+  metadata.erase("content_hash");
+  ASSERT_TRUE(writeSafetensors(other, file->tensors(), metadata).ok());
+  EXPECT_TRUE(session->loadCheckpoint(other).ok());
+}
+
 TEST(FixedStates, CannotBeWritten) {
   auto session = startFixed(2);
   std::vector<float> numbers = {5, 6};
