@@ -138,17 +138,20 @@ bool isAsked(const Flag &flag, const Json &document) {
   return level[1] - '0' >= flag.level;
 }
 
-/// Whether dim_reduce is on, which switches the others off.
-bool isReduced(const Json &document) {
+/// Whether dim_reduce is on, which switches the others off. A recipe's own
+/// `"dim_reduce": false` wins.
+bool isReduced(const Json &document, const Json &recipe) {
+  if (recipe.value("dim_reduce", Json()) == false)
+    return false;
   for (const Flag &flag : kFlags)
     if (flag.name == kDimReduce)
       return isAsked(flag, document);
   return false;
 }
 
-bool isOn(const Flag &flag, const Json &document) {
+bool isOn(const Flag &flag, const Json &document, const Json &recipe) {
   return isAsked(flag, document) &&
-         (flag.name == kDimReduce || !isReduced(document));
+         (flag.name == kDimReduce) == isReduced(document, recipe);
 }
 
 bool has(const Json &document, const char *flag) {
@@ -314,10 +317,17 @@ Field boost() {
       .flagged();
 }
 
-Json resolvedBoost(Json document) {
+std::string flagOfSection(std::string_view path) {
+  for (const Flag &flag : kFlags)
+    if (path == message("boost.", flag.name))
+      return message("boost.boost.", flag.name);
+  return "";
+}
+
+Json resolvedBoost(Json document, const Json &recipe) {
   Json flags = document["boost"];
   for (const Flag &flag : kFlags)
-    flags[flag.name] = isOn(flag, document);
+    flags[flag.name] = isOn(flag, document, recipe);
   document["boost"] = flags;
   return document;
 }
@@ -377,8 +387,6 @@ std::vector<BoostMistake> boostMistakes(const Json &document,
 
 void addBoostedKeys(const Json &document, Json &recipe) {
   Json keys = keysOf(document, isShared(recipe));
-  if (recipe.value("dim_reduce", Json()) == false) // which it is of
-    keys.erase("optimizer");
   for (const auto &[key, value] : keys.items())
     if (isUnsaid(recipe, key))
       recipe[key] = value;
@@ -428,13 +436,16 @@ std::vector<std::string> boostRemarks(const Json &document,
   return remarks;
 }
 
-std::vector<std::string> passedOverFlags(const Json &document) {
+std::vector<std::string> passedOverFlags(const Json &document,
+                                         const Json &recipe) {
   std::vector<std::string> remarks, reduced;
   const Json &boost = document["boost"];
   std::string mode = boost["mode"], level = document["level"];
   for (const Flag &flag : kFlags) {
     bool isAsked = recipe::isAsked(flag, document);
-    if (isAsked && !isOn(flag, document))
+    if (isAsked && !isOn(flag, document, recipe) && flag.name == kDimReduce)
+      remarks.push_back("dim_reduce is false, which wins over boost");
+    else if (isAsked && !isOn(flag, document, recipe))
       reduced.push_back(std::string(flag.name));
     else if (const Json &said = boost[flag.name];
              !said.is_null() && said.get<bool>() != isAsked)

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gradus::recipe {
@@ -16,9 +17,17 @@ namespace gradus::recipe {
 /// The key `boost`: a document, or its level alone.
 Field boost();
 
-/// The document with every flag said: on or off, by its level and mode. It has
-/// been checked and has all defaults. Resolving twice is resolving once.
-nlohmann::ordered_json resolvedBoost(nlohmann::ordered_json document);
+/// The flag of a method whose section has this path in the recipe,
+/// "boost.boost.dim_reduce" of "boost.dim_reduce"; empty: it is no such
+/// section.
+std::string flagOfSection(std::string_view path);
+
+/// The document with every flag said: on or off, by its level and mode, and by
+/// whether the recipe says that dim_reduce is off. It has been checked and has
+/// all defaults. Resolving twice is resolving once.
+nlohmann::ordered_json resolvedBoost(
+    nlohmann::ordered_json document,
+    const nlohmann::ordered_json &recipe = nlohmann::ordered_json::object());
 
 /// Something that a resolved document asks for and lacks, in it and in the
 /// checked recipe.
@@ -38,10 +47,10 @@ void addBoostedKeys(const nlohmann::ordered_json &document,
 std::vector<std::string> boostRemarks(const nlohmann::ordered_json &document,
                                       const nlohmann::ordered_json &recipe);
 
-/// Flags that a document says, before it is resolved, and its mode or
-/// dim_reduce passes over.
-std::vector<std::string>
-passedOverFlags(const nlohmann::ordered_json &document);
+/// Flags that a document says, before it is resolved, and its mode, dim_reduce
+/// or the recipe passes over.
+std::vector<std::string> passedOverFlags(const nlohmann::ordered_json &document,
+                                         const nlohmann::ordered_json &recipe);
 
 /// Whether a resolved document switches anything on.
 bool boostsAnything(const nlohmann::ordered_json &document);

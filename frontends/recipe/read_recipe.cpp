@@ -99,6 +99,8 @@ private:
     mistake(path, message("expected ", what, ", found ", shown(found)));
     return nullptr;
   }
+  Json expectedObject(const Field &field, const Json &found,
+                      const std::string &path);
 
   std::vector<Mistake> mistakes_;
   // The framework whose defaults hold in the object that is being checked.
@@ -133,7 +135,7 @@ Json Checker::checkKind(const Field &field, const Json &value,
     return findChoice(field, value, path) ? value : nullptr;
   case Kind::object:
     return value.is_object() ? checkFields(field.fields, value, path)
-                             : expected(formsOf(field), value, path);
+                             : expectedObject(field, value, path);
   case Kind::variant:
     return checkVariant(field, value, path);
   case Kind::list:
@@ -141,6 +143,15 @@ Json Checker::checkKind(const Field &field, const Json &value,
   case Kind::named:
     return checkNamed(field, value, path);
   }
+  return nullptr;
+}
+
+/// Where a section of boost is switched, the flag was meant.
+Json Checker::expectedObject(const Field &field, const Json &found,
+                             const std::string &path) {
+  std::string flag = found.is_boolean() ? flagOfSection(path) : "";
+  mistake(path, message("expected ", formsOf(field), ", found ", shown(found),
+                        flag.empty() ? "" : "; its flag is ", flag));
   return nullptr;
 }
 
@@ -372,7 +383,7 @@ std::string_view originOf(const Mistake &mistake, std::string_view name,
 Json boostOf(const Json &given) {
   Checker checker;
   Json document = checker.check(boost(), given.value("boost", Json("O0")), "");
-  return checker.mistakes().empty() ? resolvedBoost(document) : Json();
+  return checker.mistakes().empty() ? resolvedBoost(document, given) : Json();
 }
 
 /// Whether a recipe's optimizer is well-formed, as the check of the whole
@@ -414,8 +425,8 @@ Json completed(Json given) {
 /// The document as it is kept: what it stands for, where that is anything.
 /// Returns what it says without effect.
 std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
-  std::vector<std::string> remarks = passedOverFlags(recipe["boost"]);
-  Json document = resolvedBoost(recipe["boost"]);
+  std::vector<std::string> remarks = passedOverFlags(recipe["boost"], recipe);
+  Json document = resolvedBoost(recipe["boost"], recipe);
   for (const BoostMistake &mistake : boostMistakes(document, recipe))
     checker.mistake(mistake.path, mistake.words);
   recipe["boost"] = boostsAnything(document) ? document : Json("O0");

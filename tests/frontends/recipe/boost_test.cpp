@@ -101,6 +101,18 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"O2", "auto", {{"dim_reduce", true}}, "111000"},
         Case{"O2", "disable_all", {{"adasum", true}}, "000000"}));
 
+/// A method that a recipe has off switches nothing off either.
+TEST(Boost, TakesTheOthersWhereTheRecipeHasDimReduceOff) {
+  Json off = {{"dim_reduce", false}}, unsaid = {{"dim_reduce", nullptr}};
+  Json manual = whole("O1", "manual", {{"dim_reduce", true}}),
+       all = whole("O0", "enable_all");
+  EXPECT_EQ(flagsOf(resolvedBoost(manual, off)), "110000");
+  EXPECT_EQ(flagsOf(resolvedBoost(all, off)), "111101");
+  EXPECT_EQ(resolvedBoost(resolvedBoost(all, off), off),
+            resolvedBoost(all, off));
+  EXPECT_EQ(flagsOf(resolvedBoost(manual, unsaid)), "000010");
+}
+
 TEST(Boost, LeavesNothingBehindForTheNextDocument) {
   resolvedBoost(whole("O0", "manual", {{"adasum", true}}));
   EXPECT_EQ(flagsOf(resolvedBoost(whole("O0"))), "000000");
@@ -132,11 +144,11 @@ TEST(Boost, GivesDimReduceItsKeyAndTheOptimizerOfTheRest) {
                     "momentum": 0.8}})"));
   // The recipe's own keys win.
   Json own = {{"optimizer", {{"type", "adamw"}}}, {"dim_reduce", false}};
-  addBoostedKeys(resolvedBoost(whole("O2", "enable_all")), own);
+  addBoostedKeys(resolvedBoost(whole("O2", "enable_all"), own), own);
   EXPECT_EQ(own["optimizer"], (Json{{"type", "adamw"}}));
   EXPECT_EQ(own["dim_reduce"], false);
   Json off = {{"dim_reduce", false}};
-  addBoostedKeys(resolvedBoost(whole("O2", "enable_all")), off);
+  addBoostedKeys(resolvedBoost(whole("O2", "enable_all"), off), off);
   EXPECT_FALSE(off.contains("optimizer"));
 }
 
@@ -353,6 +365,40 @@ TEST(Boost, SaysThatTheRecipesOptimizerWinsOverTheDocuments) {
                 "grad_freeze",
                 "optimizer.learning_rate is 0.1, which wins over boost's 0.001",
                 "optimizer.momentum is 0.0, which wins over boost's 0.9"}));
+}
+
+/// The recipe's `false` leaves the document's other methods, and the recipe's
+/// optimizer, as if the document had never named it.
+TEST(Boost, SaysThatTheRecipesFalseWinsOverDimReduce) {
+  std::string text = reduced(R"("pca_mat_path": "b.safetensors", "timeout": 9)",
+                             R"(, "dim_reduce": false)");
+  auto recipe = read(text, "r.json");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  EXPECT_EQ(recipe->remarks, std::vector<std::string>{
+                                 "dim_reduce is false, which wins over boost"});
+  Json all = Json::parse(recipe->json);
+  EXPECT_EQ(flagsOf(all["boost"]), "110000");
+  EXPECT_EQ(all["dim_reduce"], false);
+  EXPECT_EQ(all["gradient_freeze"]["groups"], 10);
+  EXPECT_EQ(all["optimizer"], Json::parse(acceptedText("{}"))["optimizer"]);
+  EXPECT_EQ(acceptedText(recipe->json), recipe->json);
+  auto set =
+      read(reduced(""), "r.json", {{"dim_reduce=false", "--dim-reduce=false"}});
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(flagsOf(Json::parse(set->json)["boost"]), "110000");
+}
+
+TEST(Boost, SaysWhereTheFlagOfASectionIs) {
+  EXPECT_EQ(refused(R"({"boost": {"level": "O1", "dim_reduce": false}})"),
+            "r.json: boost.dim_reduce: expected an object, found false; its "
+            "flag is boost.boost.dim_reduce");
+  EXPECT_EQ(refused(R"({"boost": {"less_bn": true}})"),
+            "r.json: boost.less_bn: expected an object, found true; its flag "
+            "is boost.boost.less_bn");
+  EXPECT_EQ(refused(R"({"boost": {"common": true}})"),
+            "r.json: boost.common: expected an object, found true");
+  EXPECT_EQ(refused(R"({"boost": {"dim_reduce": 32}})"),
+            "r.json: boost.dim_reduce: expected an object, found 32");
 }
 
 TEST(Boost, AsksForTheBasisOfDimReduce) {
