@@ -2,10 +2,10 @@
 // f64 that knows of the network only its loss and its gradient; with each other
 // method; and each defect of MindSpore's DimReduce that ours does not have.
 
+#include "temporary_folder.h"
 #include "trained.h"
 
 #include <cmath>
-#include <filesystem>
 
 using namespace gradus;
 using namespace gradus::curvature;
@@ -304,9 +304,9 @@ TEST(Checkpoint, GoesOnToTheBitFromEachStep) {
         Json{{"loss_scale", {{"type", "dynamic"}, {"initial", 8}}}}}) {
     SCOPED_TRACE(more.dump());
     Trained whole(denseNetwork(), reduced(4, more));
-    auto pathOf = [](int64_t step) {
-      return testing::TempDir() + "/dim_reduce_" + std::to_string(step) +
-             ".safetensors";
+    TemporaryFolder folder;
+    auto pathOf = [&folder](int64_t step) {
+      return folder.file(std::to_string(step) + ".safetensors");
     };
     for (int64_t at = 0; at < 7; ++at) {
       ASSERT_TRUE(whole.session().saveCheckpoint(pathOf(at)).ok());
@@ -319,13 +319,13 @@ TEST(Checkpoint, GoesOnToTheBitFromEachStep) {
       resumed.steps(at, 7);
       SCOPED_TRACE(at);
       expectSame(resumed.states(), whole.states());
-      std::filesystem::remove(pathOf(at));
     }
   }
 }
 
 TEST(Checkpoint, HasNoBasisAndKnowsAnother) {
-  std::string path = testing::TempDir() + "/dim_reduce_basis.safetensors";
+  TemporaryFolder folder;
+  std::string path = folder.file("basis.safetensors");
   Trained run(denseNetwork(), reduced(2)), other(denseNetwork(), reduced(3));
   run.steps(0, 2);
   ASSERT_TRUE(run.session().saveCheckpoint(path).ok());
@@ -344,7 +344,6 @@ TEST(Checkpoint, HasNoBasisAndKnowsAnother) {
   EXPECT_TRUE(
       other.session().loadCheckpoint(path, runtime::Restore::parameters).ok());
   expectSame(other.parameters(), run.parameters());
-  std::filesystem::remove(path);
 }
 
 //===-- defects of section 8.7 --------------------------------------------===//

@@ -3,10 +3,10 @@
 // THOR that ours does not have. What the inverses are is compared with a second
 // implementation in tests/data/vectors.
 
+#include "temporary_folder.h"
 #include "trained.h"
 
 #include <cmath>
-#include <filesystem>
 
 using namespace gradus;
 using namespace gradus::curvature;
@@ -166,8 +166,8 @@ TEST(Refresh, AloneChangesTheInverses) {
 
 /// A checkpoint of parameters alone has no inverses.
 TEST(Refresh, ComesFirstWhereOnlyParametersAreRead) {
-  std::string path =
-      testing::TempDir() + "/precondition_parameters.safetensors";
+  TemporaryFolder folder;
+  std::string path = folder.file("parameters.safetensors");
   Trained run(denseNetwork(), preconditioned(every(4)));
   run.steps(0, 2);
   ASSERT_TRUE(run.session().saveCheckpoint(path).ok());
@@ -185,23 +185,21 @@ TEST(Refresh, GoesOnToTheBitFromACheckpointOfEachStep) {
        {Json::object(), Json{{"accumulation", 2}},
         Json{{"loss_scale", {{"type", "dynamic"}, {"initial", 8}}}}}) {
     SCOPED_TRACE(more.dump());
+    TemporaryFolder folder;
     Trained whole(denseNetwork(), preconditioned(kfac(), more));
     int64_t steps = more.contains("accumulation") ? 17 : 9;
     for (int64_t at = 0; at < steps; ++at) {
-      std::string path = testing::TempDir() + "/precondition_" +
-                         std::to_string(at) + ".safetensors";
+      std::string path = folder.file(std::to_string(at) + ".safetensors");
       ASSERT_TRUE(whole.session().saveCheckpoint(path).ok());
       whole.step(at);
     }
     for (int64_t at = 0; at < steps; ++at) {
-      std::string path = testing::TempDir() + "/precondition_" +
-                         std::to_string(at) + ".safetensors";
+      std::string path = folder.file(std::to_string(at) + ".safetensors");
       Trained resumed(whole);
       ASSERT_TRUE(resumed.session().loadCheckpoint(path).ok());
       resumed.steps(at, steps);
       SCOPED_TRACE(at);
       expectSame(resumed.states(), whole.states());
-      std::filesystem::remove(path);
     }
   }
 }
