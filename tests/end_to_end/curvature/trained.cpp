@@ -152,6 +152,18 @@ void addBasis(ProgramOp program, int64_t rows,
   }
 }
 
+/// Whether methods of a recipe take parameters out of the model, or add some,
+/// which happens before directions of them make sense.
+bool changesModel(const Json &recipe) {
+  return recipe.contains("less_bn") || recipe.contains("fc_to_fn");
+}
+
+void runModelStage(mlir::ModuleOp module) {
+  mlir::PassManager manager(module.getContext());
+  buildTrainingPipeline(manager, {.stopAfter = "model", .startAfter = ""});
+  EXPECT_TRUE(succeeded(manager.run(module)));
+}
+
 Shape batched(Shape shape, int64_t batch) {
   shape.insert(shape.begin(), batch);
   return shape;
@@ -171,6 +183,8 @@ mlir::OwningOpRef<mlir::ModuleOp> moduleOf(mlir::MLIRContext &context,
   net.output("output", network.layers(net, x));
   auto module = net.finish(recipe::toAttribute(*read, context));
   EXPECT_TRUE(module.ok()) << module.status();
+  if (module.ok() && changesModel(recipe) && recipe.contains("dim_reduce"))
+    runModelStage(**module);
   if (module.ok() && recipe.contains("dim_reduce"))
     for (ProgramOp program : (*module)->getOps<ProgramOp>())
       addBasis(program, recipe["dim_reduce"].value("components", 2),
