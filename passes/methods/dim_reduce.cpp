@@ -52,7 +52,7 @@ struct Part {
   Value direction; // of the whole step, of f32
 };
 
-/// A step in the subspace consists of vectors of as many numbers as there are
+/// A step in the subspace, in vectors of as many numbers as there are
 /// components.
 struct SubspaceStep {
   Value inverse;   // the estimate, with the pair before this step
@@ -366,8 +366,8 @@ private:
                    tensorType(part.parameter).getElementType());
   }
 
-  /// Whether the loss falls by a part of what the slope predicts for a step
-  /// (Armijo's rule).
+  /// Returns whether the loss falls by a part of what the slope predicts for a
+  /// step (Armijo's rule).
   static Value falls(const Arithmetic &math, Value loss, ArrayRef<Part> parts,
                      const SubspaceStep &step, Value length, Value decrease) {
     llvm::StringMap<Value> candidates;

@@ -525,9 +525,9 @@ Status Session::writeState(int state, std::span<const uint8_t> from) {
   const StateInfo &info = parts_->states[state];
   GRADUS_TRY(verifyState(*this, state, info.name, from.size()));
   if (isPlace(info) || isFixed(info))
-    return invalid(artifact().path(), ": state ", info.name,
-                   isFixed(info) ? " is fixed in the artifact"
-                                 : " is set when an artifact is loaded",
+    return invalid(artifact().path(), ": state ", info.name, " is ",
+                   isFixed(info) ? "fixed in the artifact"
+                                 : "set when an artifact is loaded",
                    ", and cannot be written");
   GRADUS_TRY(verifyNumber(info, from));
   parts_->copies.touch();
