@@ -230,7 +230,7 @@ TEST(Defect, TrialsWriteNoStatistics) {
       trying.compiled().setState(name, tensor);
     trying.step(update);
     for (const auto &[name, tensor] : statisticsOf(trying)) {
-      const Vector &found = statisticsOf(run).at(name).floats;
+      Vector found = statisticsOf(run).at(name).floats;
       EXPECT_GT(normOf(change(tensor.floats, found)), 1e-4 * normOf(found));
     }
   }

@@ -2,6 +2,7 @@
 
 #include "subspace_model.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace gradus;
