@@ -3,7 +3,6 @@
 
 #include "frontends/recipe/thor.h"
 
-#include "passes/numbers.h"
 #include "passes/optimizers/schedules.h"
 #include "tests/frontends/recipe/reading.h"
 #include "tests/passes/program_text.h"
@@ -25,8 +24,7 @@ std::string withThor(const std::string &keys, const std::string &more = "") {
 /// epochs of `perEpoch` updates.
 class Preset {
 public:
-  Preset(const std::string &preset, double perEpoch)
-      : source_("gradus.program @p {}") {
+  Preset(const std::string &preset, double perEpoch) {
     auto recipe =
         read(withThor(R"(, "preset": ")" + preset + "\"",
                       R"(, "settable": false, "schedule": {"updates": 1e6, )"
@@ -34,15 +32,15 @@ public:
                           std::to_string(perEpoch) + "}"),
              "r.json");
     EXPECT_TRUE(recipe.ok()) << recipe.status();
-    json_ = Json::parse(recipe->json);
-    source_.program().setRecipeAttr(toAttribute(*recipe, source_.context));
+    recipe_ = *recipe;
+    json_ = Json::parse(recipe_.json);
   }
 
-  double rate(int64_t update) {
+  double rate(double update) {
     return number("optimizer", "learning_rate") *
            factor("learning_rate", update);
   }
-  double damping(int64_t update) {
+  double damping(double update) {
     return number("precondition", "damping") * factor("damping", update);
   }
   const Json &json() const { return json_; }
@@ -52,19 +50,28 @@ private:
     return json_.at(object).at(key);
   }
 
-  double factor(const char *of, int64_t update) {
-    mlir::Block block;
-    mlir::OpBuilder builder(&source_.context);
-    builder.setInsertionPointToEnd(&block);
-    gradus::Arithmetic math(builder, source_.program().getLoc());
-    auto scalar = mlir::RankedTensorType::get({}, builder.getF64Type());
-    mlir::Value step = gradus::splat(builder, math.loc, scalar, update);
-    auto schedules = gradus::Schedules::read(math, source_.program(), step);
-    EXPECT_TRUE(succeeded(schedules)) << source_.messages;
-    return gradus::knownNumber(schedules->factorOf(of)).value_or(NAN);
+  /// Computes what a step would.
+  double factor(const char *of, double update) {
+    gradus::testing::PassText source(R"(gradus.program @p {
+      gradus.graph @g(%step: tensor<f64>) { gradus.return }
+    })");
+    source.program().setRecipeAttr(toAttribute(recipe_, source.context));
+    gradus::GraphOp graph = source.program().getGraph("g");
+    mlir::OpBuilder builder(graph.getBody().front().getTerminator());
+    auto schedules = gradus::Schedules::read(
+        gradus::Arithmetic(builder, graph.getLoc()), source.program(),
+        graph.getBody().getArgument(0));
+    EXPECT_TRUE(succeeded(schedules)) << source.messages;
+    graph.addOutput("factor", schedules->factorOf(of));
+    gradus::HostTensor step = gradus::zeros(llvm::ArrayRef<int64_t>{});
+    step.floats[0] = update;
+    gradus::StateMap states;
+    auto results = evaluateGraph(graph, step, states);
+    EXPECT_TRUE(succeeded(results)) << source.messages;
+    return succeeded(results) ? (*results)[0].floats[0] : NAN;
   }
 
-  gradus::testing::PassText source_;
+  Recipe recipe_;
   Json json_;
 };
 
