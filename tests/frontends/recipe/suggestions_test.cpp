@@ -102,7 +102,7 @@ TEST(Suggestions, NameKeysOfObjectsWithin) {
 TEST(Suggestions, NameTheTypesThatHaveAKey) {
   EXPECT_EQ(said(R"({"optimizer": {"momentum": 0.9}})"),
             "r: optimizer.momentum: unknown key of adamw; sgd, rmsprop, lars, "
-            "muon have it");
+            "muon, thor have it");
   EXPECT_EQ(said(R"({"optimizer": {"centered": true}})"),
             "r: optimizer.centered: unknown key of adamw; rmsprop has it");
 }
