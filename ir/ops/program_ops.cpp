@@ -340,20 +340,38 @@ static LogicalResult verifySide(FactorsOp op, Value side, StringRef name) {
                           << ", expected square blocks [count, n, n]";
 }
 
+/// The vector of an embedding has a number for each of the table's rows.
+static LogicalResult verifyRows(FactorsOp op, RankedTensorType table) {
+  Value inputs = op.getInputs();
+  if (!inputs || cast<RankedTensorType>(inputs.getType()).getRank() != 1)
+    return success();
+  int64_t found = cast<RankedTensorType>(inputs.getType()).getDimSize(0),
+          rows = 1;
+  for (int64_t axis : op.getAxes())
+    rows *= table.getDimSize(axis);
+  if (found == rows)
+    return success();
+  return op.emitOpError("has ") << found << " numbers as inputs, but "
+                                << op.getParameterAttr() << " has " << rows
+                                << " rows";
+}
+
 LogicalResult FactorsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto state =
       symbols.lookupNearestSymbolFrom<StateOp>(*this, getParameterAttr());
   if (!state)
     return emitOpError("names ")
            << getParameterAttr() << ", but the program has no such state";
-  int64_t rank = cast<RankedTensorType>(state.getType()).getRank();
+  auto weight = cast<RankedTensorType>(state.getType());
+  int64_t rank = weight.getRank();
   for (int64_t axis : getAxes())
     if (axis < 0 || axis >= rank)
       return emitOpError("has axis ") << axis << ", but " << getParameterAttr()
                                       << " has " << rank << " axes";
-  if (failed(verifySide(*this, getInputs(), "inputs")))
+  if (failed(verifySide(*this, getInputs(), "inputs")) ||
+      failed(verifySide(*this, getOutputs(), "outputs")))
     return failure();
-  return verifySide(*this, getOutputs(), "outputs");
+  return verifyRows(*this, weight);
 }
 
 LogicalResult GuardOp::verifySymbolUses(SymbolTableCollection &symbols) {

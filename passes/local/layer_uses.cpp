@@ -176,7 +176,9 @@ std::optional<WeightLayers> layersOf(ArrayRef<WeightPart> parts,
   for (const WeightPart &part : parts)
     uses.push_back(useOf(part));
   uses = joined(uses, &LayerUse::inputs, &LayerUse::outputs);
-  if (!areWhole(uses, &LayerUse::inputs))
+  // Lookups of other indices are other rows, whatever comes back to them.
+  if (!areWhole(uses, &LayerUse::inputs) &&
+      first.kind != WeightKind::embedding)
     uses = joined(uses, &LayerUse::outputs, &LayerUse::inputs);
   bool hasInputs = areWhole(uses, &LayerUse::inputs),
        hasOutputs = areWhole(uses, &LayerUse::outputs);
@@ -189,7 +191,8 @@ std::optional<WeightLayers> layersOf(ArrayRef<WeightPart> parts,
     return layers;
   }
   if (first.kind == WeightKind::embedding)
-    reason = "its uses read different parts of the table";
+    reason = uses.size() == 1 ? "a part of the table is read"
+                              : "its uses read different parts of the table";
   else if (!hasInputs && !hasOutputs)
     reason = "its uses have parts of its inputs and of its outputs";
   else if (!cutInto(layers.parts, layers.groups, uses,

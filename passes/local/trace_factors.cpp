@@ -474,12 +474,14 @@ private:
     return Arithmetic(builder, value.getLoc()).scale(factor, value);
   }
 
-  /// The part of the batch that reads each row of an embedding.
+  /// The part of the batch that reads each row of an embedding. Where a layer
+  /// reads it as a part of a larger table, its own rows count, as the inputs of
+  /// a dense layer would that are 1 for the row that is read and 0 for others.
   static Value shares(OpBuilder &builder, const WeightLayers &layers,
                       Value divisor) {
     Value count;
     for (const LayerUse &use : layers.parts.front().uses) {
-      Value each = counts(builder, use.product);
+      Value each = part(builder, rowsRead(builder, use), /*axis=*/0);
       count =
           count ? Arithmetic(builder, each.getLoc()).add(count, each) : each;
     }
@@ -488,16 +490,20 @@ private:
                                               tensorType(count).getShape()));
   }
 
-  /// How often each row is read.
-  static Value counts(OpBuilder &builder, const WeightProduct &product) {
+  /// How often each row of what a layer looks up is read, and which rows of it
+  /// are the weight's.
+  static SidePiece rowsRead(OpBuilder &builder, const LayerUse &use) {
+    const WeightProduct &product = use.product;
     Location loc = product.op->getLoc();
     auto scatter = cast<ScatterAddOp>(product.op);
     auto ones = tensorType(product.inputs).clone(builder.getF32Type());
     auto type = RankedTensorType::get({scatter.getType().getDimSize(0)},
                                       builder.getF32Type());
-    return ScatterAddOp::create(builder, loc, type,
-                                splat(builder, loc, ones, 1), product.inputs,
-                                /*axis=*/0, /*batch_dims=*/0);
+    SidePiece rows = use.inputs.pieces.front();
+    rows.value = ScatterAddOp::create(
+        builder, loc, type, splat(builder, loc, ones, 1), product.inputs,
+        /*axis=*/0, /*batch_dims=*/0);
+    return rows;
   }
 
   /// The mean over the samples of all ranks, as a batch of one.

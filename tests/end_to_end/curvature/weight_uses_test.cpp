@@ -90,6 +90,17 @@ Network of(Shape sample, std::function<Tensor(ProgramBuilder &, Tensor)> layers,
           .layers = std::move(layers)};
 }
 
+/// Two tensors next to each other, of which `b` was made last.
+Tensor joined(Tensor a, Tensor b, int64_t axis) {
+  mlir::OpBuilder builder(b.value().getContext());
+  builder.setInsertionPointAfterValue(b.value());
+  llvm::SmallVector<int64_t> shape(a.shape());
+  shape[axis] += b.shape()[axis];
+  return Tensor(ConcatenateOp::create(
+      builder, b.value().getLoc(), tensorType(a.value()).clone(shape),
+      mlir::ValueRange{a.value(), b.value()}, axis));
+}
+
 /// x W^T
 Tensor times(ProgramBuilder &net, Tensor x, Tensor weight) {
   return net.matmul(x, weight, /*transposeB=*/true);
@@ -289,6 +300,38 @@ TEST(UsesOfAWeight, OfATableAreReadsOfOne) {
       },
       7);
   expectSameTraining(once, twice, unchanged);
+}
+
+/// Rows that lie in two weights are rows of one table where the model looks up
+/// both at once.
+TEST(UsesOfAWeight, AsAPartOfATableAreThoseOfItsRows) {
+  auto head = [](ProgramBuilder &net, Tensor table, Tensor x) {
+    return net.dense("fc", net.flatten(net.tanh(net.lookUp(table, x))), 4);
+  };
+  Network two = of(
+      {4},
+      [=](ProgramBuilder &net, Tensor x) {
+        Tensor first = net.parameter("first.weight", {4, 5}),
+               last = net.parameter("last.weight", {3, 5});
+        return head(net, joined(first, last, 0), x);
+      },
+      7);
+  Network whole = of(
+      {4},
+      [=](ProgramBuilder &net, Tensor x) {
+        return head(net, net.parameter("table.weight", {7, 5}), x);
+      },
+      7);
+  expectSameTraining(
+      two, whole,
+      [](NamedTensors all) {
+        all["table.weight"] =
+            below(all.at("first.weight"), all.at("last.weight"));
+        all.erase("first.weight");
+        all.erase("last.weight");
+        return all;
+      },
+      keysOfParts());
 }
 
 /// A recurrent layer: the inputs of a step are the outputs of the one before.

@@ -203,6 +203,17 @@ gradus.program @p {
 // -----
 
 gradus.program @p {
+  gradus.state @table : tensor<5x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @g(%share: tensor<8xf32>) {
+    // expected-error @below {{has 8 numbers as inputs, but @table has 5 rows}}
+    gradus.factors @table inputs %share {kind = "embedding", axes = array<i64: 0>} : tensor<8xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
   gradus.state @rows : tensor<2xf32> {fixed, role = #gradus.role<slot>, init = #gradus.init<zeros>}
   gradus.graph @g(%x: tensor<2xf32>) {
     // expected-error @below {{changes @rows, which is fixed: graphs only read it}}

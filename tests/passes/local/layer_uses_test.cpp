@@ -167,6 +167,38 @@ TEST(LayerUses, AreNoneOfATableThatIsALayerToo) {
                          "have other units");
 }
 
+/// Rows of a larger table, which other rows are looked up in, too.
+TEST(LayerUses, OfATableMayBePartsOfWhatIsRead) {
+  Layers last("    %dw = gradus.slice %looked starts [1, 0] steps [1, 1] : "
+              "tensor<3x2xf32> -> tensor<2x2xf32>",
+              "tensor<2x2xf32>");
+  ASSERT_TRUE(last.found) << last.reason;
+  const SidePiece &rows = last.found->parts[0].uses[0].inputs.pieces.front();
+  EXPECT_EQ(rows.from, 1);
+  EXPECT_EQ(rows.size, 2);
+}
+
+TEST(LayerUses, AreNoneOfATableThatIsReadInPart) {
+  const std::string first = "    %0 = gradus.pad %looked low [0, 0] high [3, 0]"
+                            " interior [0, 0] : tensor<3x2xf32> -> "
+                            "tensor<6x2xf32>\n";
+  Layers part(first + "    %1 = arith.constant dense<0.0> : tensor<6x2xf32>\n"
+                      "    %dw = arith.addf %0, %1 : tensor<6x2xf32>",
+              "tensor<6x2xf32>");
+  EXPECT_FALSE(part.found);
+  EXPECT_EQ(part.reason, "a part of the table is read");
+  // Both parts get the same gradient, but of rows by other indices.
+  Layers two(first + "    %odd = arith.addi %ids, %ids : tensor<8xi64>\n"
+                     "    %1 = gradus.scatter_add %dy at %odd axis 0 : "
+                     "tensor<8x2xf32>, tensor<8xi64> -> tensor<3x2xf32>\n"
+                     "    %2 = gradus.pad %1 low [3, 0] high [0, 0] interior "
+                     "[0, 0] : tensor<3x2xf32> -> tensor<6x2xf32>\n"
+                     "    %dw = arith.addf %0, %2 : tensor<6x2xf32>",
+             "tensor<6x2xf32>");
+  EXPECT_FALSE(two.found);
+  EXPECT_EQ(two.reason, "its uses read different parts of the table");
+}
+
 TEST(LayerUses, AreNoneWhereSidesAreExchanged) {
   Layers turned("    %0 = gradus.slice %x starts [0, 0] steps [1, 1] : "
                 "tensor<8x3xf32> -> tensor<8x2xf32>\n"

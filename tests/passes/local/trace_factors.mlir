@@ -76,6 +76,45 @@ gradus.program @embedding attributes {recipe = {precondition = {type = "thor"}}}
   }
 }
 
+// A table that the model joins with another has the numbers of its own rows; one
+// of which a part is read keeps its gradient.
+// CHECK-LABEL: gradus.program @joined_tables
+// CHECK:         %[[COUNT:.*]] = gradus.scatter_add %{{.*}} at %ids axis 0 : tensor<6xf32>, tensor<6xi64> -> tensor<8xf32>
+// CHECK:         %[[FIRST:.*]] = gradus.slice %[[COUNT]] starts [0] steps [1] : tensor<8xf32> -> tensor<5xf32>
+// CHECK:         %[[SHARE:.*]] = arith.divf %[[FIRST]]
+// CHECK:         gradus.factors @w inputs %[[SHARE]] outputs %{{.*}} {axes = array<i64: 0>, kind = "embedding"} : tensor<5xf32>, tensor<1x4x4xf32>
+// CHECK:         %[[LAST:.*]] = gradus.slice %{{.*}} starts [5] steps [1] : tensor<8xf32> -> tensor<3xf32>
+// CHECK:         %[[OWN:.*]] = arith.divf %[[LAST]]
+// CHECK:         gradus.factors @v inputs %[[OWN]] outputs %{{.*}} {axes = array<i64: 0>, kind = "embedding"} : tensor<3xf32>, tensor<1x4x4xf32>
+// CHECK:         gradus.scatter_add %{{.*}} : tensor<6xf32>, tensor<6xi64> -> tensor<4xf32>
+// CHECK:         gradus.slice %{{.*}} starts [1] steps [1] : tensor<4xf32> -> tensor<2xf32>
+// CHECK:         gradus.factors @padded inputs %{{.*}} {axes = array<i64: 0>, kind = "embedding"} : tensor<2xf32>, tensor<1x4x4xf32>
+// CHECK-NOT:     gradus.factors @cut
+// KEPT:          w (embedding): its curvature is measured
+// KEPT:          cut keeps its gradient: a part of the table is read
+gradus.program @joined_tables attributes {recipe = {precondition = {type = "thor"}}} {
+  gradus.state @w : tensor<5x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<3x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @padded : tensor<2x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @cut : tensor<9x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%ids: tensor<6xi64>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<5x4xf32>
+    %v = gradus.read @v : tensor<3x4xf32>
+    %padded = gradus.read @padded : tensor<2x4xf32>
+    %cut = gradus.read @cut : tensor<9x4xf32>
+    %table = gradus.concatenate %w, %v axis 0 : tensor<5x4xf32>, tensor<3x4xf32> -> tensor<8x4xf32>
+    %bordered = gradus.pad %padded low [1, 0] high [1, 0] interior [0, 0] : tensor<2x4xf32> -> tensor<4x4xf32>
+    %part = gradus.slice %cut starts [2, 0] steps [1, 1] : tensor<9x4xf32> -> tensor<4x4xf32>
+    %0 = gradus.gather %table at %ids axis 0 : tensor<8x4xf32>, tensor<6xi64> -> tensor<6x4xf32>
+    %1 = gradus.gather %bordered at %ids axis 0 : tensor<4x4xf32>, tensor<6xi64> -> tensor<6x4xf32>
+    %2 = gradus.gather %part at %ids axis 0 : tensor<4x4xf32>, tensor<6xi64> -> tensor<6x4xf32>
+    %3 = arith.mulf %0, %1 : tensor<6x4xf32>
+    %y = arith.mulf %2, %3 : tensor<6x4xf32>
+    %loss = gradus.reduce mean %y axes [0, 1] : tensor<6x4xf32> -> tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
 // Blocks, of which the last one is padded; a side longer than the limit is left
 // alone; a weight that is computed with before its use keeps its gradient.
 // CHECK-LABEL: gradus.program @sides
