@@ -3,6 +3,7 @@
 #include "frontends/recipe/program_check.h"
 
 #include "frontends/recipe/recipe.h"
+#include "frontends/recipe/thor.h"
 
 #include "ir/recipe_check.h"
 
@@ -39,14 +40,15 @@ LogicalResult checkProgram(ProgramOp program) {
   DictionaryAttr attribute = program.getRecipeAttr();
   if (!attribute)
     return success();
-  if (auto optimizer = attribute.getAs<DictionaryAttr>("optimizer"))
-    if (auto type = optimizer.getAs<StringAttr>("type");
-        type && type.getValue() == "thor")
-      return program.emitError()
-             << "recipe: optimizer.type: \"thor\" is short for other keys, "
-                "which a program's recipe has itself: `gradus recipe FILE` "
-                "writes them out";
-  auto recipe = recipe::read(toJson(attribute), "recipe");
+  const std::string text = toJson(attribute);
+  const auto given = nlohmann::ordered_json::parse(
+      text, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  if (given.is_object() && hasThor(given))
+    return program.emitError()
+           << "recipe: optimizer.type: \"thor\" is short for other keys, "
+              "which a program's recipe has itself: `gradus recipe FILE` "
+              "writes them out";
+  auto recipe = recipe::read(text, "recipe");
   if (recipe.ok())
     return success();
   return program.emitError() << std::string(recipe.status().message());

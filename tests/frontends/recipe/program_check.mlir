@@ -23,3 +23,10 @@ gradus.program @short attributes {recipe = {clip = {type = "norm"}, less_bn}} {
 // expected-error @below {{recipe: optimizer.type: "thor" is short for other keys, which a program's recipe has itself: `gradus recipe FILE` writes them out}}
 gradus.program @thor attributes {recipe = {optimizer = {type = "thor"}}} {
 }
+
+// -----
+
+// So it is in its short form.
+// expected-error @below {{recipe: optimizer.type: "thor" is short for other keys, which a program's recipe has itself: `gradus recipe FILE` writes them out}}
+gradus.program @thor_alone attributes {recipe = {optimizer = "thor"}} {
+}
