@@ -37,7 +37,7 @@ Json byEpochs(Json piece) {
 /// times (1 - e / end)^power, halved at epochs 39 and 40, and the damping times
 /// rate^(e / 10).
 Json resnet(double learningRate, double end, double power, double damping,
-            double rate) {
+            double rate, bool perSample) {
   Json falls =
       byEpochs({{"type", "polynomial"}, {"period", end}, {"power", power}});
   Json halves = byEpochs(
@@ -49,6 +49,7 @@ Json resnet(double learningRate, double end, double power, double damping,
   return {{"learning_rate", learningRate},
           {"weight_decay", 5e-4},
           {"damping", damping},
+          {"per_sample", perSample},
           {"refresh", {{"every", 834}}},
           {"schedule",
            {{"learning_rate", Json::array({product})},
@@ -68,6 +69,7 @@ Json bert() {
   constexpr double rate = 0.006464, damping = 0.007035;
   return {{"learning_rate", rate},
           {"damping", damping},
+          {"per_sample", true},
           {"refresh", {{"every", 100}}},
           {"decay_filter", {"*LayerNorm*", "*bias*"}},
           {"schedule",
@@ -75,10 +77,12 @@ Json bert() {
             {"damping", untilUpdates(damping, 4)}}}};
 }
 
+/// Factors are those of the device whose numbers these are, whatever `compat`
+/// says: of GPUs those of the mean sample.
 const std::vector<Preset> &presets() {
   static const std::vector<Preset> all = {
-      {"resnet50_gpu", resnet(0.05672, 50, 4.9687, 0.02345, 0.5467)},
-      {"resnet50_ascend", resnet(0.05803, 53, 4.0839, 0.03, 0.50036)},
+      {"resnet50_gpu", resnet(0.05672, 50, 4.9687, 0.02345, 0.5467, false)},
+      {"resnet50_ascend", resnet(0.05803, 53, 4.0839, 0.03, 0.50036, true)},
       {"bert", bert()}};
   return all;
 }

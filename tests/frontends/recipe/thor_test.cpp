@@ -171,6 +171,23 @@ TEST(PresetOfThor, OfResNetOnGpusHasItsSchedules) {
   EXPECT_NEAR(run.damping(5003), 0.02345 * std::pow(0.5467, 0.1), 1e-12);
 }
 
+// Numbers that were found with the factors of one device are used with these.
+TEST(PresetOfThor, HasTheFactorsOfItsDevice) {
+  for (auto [preset, isPerSample] : {std::pair("resnet50_gpu", false),
+                                     std::pair("resnet50_ascend", true),
+                                     std::pair("bert", true)})
+    for (const char *compat : {"pytorch", "mindspore"}) {
+      std::string keys = std::string(R"(, "preset": ")") + preset + "\"",
+                  rules = std::string(R"(, "compat": ")") + compat + "\"";
+      for (const Json &recipe :
+           {accepted(withThor(keys, rules)), accepted(withThor(keys + rules))})
+        EXPECT_EQ(recipe["precondition"]["per_sample"], isPerSample)
+            << preset << " " << compat;
+      Json own = accepted(withThor(keys + R"(, "per_sample": true)", rules));
+      EXPECT_EQ(own["precondition"]["per_sample"], true);
+    }
+}
+
 // The rate falls to 0 at the end of its formula, and stays there.
 TEST(PresetOfThor, HoldsItsEnd) {
   Preset run("resnet50_gpu", 2);
