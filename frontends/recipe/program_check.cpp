@@ -41,8 +41,8 @@ LogicalResult checkProgram(ProgramOp program) {
   if (!attribute)
     return success();
   const std::string text = toJson(attribute);
-  const auto given = nlohmann::ordered_json::parse(
-      text, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  const auto given = nlohmann::ordered_json::parse(text, /*cb=*/nullptr,
+                                                   /*allow_exceptions=*/false);
   if (given.is_object() && hasThor(given))
     return program.emitError()
            << "recipe: optimizer.type: \"thor\" is short for other keys, "

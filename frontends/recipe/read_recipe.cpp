@@ -66,6 +66,8 @@ std::string unknownPluginKey(std::string_view word,
 /// Checks values against their fields and collects what is wrong.
 class Checker {
 public:
+  explicit Checker(bool hasThor = false) : hasThor_(hasThor) {}
+
   Json check(const Field &field, const Json &value, const std::string &path);
   const std::vector<Mistake> &mistakes() const { return mistakes_; }
   void mistake(const std::string &path, std::string_view what) {
@@ -103,6 +105,7 @@ private:
                       const std::string &path);
 
   std::vector<Mistake> mistakes_;
+  bool hasThor_ = false; // the recipe, whose optimizer has keys of others
   // The framework whose defaults hold in the object that is being checked.
   std::string framework_ = Json::parse(compatKey().fallback);
 };
@@ -326,7 +329,7 @@ void Checker::refuseUnknown(const std::vector<Field> &fields, const Json &value,
     else if (path != kPluginsKey)
       mistake(join(path, key),
               message("unknown key", type ? " of " : "", type ? type->name : "",
-                      suggestionForKey(path, key, known)));
+                      suggestionForKey(path, key, known, hasThor_)));
     else if (!given.is_null())
       mistake(join(path, key), unknownPluginKey(key, known));
 }
@@ -438,15 +441,18 @@ std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
 
 absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
                                const Overrides &overrides) {
-  Checker checker;
-  Json result = checker.check(recipeField(), completed(given), "");
+  Json whole = completed(given);
+  Checker checker(given.is_object() && hasThor(given));
+  if (auto mistake = whole.is_object() ? thorMistake(whole) : std::nullopt) {
+    checker.mistake(mistake->path, mistake->words);
+    whole.erase(mistake->path); // of which the rest need not be right
+  }
+  Json result = checker.check(recipeField(), whole, "");
   if (pluginKeys().empty() && result.is_object())
     result.erase(kPluginsKey); // Recipes are as if there were no plug-ins.
   std::vector<std::string> remarks;
   if (checker.mistakes().empty()) {
     remarks = settleBoost(result, checker);
-    if (auto mistake = thorMistake(result))
-      checker.mistake(mistake->path, mistake->words);
     for (const Mistake &mistake : mistakesTogether(result))
       checker.mistake(mistake.path, mistake.words);
     for (std::string &remark : remarksTogether(result))

@@ -43,14 +43,23 @@ std::string askedFor(std::string_view key, const Synonym &synonym) {
          (value.empty() ? "" : message(" It is ", value));
 }
 
+/// The key of a synonym. The optimizer thor has the keys of `precondition`.
+std::string keyOf(const Synonym &synonym, bool hasThor) {
+  constexpr std::string_view object = "precondition.";
+  std::string_view key = synonym.key();
+  return hasThor && key.starts_with(object)
+             ? message("optimizer.", key.substr(object.size()))
+             : std::string(key);
+}
+
 /// Says what a word means elsewhere than in the object where it stands.
-std::string elsewhere(const Synonym &synonym) {
+std::string elsewhere(const Synonym &synonym, bool hasThor = false) {
   if (synonym.isOption())
     return message("; it is an option: gradus ", synonym.meaning);
   if (synonym.meaning == synonym.word) // one of our own
     return asked(message("the recipe's ", inQuotes(synonym.key())));
   if (synonym.value().empty())
-    return askedFor(synonym.key(), synonym);
+    return askedFor(keyOf(synonym, hasThor), synonym);
   return asked(message(inQuotes(synonym.key()), ": ", asJson(synonym.value())));
 }
 
@@ -63,13 +72,11 @@ std::string nested(std::string_view path) {
                  nested(path.substr(dot + 1)), "}");
 }
 
-/// The keys from an object down to what a synonym means; empty where that is
-/// not in an object within it.
-std::string_view within(std::string_view path, const Synonym &synonym) {
-  std::string_view key = synonym.key();
-  bool isWithin = !path.empty() && synonym.value().empty() &&
-                  key.size() > path.size() && key.starts_with(path) &&
-                  key[path.size()] == '.';
+/// The keys from an object down to one; empty where that is not in an object
+/// within it.
+std::string_view within(std::string_view path, std::string_view key) {
+  bool isWithin = !path.empty() && key.size() > path.size() &&
+                  key.starts_with(path) && key[path.size()] == '.';
   std::string_view rest = isWithin ? key.substr(path.size() + 1) : "";
   return firstOf(rest) == rest ? "" : rest;
 }
@@ -97,28 +104,36 @@ bool names(std::string_view value, std::string_view name) {
 } // namespace
 
 std::string suggestionForKey(std::string_view path, std::string_view word,
-                             const Names &known) {
+                             const Names &known, bool hasThor) {
+  auto isKnown = [&](std::string_view key) {
+    return std::ranges::count(known, key) != 0;
+  };
   if (path.empty())
     for (const PluginKey &key : pluginKeys())
       if (word == key.field.key)
         return asked(inQuotes(message(kPluginsKey, ".", word)));
-  if (firstOf(word) != word && std::ranges::count(known, firstOf(word)))
+  if (firstOf(word) != word && isKnown(firstOf(word)))
     return message("; write ", nested(word));
   const std::vector<Synonym> synonyms = synonymsOf(word);
   for (const Synonym &synonym : synonyms)
-    if (synonym.value().empty() &&
-        std::ranges::count(known, lastOf(synonym.key())))
+    if (synonym.value().empty() && isKnown(lastOf(synonym.key())))
       return askedFor(lastOf(synonym.key()), synonym);
-  for (const Synonym &synonym : synonyms)
-    if (std::string_view keys = within(path, synonym);
-        !keys.empty() && std::ranges::count(known, firstOf(keys)))
+  for (const Synonym &synonym : synonyms) {
+    const std::string key = keyOf(synonym, hasThor);
+    std::string_view keys = synonym.value().empty() ? within(path, key) : "";
+    if (!keys.empty() && isKnown(firstOf(keys)))
       return message("; write ", nested(keys));
+  }
+  // An object may have a key of the recipe, with a value of another form.
+  for (const Synonym &synonym : synonyms)
+    if (!path.empty() && !synonym.value().empty() && isKnown(synonym.key()))
+      return asked(inQuotes(synonym.key()));
   // A type that lacks what others have is not led to another object.
   bool isElsewhere = std::ranges::none_of(synonyms, [&](const Synonym &each) {
     return firstOf(each.key()) == firstOf(path);
   });
   if (isElsewhere && !synonyms.empty())
-    return elsewhere(synonyms.front());
+    return elsewhere(synonyms.front(), hasThor);
   return nothingOr(nearestOf(word, known), word);
 }
 

@@ -127,16 +127,17 @@ Fields thorKeys() {
 
 //===-- expansion ---------------------------------------------------------===//
 
-constexpr const char *kOwn[] = {"precondition", "clip_update"};
-
 /// A key of the recipe that says what `thor` says, too; empty where none does.
 std::string conflictIn(const Json &recipe) {
-  for (const char *key : kOwn)
-    if (recipe.contains(key) && !recipe[key].is_null())
-      if (key != std::string("clip_update") ||
-          !recipe["optimizer"].value(key, Json()).is_null())
-        return key;
-  return "";
+  auto isSaid = [](const Json &object, const char *key) {
+    return object.is_object() && !object.value(key, Json()).is_null();
+  };
+  if (isSaid(recipe, "precondition"))
+    return "precondition";
+  return isSaid(recipe, "clip_update") &&
+                 isSaid(recipe["optimizer"], "clip_update")
+             ? "clip_update"
+             : "";
 }
 
 /// The keys of `thor` as the user, else the preset says them.
@@ -238,9 +239,14 @@ std::optional<Mistake> thorMistake(const Json &recipe) {
   if (!hasThor(recipe))
     return std::nullopt;
   std::string key = conflictIn(recipe);
-  return Mistake{key, message("stands beside the optimizer thor, which is "
-                              "short for it; write its keys in `optimizer`, or "
-                              "let optimizer.type be \"sgd\"")};
+  if (key.empty())
+    return std::nullopt;
+  if (recipe[key] == false)
+    return Mistake{key, "is false, but the optimizer thor is short for it, "
+                        "too; let optimizer.type be \"sgd\""};
+  return Mistake{key, "stands beside the optimizer thor, which is short for "
+                      "it; write its keys in `optimizer`, or let "
+                      "optimizer.type be \"sgd\""};
 }
 
 } // namespace gradus::recipe

@@ -25,7 +25,8 @@ bool hasThor(const nlohmann::ordered_json &recipe);
 /// Leaves a recipe alone that has some of these keys itself.
 void expandThor(nlohmann::ordered_json &recipe);
 
-/// Says why a checked recipe still has the optimizer `thor`.
+/// Says what keeps the optimizer `thor` from becoming what it is short for,
+/// where that is another key of the recipe.
 std::optional<Mistake> thorMistake(const nlohmann::ordered_json &recipe);
 
 } // namespace gradus::recipe

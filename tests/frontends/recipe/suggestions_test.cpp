@@ -99,6 +99,27 @@ TEST(Suggestions, NameKeysOfObjectsWithin) {
             "\"precondition.refresh.every\"?");
 }
 
+// The optimizer thor has keys of `precondition`, beside which it is refused.
+TEST(Suggestions, LeadToKeysOfTheOptimizerThor) {
+  EXPECT_EQ(said(R"({"optimizer": {"type": "thor", "frequency": 50}})"),
+            "r: optimizer.frequency: unknown key of thor; write \"refresh\": "
+            "{\"every\": ...}");
+  EXPECT_EQ(said(R"({"optimizer": {"type": "thor", "factor_decay": 0.9}})"),
+            "r: optimizer.factor_decay: unknown key of thor; did you mean "
+            "\"decay\"?");
+  EXPECT_EQ(
+      said(R"({"optimizer": {"type": "thor", "enable_clip_grad": true}})"),
+      "r: optimizer.enable_clip_grad: unknown key of thor; did you mean "
+      "\"clip_update\"?");
+  EXPECT_EQ(said(R"({"optimizer": "thor", "damping": 0.1})"),
+            "r: damping: unknown key; did you mean \"optimizer.damping\"?");
+  EXPECT_EQ(said(R"({"optimizer": "sgd", "damping": 0.1})"),
+            "r: damping: unknown key; did you mean \"precondition.damping\"?");
+  EXPECT_EQ(said(R"({"enable_clip_grad": true})"),
+            "r: enable_clip_grad: unknown key; did you mean \"clip_update\": "
+            "{\"type\": \"norm\"}?");
+}
+
 TEST(Suggestions, NameTheTypesThatHaveAKey) {
   EXPECT_EQ(said(R"({"optimizer": {"momentum": 0.9}})"),
             "r: optimizer.momentum: unknown key of adamw; sgd, rmsprop, lars, "

@@ -173,9 +173,9 @@ TEST(PresetOfThor, OfResNetOnGpusHasItsSchedules) {
 
 // Numbers that were found with the factors of one device are used with these.
 TEST(PresetOfThor, HasTheFactorsOfItsDevice) {
-  for (auto [preset, isPerSample] : {std::pair("resnet50_gpu", false),
-                                     std::pair("resnet50_ascend", true),
-                                     std::pair("bert", true)})
+  for (auto [preset, isPerSample] :
+       {std::pair("resnet50_gpu", false), std::pair("resnet50_ascend", true),
+        std::pair("bert", true)})
     for (const char *compat : {"pytorch", "mindspore"}) {
       std::string keys = std::string(R"(, "preset": ")") + preset + "\"",
                   rules = std::string(R"(, "compat": ")") + compat + "\"";
@@ -218,6 +218,16 @@ TEST(Thor, IsRefusedWithItsOwnWords) {
               HasSubstr("precondition: stands beside the optimizer thor, which "
                         "is short for it; write its keys in `optimizer`, or "
                         "let optimizer.type be \"sgd\""));
+  EXPECT_EQ(refused(withThor("", R"(, "precondition": false)")),
+            "r.json: precondition: is false, but the optimizer thor is short "
+            "for it, too; let optimizer.type be \"sgd\"");
+  // What stands beside thor need not be right, and other mistakes are told.
+  EXPECT_EQ(
+      refused(R"({"seeed": 1})", {"optimizer=thor", "precondition.damping=1"}),
+      "--set precondition.damping=1: precondition: stands beside the optimizer "
+      "thor, which is short for it; write its keys in `optimizer`, or let "
+      "optimizer.type be \"sgd\"\n"
+      "  r.json: seeed: unknown key; did you mean \"seed\"?");
   EXPECT_THAT(
       refused(withThor(R"(, "clip_update": 1)", R"(, "clip_update": "norm")")),
       HasSubstr("clip_update: stands beside the optimizer thor"));
