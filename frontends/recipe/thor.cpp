@@ -4,6 +4,7 @@
 
 #include "frontends/recipe/overrides.h"
 #include "messages/message.h"
+#include "passes/methods/clip_gradients.h"
 #include "passes/optimizers/sgd.h"
 #include "passes/preconditioning.h"
 
@@ -180,6 +181,21 @@ Json preconditionOf(const Json &said) {
   return precondition;
 }
 
+/// Returns what `clip_update` becomes. It has no `compat` of its own, so that
+/// of the optimizer is written out.
+Json clipOf(const Json &said) {
+  Json clip = {{"type", "norm"}, {"value", said["clip_update"]}};
+  if (!said.contains("compat"))
+    return clip;
+  for (const Choice &type : clipUpdateKey().choices)
+    if (type.name == "norm")
+      for (const Field &key : type.fields)
+        if (!clip.contains(key.key))
+          clip[key.key] =
+              Json::parse(key.fallbackUnder(said["compat"].get<std::string>()));
+  return clip;
+}
+
 /// Adds the pieces of hyperparameters that the recipe does not schedule.
 void addSchedules(Json &recipe, const Json &pieces) {
   if (recipe.value("schedule", Json()).is_null())
@@ -227,7 +243,7 @@ void expandThor(Json &recipe) {
   recipe["optimizer"] = sgdOf(said);
   recipe["precondition"] = preconditionOf(said);
   if (said.contains("clip_update"))
-    recipe["clip_update"] = {{"type", "norm"}, {"value", said["clip_update"]}};
+    recipe["clip_update"] = clipOf(said);
   if (said.contains("schedule"))
     addSchedules(recipe, said["schedule"]);
   Json patterns = said.value("decay_filter", Json::array());

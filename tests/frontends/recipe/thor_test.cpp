@@ -119,6 +119,20 @@ TEST(Thor, FiltersNothingWithoutDecay) {
   EXPECT_EQ(groups[0]["match"], Json::array({"*LayerNorm*", "*bias*"}));
 }
 
+// The optimizer may have other rules than the recipe.
+TEST(Thor, ClipsByTheRulesThatItHas) {
+  Json ours =
+      accepted(withThor(R"(, "clip_update": 1, "compat": "mindspore")"));
+  EXPECT_EQ(ours["compat"], "pytorch");
+  EXPECT_EQ(ours["clip_update"]["norm_epsilon"], 0.0);
+  Json theirs = accepted(withThor(R"(, "clip_update": 1, "compat": "pytorch")",
+                                  R"(, "compat": "mindspore")"));
+  EXPECT_EQ(theirs["clip_update"]["norm_epsilon"], 1e-6);
+  Json plain =
+      accepted(withThor(R"(, "clip_update": 1)", R"(, "compat": "mindspore")"));
+  EXPECT_EQ(plain["clip_update"]["norm_epsilon"], 0.0);
+}
+
 TEST(Thor, IsAFlagOfTheCommandLine) {
   Json recipe =
       accepted("{}", {"optimizer.type=thor", "optimizer.preset=resnet50_gpu",
