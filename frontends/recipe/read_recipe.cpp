@@ -401,8 +401,9 @@ bool hasGoodOptimizer(const Json &given) {
 
 /// Adds the keys that follow from others: gradients in f16 want a loss scale,
 /// unless the recipe says null, boost and the optimizer thor stand for keys,
-/// and what dim_reduce leaves of gradients wants small steps.
-Json completed(Json given) {
+/// and what dim_reduce leaves of gradients wants small steps. Adds to `remarks`
+/// what says nothing.
+Json completed(Json given, std::vector<std::string> &remarks) {
   if (!given.is_object())
     return given;
   if (given.value("$schema", Json()).is_string())
@@ -413,7 +414,7 @@ Json completed(Json given) {
   if (Json document = boostOf(given); !document.is_null())
     addBoostedKeys(document, given);
   if (hasThor(given) && hasGoodOptimizer(given))
-    expandThor(given);
+    remarks = expandThor(given);
   if (given.value("precision", Json()) == "f16" &&
       !given.contains("loss_scale"))
     given["loss_scale"] = {{"type", "dynamic"}};
@@ -441,7 +442,8 @@ std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
 
 absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
                                const Overrides &overrides) {
-  Json whole = completed(given);
+  std::vector<std::string> remarks;
+  Json whole = completed(given, remarks);
   Checker checker(given.is_object() && hasThor(given));
   if (auto mistake = whole.is_object() ? thorMistake(whole) : std::nullopt) {
     checker.mistake(mistake->path, mistake->words);
@@ -450,9 +452,9 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
   Json result = checker.check(recipeField(), whole, "");
   if (pluginKeys().empty() && result.is_object())
     result.erase(kPluginsKey); // Recipes are as if there were no plug-ins.
-  std::vector<std::string> remarks;
   if (checker.mistakes().empty()) {
-    remarks = settleBoost(result, checker);
+    for (std::string &remark : settleBoost(result, checker))
+      remarks.push_back(std::move(remark));
     for (const Mistake &mistake : mistakesTogether(result))
       checker.mistake(mistake.path, mistake.words);
     for (std::string &remark : remarksTogether(result))

@@ -3,6 +3,7 @@
 #include "frontends/recipe/thor.h"
 
 #include "frontends/recipe/overrides.h"
+#include "messages/json_text.h"
 #include "messages/message.h"
 #include "passes/methods/clip_gradients.h"
 #include "passes/optimizers/sgd.h"
@@ -20,8 +21,8 @@ constexpr const char *kThor = "thor";
 
 //===-- presets -----------------------------------------------------------===//
 
-/// Keys of `thor` that a preset gives other defaults, and in `schedule` those
-/// of the recipe.
+/// Keys of `thor` that a preset gives other defaults, and of the recipe:
+/// `weight_decay_for`, and those of `schedule`.
 struct Preset {
   std::string_view name;
   Json keys;
@@ -72,7 +73,7 @@ Json bert() {
           {"damping", damping},
           {"per_sample", true},
           {"refresh", {{"every", 100}}},
-          {"decay_filter", {"*LayerNorm*", "*bias*"}},
+          {"weight_decay_for", "matrices"}, // not LayerNorms, nor biases
           {"schedule",
            {{"learning_rate", untilUpdates(rate, 2)},
             {"damping", untilUpdates(damping, 4)}}}};
@@ -208,14 +209,26 @@ void addSchedules(Json &recipe, const Json &pieces) {
       schedule[name] = each;
 }
 
-/// Puts a group in front of the recipe's, which win.
-void addFilter(Json &recipe, const Json &patterns) {
+/// Adds what says which parameters decay: a group in front of the recipe's,
+/// which win, or the word of a preset. Returns what is said without effect.
+std::vector<std::string> addFilter(Json &recipe, const Json &said) {
+  const Json patterns = said.value("decay_filter", Json::array());
+  if (patterns.empty()) {
+    if (said.contains("weight_decay_for") &&
+        recipe.value("weight_decay_for", Json()).is_null())
+      recipe["weight_decay_for"] = said["weight_decay_for"];
+    return {};
+  }
+  if (said.value("weight_decay", Json(0.0)) == 0.0)
+    return {message("optimizer.decay_filter is ", jsonText(patterns),
+                    " without effect: optimizer.weight_decay is 0")};
   Json groups = Json::array({{{"match", patterns}, {"weight_decay", 0.0}}});
   const Json own = recipe.value("groups", Json::array());
   if (!own.is_array())
-    return;
+    return {};
   groups.insert(groups.end(), own.begin(), own.end());
   recipe["groups"] = groups;
+  return {};
 }
 
 } // namespace
@@ -232,13 +245,13 @@ bool hasThor(const Json &recipe) {
          (optimizer.is_object() && optimizer.value("type", Json()) == kThor);
 }
 
-void expandThor(Json &recipe) {
+std::vector<std::string> expandThor(Json &recipe) {
   if (!hasThor(recipe))
-    return;
+    return {};
   if (recipe["optimizer"].is_string())
     recipe["optimizer"] = {{"type", kThor}};
   if (!conflictIn(recipe).empty())
-    return;
+    return {};
   Json said = saidKeys(recipe["optimizer"]);
   recipe["optimizer"] = sgdOf(said);
   recipe["precondition"] = preconditionOf(said);
@@ -246,9 +259,7 @@ void expandThor(Json &recipe) {
     recipe["clip_update"] = clipOf(said);
   if (said.contains("schedule"))
     addSchedules(recipe, said["schedule"]);
-  Json patterns = said.value("decay_filter", Json::array());
-  if (!patterns.empty() && said.value("weight_decay", Json(0.0)) != 0.0)
-    addFilter(recipe, patterns);
+  return addFilter(recipe, said);
 }
 
 std::optional<Mistake> thorMistake(const Json &recipe) {

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace gradus::recipe {
 
@@ -22,8 +24,9 @@ bool hasThor(const nlohmann::ordered_json &recipe);
 
 /// Puts what the optimizer `thor` is short for in its place. The optimizer has
 /// been checked; other keys of the recipe win over what a preset schedules.
-/// Leaves a recipe alone that has some of these keys itself.
-void expandThor(nlohmann::ordered_json &recipe);
+/// Leaves a recipe alone that has some of these keys itself. Returns what the
+/// optimizer says without effect.
+std::vector<std::string> expandThor(nlohmann::ordered_json &recipe);
 
 /// Says what keeps the optimizer `thor` from becoming what it is short for,
 /// where that is another key of the recipe.

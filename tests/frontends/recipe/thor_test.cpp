@@ -111,12 +111,30 @@ TEST(Thor, GivesEachKeyToWhatHasIt) {
   EXPECT_EQ(recipe["groups"][1]["match"], Json::array({"head.*"}));
 }
 
-TEST(Thor, FiltersNothingWithoutDecay) {
-  EXPECT_TRUE(accepted(withThor(R"(, "preset": "bert")"))["groups"].empty());
-  Json groups = accepted(
-      withThor(R"(, "preset": "bert", "weight_decay": 1e-5)"))["groups"];
-  ASSERT_EQ(groups.size(), 1u);
-  EXPECT_EQ(groups[0]["match"], Json::array({"*LayerNorm*", "*bias*"}));
+TEST(Thor, SaysThatItFiltersNothingWithoutDecay) {
+  auto recipe = read(withThor(R"(, "decay_filter": ["*bais*"])"), "r.json");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  EXPECT_TRUE(Json::parse(recipe->json)["groups"].empty());
+  EXPECT_EQ(recipe->remarks,
+            std::vector<std::string>{
+                "optimizer.decay_filter is [\"*bais*\"] without effect: "
+                "optimizer.weight_decay is 0"});
+}
+
+// Whatever a model calls its norms and biases, they are no matrices.
+TEST(PresetOfThor, OfBertDecaysMatrices) {
+  const std::string preset = R"(, "preset": "bert", "weight_decay": 1e-5)";
+  auto recipe = read(withThor(preset), "r.json");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  EXPECT_EQ(Json::parse(recipe->json)["weight_decay_for"], "matrices");
+  EXPECT_TRUE(Json::parse(recipe->json)["groups"].empty());
+  EXPECT_EQ(recipe->remarks, std::vector<std::string>());
+  Json all = accepted(withThor(preset, R"(, "weight_decay_for": "all")"));
+  EXPECT_EQ(all["weight_decay_for"], "all");
+  Json own = accepted(withThor(preset + R"(, "decay_filter": ["*.beta"])"));
+  EXPECT_EQ(own["weight_decay_for"], "all");
+  ASSERT_EQ(own["groups"].size(), 1u);
+  EXPECT_EQ(own["groups"][0]["match"], Json::array({"*.beta"}));
 }
 
 // The optimizer may have other rules than the recipe.
