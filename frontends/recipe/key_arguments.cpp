@@ -41,7 +41,7 @@ size_t KeyArguments::readAt(const std::vector<char *> &arguments, size_t at) {
   bool isSet = option.starts_with("-") && name == "set";
   bool isPass = PassInfo::lookup(name) != nullptr;
   if (option.starts_with("-"))
-    notePass(name);
+    notePass(name, value);
   if ((!isFlag && !isSet) ||
       (isPass && (!hasValue || arePassOptions(name, value)))) {
     others.push_back(arguments[at]);
@@ -66,13 +66,22 @@ size_t KeyArguments::readAt(const std::vector<char *> &arguments, size_t at) {
   return words;
 }
 
-void KeyArguments::notePass(const std::string &name) {
-  for (const Method &known : methods_)
-    if (known.its.pass == name)
-      return;
-  for (const Switch &each : switches())
-    if (each.pass == name)
-      methods_.push_back({each});
+/// Notes the method of a pass; of one with several keys the one that its
+/// options name, or the first.
+void KeyArguments::notePass(const std::string &name, StringRef options) {
+  std::optional<Switch> found;
+  for (const Switch &each : switches()) {
+    bool isNamed = llvm::is_contained(llvm::split(options, ' '),
+                                      message("key=", each.field->key));
+    if (each.pass == name && (!found || isNamed))
+      found = each;
+  }
+  bool isNoted =
+      !found || std::ranges::any_of(methods_, [&](const Method &known) {
+        return known.its.path == found->path;
+      });
+  if (!isNoted)
+    methods_.push_back({*found});
 }
 
 void KeyArguments::see(ProgramOp program) {

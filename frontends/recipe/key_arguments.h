@@ -36,7 +36,7 @@ private:
   };
 
   size_t readAt(const std::vector<char *> &arguments, size_t at);
-  void notePass(const std::string &name);
+  void notePass(const std::string &name, llvm::StringRef options);
 
   std::vector<Flag> flags_ = flags();
   std::vector<Method> methods_;  // whose passes the arguments name

@@ -333,26 +333,28 @@ static void addIdleAdasum(const Json &recipe,
                  });
 }
 
-/// Adds a remark where an epsilon was changed that nothing is added to.
-static void addIdleEpsilon(const Json &recipe,
+/// Adds a remark where an epsilon of `clip` or `clip_update` was changed that
+/// nothing is added to.
+static void addIdleEpsilon(const Json &recipe, const Field &key,
                            std::vector<std::string> &remarks) {
-  const Json &clipping = recipe.at("clip");
-  const std::string framework = recipe.at("compat");
+  const Json &clipping = recipe.at(std::string(key.key));
   if (!clipping.is_object() || !clipping.value("divide", false))
     return;
-  const Json &epsilon = clipping.at("norm_epsilon");
-  for (const Choice &choice : clip().field.choices)
-    for (const Field &field : choice.fields)
-      if (clipping.at("type") == choice.name && field.key == "norm_epsilon" &&
-          epsilon != Json::parse(field.fallbackUnder(framework)))
-        remarks.push_back(message("clip.norm_epsilon is ", jsonText(epsilon),
-                                  " without effect: clip.divide divides by "
-                                  "max(1, norm / value)"));
+  for (const Choice &choice : key.choices)
+    if (clipping.at("type") == choice.name)
+      forChanged(clipping, choice.fields, recipe.at("compat"), {"norm_epsilon"},
+                 [&](const std::string &name, const Json &epsilon) {
+                   remarks.push_back(
+                       message(key.key, ".", name, " is ", jsonText(epsilon),
+                               " without effect: ", key.key,
+                               ".divide divides by max(1, norm / value)"));
+                 });
 }
 
 std::vector<std::string> remarksTogether(const Json &recipe) {
   std::vector<std::string> remarks;
-  addIdleEpsilon(recipe, remarks);
+  for (const auto *method : {&clip(), &clipUpdate()})
+    addIdleEpsilon(recipe, method->field, remarks);
   addIdleDistribution(recipe, remarks);
   addIdleAdasum(recipe, remarks);
   const Json &freeze = recipe.at("gradient_freeze");

@@ -188,7 +188,7 @@ Json clipOf(const Json &said) {
   Json clip = {{"type", "norm"}, {"value", said["clip_update"]}};
   if (!said.contains("compat"))
     return clip;
-  for (const Choice &type : clipUpdateKey().choices)
+  for (const Choice &type : clipUpdate().field.choices)
     if (type.name == "norm")
       for (const Field &key : type.fields)
         if (!clip.contains(key.key))

@@ -228,6 +228,4 @@ const recipe::Method<ClipSettings> &clipUpdate() {
   return method;
 }
 
-const recipe::Field &clipUpdateKey() { return clipUpdate().field; }
-
 } // namespace gradus

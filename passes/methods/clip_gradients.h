@@ -18,7 +18,5 @@ struct ClipSettings {
 
 const recipe::Method<ClipSettings> &clip();
 const recipe::Method<ClipSettings> &clipUpdate();
-/// The key of `clipUpdate()`, for the list of the recipe's keys.
-const recipe::Field &clipUpdateKey();
 
 } // namespace gradus

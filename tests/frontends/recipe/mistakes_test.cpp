@@ -129,6 +129,12 @@ TEST(Remarks, NameAnEpsilonThatNothingIsAddedTo) {
             std::vector<std::string>());
   EXPECT_EQ(remarks({"clip=norm", "clip.norm_epsilon=0.5"}),
             std::vector<std::string>());
+  EXPECT_EQ(
+      remarks({"clip=global_norm", "clip_update=global_norm",
+               "clip_update.divide=true", "clip_update.norm_epsilon=0.5"}),
+      (std::vector<std::string>{
+          "clip_update.norm_epsilon is 0.5 without effect: "
+          "clip_update.divide divides by max(1, norm / value)"}));
 }
 
 TEST(Mistakes, FindKeysOfProcessesThatExcludeEachOther) {
