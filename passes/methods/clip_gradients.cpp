@@ -7,6 +7,7 @@
 #include "passes/methods/clip_gradients.h"
 
 #include "passes/methods/gradient_norm.h"
+#include "passes/methods/pass_option.h"
 #include "passes/numbers.h"
 #include "passes/passes.h"
 #include "passes/state.h"
@@ -52,6 +53,10 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (failed(verifyOption(
+            getOperation(), getArgument(), "key", key,
+            {StringRef(clip().field.key), StringRef(clipUpdate().field.key)})))
+      return signalPassFailure();
     auto wanted = method().of(getOperation());
     if (!wanted)
       return;

@@ -7,6 +7,7 @@
 #include "passes/methods/gradient_centralization.h"
 
 #include "ir/arithmetic.h"
+#include "passes/methods/pass_option.h"
 #include "passes/passes.h"
 #include "passes/train_graphs.h"
 #include "runtime/well_known.h"
@@ -89,6 +90,10 @@ struct GradientCentralizationPass
   using Base::Base;
 
   void runOnOperation() override {
+    if (!at.empty() &&
+        failed(verifyOption(getOperation(), getArgument(), "at", at,
+                            {"before_weight_decay", "after_weight_decay"})))
+      return signalPassFailure();
     auto settings = gradientCentralization().of(getOperation());
     if (!settings || !isItsTurn(settings->placement))
       return;

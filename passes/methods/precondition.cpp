@@ -9,6 +9,7 @@
 // one see a direction where they would see a gradient.
 
 #include "passes/clock.h"
+#include "passes/methods/pass_option.h"
 #include "passes/methods/update_samples.h"
 #include "passes/methods/weight_blocks.h"
 #include "passes/numbers.h"
@@ -86,6 +87,10 @@ struct PreconditionPass : impl::PreconditionBase<PreconditionPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!at.empty() &&
+        failed(verifyOption(getOperation(), getArgument(), "at", at,
+                            {"before_clip", "after_weight_decay"})))
+      return signalPassFailure();
     auto wanted = preconditioning().of(getOperation());
     if (!wanted || !isItsTurn(wanted->placement))
       return;
