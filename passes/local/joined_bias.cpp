@@ -155,6 +155,8 @@ Value meansOf(OpBuilder &builder, const InputRows &rows) {
       taps(window.getType().getShape());
   places[1] = rows.groups;
   taps[0] = rows.groups;
+  // The window may be that of a part of the channels.
+  taps[1] = tensorType(wide).getDimSize(1) / rows.groups;
   auto f32 = [&](ArrayRef<int64_t> shape) {
     return RankedTensorType::get(shape, builder.getF32Type());
   };

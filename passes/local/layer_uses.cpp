@@ -36,11 +36,15 @@ LayerUse useOf(const WeightPart &part) {
 
 //===-- uses of the same rows ---------------------------------------------===//
 
+/// Whether two windows take the same patches, of however many channels.
 bool isSameWindow(ConvolutionBackwardWeightsOp a,
                   ConvolutionBackwardWeightsOp b) {
   if (!a || !b)
     return !a && !b;
-  return a.getType() == b.getType() && a.getStrides() == b.getStrides() &&
+  auto taps = [](ConvolutionBackwardWeightsOp op) {
+    return op.getType().getShape().drop_front(2);
+  };
+  return taps(a) == taps(b) && a.getStrides() == b.getStrides() &&
          a.getPadsBegin() == b.getPadsBegin() &&
          a.getPadsEnd() == b.getPadsEnd() &&
          a.getDilations() == b.getDilations();
@@ -177,8 +181,7 @@ std::optional<WeightLayers> layersOf(ArrayRef<WeightPart> parts,
     uses.push_back(useOf(part));
   uses = joined(uses, &LayerUse::inputs, &LayerUse::outputs);
   // Lookups of other indices are other rows, whatever comes back to them.
-  if (!areWhole(uses, &LayerUse::inputs) &&
-      first.kind != WeightKind::embedding)
+  if (!areWhole(uses, &LayerUse::inputs) && first.kind != WeightKind::embedding)
     uses = joined(uses, &LayerUse::outputs, &LayerUse::inputs);
   bool hasInputs = areWhole(uses, &LayerUse::inputs),
        hasOutputs = areWhole(uses, &LayerUse::outputs);

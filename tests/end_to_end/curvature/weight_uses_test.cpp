@@ -430,6 +430,19 @@ void train(Compiled &run) {
     run.run("train", imagesOf(step));
 }
 
+/// Trains two runs from the parameters of the second.
+void expectTrainedAlike(Compiled &run, Compiled &other,
+                        const std::vector<std::string> &parameters) {
+  for (const std::string &name : parameters)
+    run.setState(name, other.states().at(name));
+  train(run);
+  train(other);
+  EXPECT_TRUE(run.states().contains("precondition/inputs/w"));
+  for (const std::string &name : parameters)
+    expectClose({{name, run.states().at(name)}},
+                {{name, other.states().at(name)}}, 1e-5);
+}
+
 } // namespace
 
 /// A transposed convolution of one element and stride 1 is a convolution by the
@@ -498,6 +511,51 @@ TEST(TransposedConvolution, OfGroupsIsOneOfEach) {
   }
 }
 
+/// Parts with the same patches, or that add up, are one layer, however many
+/// channels each has.
+TEST(Convolution, OfUnequalPartsOfAWeightIsOne) {
+  const std::string whole = R"(
+  %w = gradus.read @w : tensor<4x4x3x3xf32>
+  %p = gradus.convolution %x, %w strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<8x4x6x6xf32>
+)",
+                    outputs = R"(
+  %w = gradus.read @w : tensor<4x4x3x3xf32>
+  %a = gradus.slice %w starts [0, 0, 0, 0] steps [1, 1, 1, 1] : tensor<4x4x3x3xf32> -> tensor<1x4x3x3xf32>
+  %b = gradus.slice %w starts [1, 0, 0, 0] steps [1, 1, 1, 1] : tensor<4x4x3x3xf32> -> tensor<3x4x3x3xf32>
+  %0 = gradus.convolution %x, %a strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x4x6x6xf32>, tensor<1x4x3x3xf32> -> tensor<8x1x6x6xf32>
+  %1 = gradus.convolution %x, %b strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x4x6x6xf32>, tensor<3x4x3x3xf32> -> tensor<8x3x6x6xf32>
+  %p = gradus.concatenate %0, %1 axis 1 : tensor<8x1x6x6xf32>, tensor<8x3x6x6xf32> -> tensor<8x4x6x6xf32>
+)",
+                    inputs = R"(
+  %w = gradus.read @w : tensor<4x4x3x3xf32>
+  %a = gradus.slice %w starts [0, 0, 0, 0] steps [1, 1, 1, 1] : tensor<4x4x3x3xf32> -> tensor<4x1x3x3xf32>
+  %b = gradus.slice %w starts [0, 1, 0, 0] steps [1, 1, 1, 1] : tensor<4x4x3x3xf32> -> tensor<4x3x3x3xf32>
+  %u = gradus.slice %x starts [0, 0, 0, 0] steps [1, 1, 1, 1] : tensor<8x4x6x6xf32> -> tensor<8x1x6x6xf32>
+  %v = gradus.slice %x starts [0, 1, 0, 0] steps [1, 1, 1, 1] : tensor<8x4x6x6xf32> -> tensor<8x3x6x6xf32>
+  %0 = gradus.convolution %u, %a strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x1x6x6xf32>, tensor<4x1x3x3xf32> -> tensor<8x4x6x6xf32>
+  %1 = gradus.convolution %v, %b strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x3x6x6xf32>, tensor<4x3x3x3xf32> -> tensor<8x4x6x6xf32>
+  %p = arith.addf %0, %1 : tensor<8x4x6x6xf32>
+)",
+                    bias = R"(
+  %c = gradus.read @c : tensor<4xf32>
+  %cs = gradus.broadcast %c dims [1] : tensor<4xf32> -> tensor<8x4x6x6xf32>
+  %h = arith.addf %p, %cs : tensor<8x4x6x6xf32>
+)";
+  std::vector<std::pair<std::string, Json>> cuts = {
+      {inputs, {{"bias", "joined"}, {"refresh", {{"every", 2}}}}}};
+  for (const Json &keys : someKeys())
+    cuts.insert(cuts.end(), {{outputs, keys}, {inputs, keys}});
+  for (const auto &[cut, keys] : cuts) {
+    SCOPED_TRACE(keys.dump());
+    const std::string states = "w : tensor<4x4x3x3xf32>\nc : tensor<4xf32>\n"
+                               "f : tensor<3x4xf32>";
+    Compiled one(programOf(states, whole + bias + headOf(6), keys)),
+        parts(programOf(states, cut + bias + headOf(6), keys));
+    ASSERT_TRUE(one.ok() && parts.ok());
+    expectTrainedAlike(parts, one, {"w", "c", "f"});
+  }
+}
+
 /// Windows over two parts of an image are positions of one, where the parts
 /// have the lines that both need.
 TEST(Convolution, OfTwoImagesHasThePositionsOfBoth) {
@@ -519,13 +577,6 @@ TEST(Convolution, OfTwoImagesHasThePositionsOfBoth) {
         two(programOf("w : tensor<4x4x3x3xf32>\nf : tensor<3x4xf32>",
                       parts + headOf(4), keys));
     ASSERT_TRUE(one.ok() && two.ok());
-    for (const char *name : {"w", "f"})
-      two.setState(name, one.states().at(name));
-    train(one);
-    train(two);
-    ASSERT_TRUE(two.states().contains("precondition/inputs/w"));
-    for (const char *name : {"w", "f"})
-      expectClose({{name, two.states().at(name)}},
-                  {{name, one.states().at(name)}}, 1e-5);
+    expectTrainedAlike(two, one, {"w", "f"});
   }
 }
