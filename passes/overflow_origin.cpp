@@ -74,6 +74,8 @@ Value plus(OpBuilder &builder, Value total, Value part) {
 
 } // namespace
 
+bool gradus::isAtBorder(Operation *op) { return bool(crossingOf(op)); }
+
 SmallVector<Value>
 gradus::groupsWithoutOverflow(OpBuilder &builder, const ScaleGroups &groups,
                               ArrayRef<ParameterUpdate> updates) {

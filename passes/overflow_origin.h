@@ -16,4 +16,7 @@ llvm::SmallVector<mlir::Value>
 groupsWithoutOverflow(mlir::OpBuilder &builder, const ScaleGroups &groups,
                       llvm::ArrayRef<ParameterUpdate> updates);
 
+/// Whether an op multiplies a gradient by the ratio of scales at a border.
+bool isAtBorder(mlir::Operation *op);
+
 } // namespace gradus

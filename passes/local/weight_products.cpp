@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/scalar_ops.h"
+#include "passes/overflow_origin.h"
 #include "passes/train_graphs.h"
 
 #include "mlir/IR/Matchers.h"
@@ -207,6 +208,8 @@ private:
     dropped_ = part.dropped;
     if (Found found = ofProduct(op, forward_))
       return add(*found, tensorType(part.value).getShape(), part.place);
+    if (isAtBorder(op))
+      return fail("multiplied at a border of loss scales");
     return lookThrough(op, part.place) ||
            fail("made by " + op->getName().getStringRef() +
                 ", which sums no product of a layer's two sides over rows");

@@ -244,6 +244,23 @@ TEST(WeightProducts, AreNoneWhereSomethingElseMakesTheGradient) {
   EXPECT_EQ(zero.reason, "its gradient is zero");
 }
 
+/// Other uses of the weight have another loss scale.
+TEST(WeightProducts, AreNoneBehindABorderOfLossScales) {
+  Gradient scaled(
+      kDense +
+          "    %one = arith.constant dense<1.0> : tensor<f32>\n"
+          "    %ratio = arith.divf %one, %one {gradus.border = array<i64: 0, "
+          "1>} : tensor<f32>\n"
+          "    %spread = gradus.broadcast %ratio dims [] : tensor<f32> -> "
+          "tensor<2x3xf32>\n"
+          "    %1 = arith.mulf %0, %spread : tensor<2x3xf32>\n"
+          "    %dw = arith.addf %0, %1 : tensor<2x3xf32>",
+      "tensor<2x3xf32>");
+  EXPECT_TRUE(scaled.parts.empty());
+  EXPECT_EQ(scaled.reason, "its gradient is a sum, of which a part is "
+                           "multiplied at a border of loss scales");
+}
+
 /// Taps of a window are no range of the features that patches have.
 TEST(WeightProducts, AreNoPartsOfAWindow) {
   Gradient tap(
