@@ -75,13 +75,15 @@ struct Nothing {};
 
 /// The first step moves already; the last one has the full rate.
 PieceKind linearWarmup() {
-  return kindOfLength<Nothing>(
+  PieceKind made = kindOfLength<Nothing>(
       "linear_warmup", timed(),
       [](const SchedulePiece &piece, const Nothing &) {
         const Arithmetic &math = piece.math;
         Value next = math.add(piece.step, piece.tick);
         return math.smaller(math.divide(next, piece.length()), piece.number(1));
       });
+  made.countsFromEnd = true;
+  return made;
 }
 
 struct Linear {
@@ -518,11 +520,29 @@ FoundMistake milestonesMistake(const recipe::Value &piece) {
   return std::nullopt;
 }
 
+/// An update counts where it ends once.
+FoundMistake endsMistake(const recipe::Value &piece, bool isOfProduct = false) {
+  bool isAtEnd = piece.as<PieceTiming>().countsFromEnd || isOfProduct;
+  if (!isAtEnd || !pieceKindOf(piece).countsFromEnd)
+    return std::nullopt;
+  return PieceMistake{
+      piece.where(), "is a " + std::string(pieceKindOf(piece).name) +
+                         ", which counts updates where they end, and so does " +
+                         (isOfProduct ? "at_end of its product" : "at_end")};
+}
+
 FoundMistake factorsMistake(const recipe::Value &piece) {
-  bool countsUpdates = piece.as<PieceTiming>().countsUpdates();
+  auto timing = piece.as<PieceTiming>();
+  bool countsUpdates = timing.countsUpdates();
   for (const recipe::Value &factor : piece.as<Product>().factors) {
     if (auto found = pieceMistake(factor))
       return found;
+    if (auto found = endsMistake(factor, timing.countsFromEnd))
+      return found;
+    if (timing.countsFromEnd && factor.as<PieceTiming>().countsFromEnd)
+      return PieceMistake{factor.where() + ".at_end",
+                          "is true of its product, too: k would be 2 at the "
+                          "first update"};
     if (auto found = factorLengthMistake(factor, countsUpdates))
       return found;
   }
@@ -560,6 +580,8 @@ FoundMistake gradus::pieceMistake(const recipe::Value &piece) {
   if (pieceKindOf(piece).name == "list" && piece.as<List>().values.empty())
     return PieceMistake{piece.where() + ".values",
                         "is empty, expected a factor a step"};
+  if (auto found = endsMistake(piece))
+    return found;
   if (auto found = milestonesMistake(piece))
     return found;
   return factorsMistake(piece);

@@ -51,6 +51,7 @@ struct PieceKind {
   /// The key without which its formula has its length in it; "" for a formula
   /// that always has.
   std::optional<std::string_view> insteadOfSteps = {};
+  bool countsFromEnd = false; // of an update, as `at_end` does
 };
 
 /// The kind that a piece of the recipe has.

@@ -67,3 +67,25 @@ TEST(SchedulePieces, AreRefusedWithFactorsThatDoNotFit) {
             "schedule.learning_rate[0].values: is empty, expected a factor a "
             "step");
 }
+
+TEST(SchedulePieces, CountUpdatesWhereTheyEndOnce) {
+  EXPECT_EQ(
+      Piece(R"(type = "linear_warmup", steps = 5, at_end = true)").mistake,
+      "schedule.learning_rate[0]: is a linear_warmup, which counts "
+      "updates where they end, and so does at_end");
+  EXPECT_EQ(Piece(R"(type = "product", at_end = true, factors = [
+                   {type = "linear_warmup", steps = 5}])")
+                .mistake,
+            "schedule.learning_rate[0].factors[0]: is a linear_warmup, which "
+            "counts updates where they end, and so does at_end of its product");
+  EXPECT_EQ(Piece(R"(type = "product", at_end = true, factors = [
+                   {type = "constant"}, {type = "step", at_end = true}])")
+                .mistake,
+            "schedule.learning_rate[0].factors[1].at_end: is true of its "
+            "product, too: k would be 2 at the first update");
+  EXPECT_EQ(Piece(R"(type = "product", factors = [
+                   {type = "linear_warmup", steps = 5},
+                   {type = "step", at_end = true}])")
+                .mistake,
+            "");
+}
