@@ -193,6 +193,24 @@ TEST(Defect, ALossScaleChangesNoBit) {
   }
 }
 
+/// MindSpore passes scales of groups over. These are powers of two in each
+/// step.
+TEST(Defect, ScalesOfGroupsChangeNoBit) {
+  Trained plainly(denseNetwork(), reduced(3, sgd(0.01, 0.9)));
+  plainly.steps(0, 4);
+  ASSERT_GT(plainly.count(kAccepted), 0);
+  Json more = sgd(0.01, 0.9);
+  more["loss_scale"] = {
+      {"type", "group"},
+      {"groups", {Json::array({"fc1*", "norm*"}), Json::array({"fc2*"})}},
+      {"initial", Json::array({64.0, 8.0})},
+      {"growth", 2.0}};
+  Trained scaled(denseNetwork(), reduced(3, more));
+  scaled.steps(0, 4);
+  expectSame(scaled.states(), plainly.states());
+  EXPECT_GT(scaled.state("loss_scale/0"), scaled.state("loss_scale/1"));
+}
+
 /// The running statistics by name.
 NamedTensors statisticsOf(const Trained &run) {
   NamedTensors statistics;

@@ -242,6 +242,18 @@ TEST(Adasum, SkipsStepsThatOverflowOnAnyRank) {
                   /*overflows=*/true);
 }
 
+TEST(Adasum, HasScalesOfGroupsOnAllRanks) {
+  for (const char *of : {"gradients", "weights"})
+    for (bool overflows : {false, true})
+      expectAsAlone(kDense,
+                    kPlain + ", loss_scale = {type = \"group\", groups = "
+                             "[[\"v\", \"a\"], [\"w\", \"b\"]], initial = "
+                             "[64.0, 8.0]}",
+                    std::string(", adasum = {per = \"model\", of = \"") + of +
+                        "\"}",
+                    overflows);
+}
+
 TEST(Adasum, LeavesStatisticsOfBatchesTheirMean) {
   expectAsAlone(kNormalized, kCrossEntropy);
 }
