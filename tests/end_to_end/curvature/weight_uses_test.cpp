@@ -334,27 +334,6 @@ TEST(UsesOfAWeight, AsAPartOfATableAreThoseOfItsRows) {
       keysOfParts());
 }
 
-/// A recurrent layer: the inputs of a step are the outputs of the one before.
-TEST(UsesOfAWeight, MayDependOnEachOther) {
-  Network recurrent = of({3, 5}, [](ProgramBuilder &net, Tensor x) {
-    Tensor input = net.parameter("input.weight", {6, 5}),
-           hidden = net.parameter("hidden.weight", {6, 6}), h;
-    for (int64_t step = 0; step < 3; ++step) {
-      Tensor y = times(net, net.flatten(net.slice(x, 1, step, 1)), input);
-      h = net.tanh(step == 0 ? y : net.add(y, times(net, h, hidden)));
-    }
-    return net.dense("fc", h, 4);
-  });
-  for (const Json &keys : someKeys()) {
-    Trained run(recurrent, preconditioned(keys));
-    run.steps(0, 9);
-    expectFinite(run.states());
-    for (const char *weight : {"input.weight", "hidden.weight"})
-      EXPECT_GT(
-          normOf(run.state("precondition/outputs/" + std::string(weight))), 0);
-  }
-}
-
 /// The table of tokens is the weight of the last layer, too: its rows are
 /// inputs of one and outputs of the other.
 TEST(UsesOfAWeight, AsTableAndAsHeadKeepItsGradient) {
