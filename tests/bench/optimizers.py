@@ -40,12 +40,6 @@ class Optimizer:
     defaults: dict  # what the type alone stands for
 
 
-def thor(keys=()):
-    """The optimizer `thor`, written out."""
-    return {"optimizer": {"type": "sgd", "learning_rate": 0.01, "momentum": 0.9},
-            "precondition": {"type": "thor", "damping": 0.03, **dict(keys)}}
-
-
 def plain(name):
     return {"optimizer": {"type": name, "learning_rate": 0.01, "weight_decay": 0.01, **({"momentum": 0.9} if name == "sgd" else {})}}
 
@@ -55,7 +49,8 @@ OPTIMIZERS = [
     Optimizer("sgd", plain("sgd"), {RATE: (2e-3, 2e-1), DECAY: (1e-5, 1e-3)}, {"optimizer": {"type": "sgd"}}),
     Optimizer("adamw", plain("adamw"), {RATE: (3e-4, 3e-2), DECAY: (1e-3, 1e-1)}, {"optimizer": {"type": "adamw"}}),
     Optimizer("muon", plain("muon"), {RATE: (1e-3, 1e-1), DECAY: (1e-3, 1e-1)}, {"optimizer": {"type": "muon"}}),
-    Optimizer("thor", thor({"refresh": {"every": 20}}), {RATE: (1e-3, 1e-1), DAMPING: (3e-3, 3e-1)}, thor())]
+    Optimizer("thor", {"optimizer": {"type": "thor", "learning_rate": 0.01, "damping": 0.03, "refresh": {"every": 20}}},
+              {RATE: (1e-3, 1e-1), DAMPING: (3e-3, 3e-1)}, {"optimizer": {"type": "thor"}})]
 
 
 # -- tasks -----------------------------------------------------------------------
@@ -146,7 +141,7 @@ def warm_and_cosine(steps):
 def compiled(task, keys, seed, steps):
     """The artifact of an optimizer; numbers are set where it is trained."""
     recipe = {**task.recipe, **keys, "seed": seed, "weight_decay_for": "matrices", "schedule": warm_and_cosine(steps)}
-    name = "-".join([task.name, keys["optimizer"]["type"], *keys.get("precondition", {"type": ""})["type"].split(), str(seed)])
+    name = "-".join([task.name, keys["optimizer"]["type"], str(seed)])
     path = os.path.join(folder(), name + ".gradus")
     with open(path + ".json", "w") as file:
         json.dump(recipe, file)
@@ -198,9 +193,9 @@ def best_of(runs):
 
 
 def at_mark(runs):
-    """The mean over runs of what each has at 75 % of its steps."""
+    """The mean over runs of what each has at 75 % of its steps; infinite where one ends before it is evaluated."""
     def passed(curve):
-        return [value for step, value in curve if step <= MARK * curve[-1][0]][-1]
+        return [math.inf, *(value for step, value in curve if step <= MARK * curve[-1][0])][-1]
     return statistics.mean(passed(each["curve"]) for each in runs)
 
 
@@ -230,7 +225,9 @@ def mean_final(runs):
 
 
 def reached(runs, target):
-    """Steps and seconds to a value, as means over the runs; what reaches it in none or some is said so."""
+    """Steps and seconds to a value, as means over the runs; what reaches it in none or some is said so, and what has none to reach."""
+    if not math.isfinite(target):
+        return "no mark", ""
     steps = [steps_to(each["curve"], target) for each in runs]
     found = [step for step in steps if step is not None]
     if len(found) < len(steps):
@@ -250,13 +247,17 @@ def rows(results):
 
 
 def goal_of(results):
-    """Part of sgd's time in which THOR reaches sgd's last value; None where it does not."""
+    """Says in which part of sgd's time THOR reaches sgd's last loss."""
     sgd, other = results["sgd"]["best"], results["thor"]["best"]
+    if not math.isfinite(mean_final(sgd)):
+        return "sgd's last loss is no number in some of its runs, so there is none for THOR to reach"
     steps = [steps_to(each["curve"], mean_final(sgd)) for each in other]
-    if None in steps:
-        return None
+    found = [step for step in steps if step is not None]
+    if len(found) < len(steps):
+        return f"THOR reaches sgd's last loss in {len(found)} of {len(steps)} runs"
     time_of = lambda runs, count: count * min(each["ms"] for each in runs)
-    return time_of(other, statistics.mean(steps)) / time_of(sgd, results["sgd"]["steps"])
+    part = time_of(other, statistics.mean(found)) / time_of(sgd, results["sgd"]["steps"])
+    return f"THOR reaches sgd's last loss in {part:.2f} of its time (goal {GOAL})"
 
 
 def print_table(task, results):
@@ -266,9 +267,7 @@ def print_table(task, results):
     for cells in [head, ["---"] * len(head), *rows(results)]:
         print("| " + " | ".join(cells) + " |")
     if task.name == "autoencoder":
-        part = goal_of(results)
-        print(f"\nTHOR reaches sgd's last loss " + (f"in {part:.2f} of its time (goal {GOAL})" if part else "in none of its runs"
-                                                    if part is None else ""))
+        print(f"\n{goal_of(results)}")
 
 
 def mnist_of(arguments):
