@@ -58,9 +58,9 @@ private:
     source.program().setRecipeAttr(toAttribute(recipe_, source.context));
     gradus::GraphOp graph = source.program().getGraph("g");
     mlir::OpBuilder builder(graph.getBody().front().getTerminator());
-    auto schedules = gradus::Schedules::read(
-        gradus::Arithmetic(builder, graph.getLoc()), source.program(),
-        graph.getBody().getArgument(0));
+    gradus::Arithmetic math(builder, graph.getLoc());
+    auto schedules = gradus::Schedules::read(math, source.program(),
+                                             graph.getBody().getArgument(0));
     EXPECT_TRUE(succeeded(schedules)) << source.messages;
     graph.addOutput("factor", schedules->factorOf(of));
     gradus::HostTensor step = gradus::zeros(llvm::ArrayRef<int64_t>{});
