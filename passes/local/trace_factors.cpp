@@ -490,8 +490,8 @@ private:
                                               tensorType(count).getShape()));
   }
 
-  /// How often each row of what a layer looks up is read, and which rows of it
-  /// are the weight's.
+  /// Returns how often each row of what a layer looks up is read, and which
+  /// rows of it are the weight's.
   static SidePiece rowsRead(OpBuilder &builder, const LayerUse &use) {
     const WeightProduct &product = use.product;
     Location loc = product.op->getLoc();
