@@ -150,7 +150,7 @@ bool cutInto(std::vector<LayerUses> &parts, int64_t &groups, const Uses &uses,
   return end == range.total;
 }
 
-/// Why uses of one weight are not of one layer, else empty.
+/// Says why uses of one weight are not of one layer; empty where they are.
 std::string difference(ArrayRef<WeightPart> parts) {
   const WeightProduct &first = parts.front().product;
   for (const WeightPart &part : parts.drop_front()) {
