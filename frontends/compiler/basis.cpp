@@ -176,8 +176,9 @@ absl::StatusOr<Check> addBasis(ProgramOp program, const Request &request) {
     dropBasis(program);
     return Check();
   }
-  bool isOfText = !saysRecipe(request) && !statesOfBasis(program).empty();
-  if (!settings->basis || isOfText)
+  // What is said to an artifact, such as a memory limit, is no recipe.
+  bool isSettled = request.carried || !saysRecipe(request);
+  if (!settings->basis || (isSettled && !statesOfBasis(program).empty()))
     return Check();
   return addFile(program, *settings, request);
 }
