@@ -114,8 +114,7 @@ absl::Status checkShapes(ProgramOp program, const BasisFile &basis) {
       others += elementsOf(found.drop_front());
       if (others > own)
         return invalid("has ", part.name,
-                       ", which is no parameter of the "
-                       "model");
+                       ", which is no parameter of the model");
       continue;
     }
     ArrayRef<int64_t> shape =
@@ -125,9 +124,8 @@ absl::Status checkShapes(ProgramOp program, const BasisFile &basis) {
     if (found != ArrayRef(expected))
       return invalid("has ", shown(found), " for ", part.name, ", expected ",
                      shown(expected),
-                     ": the shape of the parameter for each "
-                     "of ",
-                     found.front(), " directions");
+                     ": the shape of the parameter for each of ", found.front(),
+                     " directions");
   }
   return absl::OkStatus();
 }
