@@ -4,6 +4,7 @@
 #include "trained.h"
 
 #include "frontends/recipe/recipe.h"
+#include "ir/build.h"
 
 #include <cmath>
 
@@ -94,7 +95,7 @@ Network of(Shape sample, std::function<Tensor(ProgramBuilder &, Tensor)> layers,
 Tensor joined(Tensor a, Tensor b, int64_t axis) {
   mlir::OpBuilder builder(b.value().getContext());
   builder.setInsertionPointAfterValue(b.value());
-  llvm::SmallVector<int64_t> shape(a.shape());
+  Shape shape = a.shape();
   shape[axis] += b.shape()[axis];
   return Tensor(ConcatenateOp::create(
       builder, b.value().getLoc(), tensorType(a.value()).clone(shape),
