@@ -25,13 +25,22 @@ AcrossGroups gradus::adasumPer(const DistributionSettings &settings) {
                                                  : AcrossGroups::adasum;
 }
 
-GroupsAttr gradus::adasumGroups(MLIRContext *context,
-                                const DistributionSettings &settings,
-                                AcrossGroups across) {
-  return GroupsAttr::get(
-      context, settings.adasum.within,
-      settings.mean ? InGroup::mean : InGroup::sum, across,
-      Builder(context).getF64FloatAttr(settings.adasum.epsilon));
+static GroupsAttr groupsOf(MLIRContext *context, const AdasumSettings &settings,
+                           InGroup inside, AcrossGroups across) {
+  return GroupsAttr::get(context, settings.within, inside, across,
+                         Builder(context).getF64FloatAttr(settings.epsilon));
+}
+
+GroupsAttr gradus::gradientGroups(MLIRContext *context,
+                                  const DistributionSettings &settings,
+                                  AcrossGroups across) {
+  return groupsOf(context, settings.adasum,
+                  settings.mean ? InGroup::mean : InGroup::sum, across);
+}
+
+GroupsAttr gradus::changeGroups(MLIRContext *context,
+                                const DistributionSettings &settings) {
+  return groupsOf(context, settings.adasum, InGroup::mean, adasumPer(settings));
 }
 
 bool gradus::hasGroups(GraphOp graph, AcrossGroups across) {
@@ -100,10 +109,10 @@ struct AdasumPass : impl::AdasumBase<AdasumPass> {
   void runOnOperation() override {
     DistributionSettings settings = distributionOf(getOperation());
     if (isByAdasum(settings, AdasumOf::gradients))
-      combine(adasumGroups(&getContext(), settings, adasumPer(settings)));
+      combine(gradientGroups(&getContext(), settings, adasumPer(settings)));
     else if (isByAdasum(settings, AdasumOf::weights) &&
              settings.adasum.within != 1)
-      combine(adasumGroups(&getContext(), settings, AcrossGroups::nothing));
+      combine(gradientGroups(&getContext(), settings, AcrossGroups::nothing));
   }
 
   void combine(GroupsAttr groups) {
@@ -124,14 +133,16 @@ struct AdasumPass : impl::AdasumBase<AdasumPass> {
             << graph.getSymName() << " has gradients that depend on updates";
         return signalPassFailure();
       }
-      report(graph, gradients.size(), groups.getAcross());
+      report(graph, gradients.size(), groups);
     }
   }
 
-  void report(GraphOp graph, size_t gradients, AcrossGroups across) {
-    StringRef how = across == AcrossGroups::nothing
+  void report(GraphOp graph, size_t gradients, GroupsAttr groups) {
+    StringRef how = groups.getAcross() != AcrossGroups::nothing
+                        ? " are combined by AdaSum"
+                    : groups.getInside() == InGroup::mean
                         ? " are means of groups of ranks"
-                        : " are combined by AdaSum";
+                        : " are sums of groups of ranks";
     remark::passed(graph.getLoc(),
                    remark::RemarkOpts::name("Adasum").category(getArgument()))
         << ("@" + graph.getSymName() + ": " + Twine(gradients) + " gradients" +

@@ -9,10 +9,15 @@ namespace gradus {
 /// Whether ranks combine something of this kind.
 bool isByAdasum(const DistributionSettings &settings, AdasumOf of);
 
-/// Returns the groups by which gradients or changes of weights are combined.
-GroupsAttr adasumGroups(mlir::MLIRContext *context,
-                        const DistributionSettings &settings,
-                        AcrossGroups across);
+/// How gradients are combined: the ranks of a group make their mean, or their
+/// sum where the recipe says so.
+GroupsAttr gradientGroups(mlir::MLIRContext *context,
+                          const DistributionSettings &settings,
+                          AcrossGroups across);
+/// How changes of weights are combined. The ranks of a group have made the same
+/// update, so theirs is their mean.
+GroupsAttr changeGroups(mlir::MLIRContext *context,
+                        const DistributionSettings &settings);
 /// AdaSum of tensors, or of all tensors as one.
 AcrossGroups adasumPer(const DistributionSettings &settings);
 

@@ -28,7 +28,7 @@ struct AdasumWeightsPass : impl::AdasumWeightsBase<AdasumWeightsPass> {
     settings = distributionOf(getOperation());
     if (!isByAdasum(settings, AdasumOf::weights))
       return;
-    groups = adasumGroups(&getContext(), settings, adasumPer(settings));
+    groups = changeGroups(&getContext(), settings);
     for (GraphOp train : trainGraphs(getOperation()))
       if (!hasGroups(train, groups.getAcross()) && failed(combine(train)))
         return signalPassFailure();

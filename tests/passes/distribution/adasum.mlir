@@ -5,6 +5,7 @@
 // REMARK: remark: {{.*}}@train: 2 gradients are combined by AdaSum
 // REMARK: remark: {{.*}}@train: 2 gradients are combined by AdaSum
 // REMARK: remark: {{.*}}@train: 1 gradients are means of groups of ranks
+// REMARK: remark: {{.*}}@train: 1 gradients are sums of groups of ranks
 // REMARK-NOT: remark:
 
 // Each gradient is a vector, divided by nothing; 16 bits travel in f32.
@@ -54,6 +55,20 @@ gradus.program @weights attributes {recipe = {distribution = {mode = "data_paral
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     // CHECK: %[[G:.*]] = gradus.all_reduce %g {groups = #gradus.groups<within 4 mean across nothing epsilon 0.000000e+00 : f64>, of = ["w"]}
+    // CHECK: gradus.update @w, %[[G]]
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// That they share their sum is a matter of gradients.
+// CHECK-LABEL: @sums
+gradus.program @sums attributes {recipe = {distribution = {mode = "data_parallel", mean = false, reduce = "adasum", adasum = {of = "weights", within = 4 : i64}}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    // CHECK: %[[G:.*]] = gradus.all_reduce %g {groups = #gradus.groups<within 4 sum across nothing epsilon 0.000000e+00 : f64>, of = ["w"]}
     // CHECK: gradus.update @w, %[[G]]
     gradus.update @w, %g : tensor<4xf32>
     gradus.return

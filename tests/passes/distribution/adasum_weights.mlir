@@ -1,5 +1,5 @@
-// RUN: gradus-opt %s --adasum-weights --check-ranks | FileCheck %s
-// RUN: gradus-opt %s --adasum-weights --adasum-weights --check-ranks | FileCheck %s
+// RUN: gradus-opt %s --split-input-file --adasum-weights --check-ranks | FileCheck %s
+// RUN: gradus-opt %s --split-input-file --adasum-weights --adasum-weights --check-ranks | FileCheck %s
 
 // A parameter moves by the combined change; what an optimizer remembers of a
 // rank's samples becomes the mean, and a count stays.
@@ -32,6 +32,22 @@ gradus.program @momentum attributes {recipe = {distribution = {mode = "data_para
     gradus.write @m, %sum : tensor<4xf32>
     gradus.write @w, %new : tensor<4xf32>
     gradus.write @step, %next : tensor<i64>
+    gradus.return
+  }
+}
+
+// -----
+
+// The ranks of a group have made the same update, of their gradients' sum as of
+// their mean: its mean is what it was.
+// CHECK-LABEL: @sums
+gradus.program @sums attributes {recipe = {distribution = {mode = "data_parallel", mean = false, reduce = "adasum", adasum = {of = "weights", within = 2 : i64}}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    // CHECK: gradus.all_reduce %{{.*}} {groups = #gradus.groups<within 2 mean across adasum epsilon 0.000000e+00 : f64>, of = ["w"]}
+    %w = gradus.read @w : tensor<4xf32>
+    %new = arith.subf %w, %g : tensor<4xf32>
+    gradus.write @w, %new : tensor<4xf32>
     gradus.return
   }
 }
