@@ -34,13 +34,15 @@ struct AdasumWeightsPass : impl::AdasumWeightsBase<AdasumWeightsPass> {
         return signalPassFailure();
   }
 
-  /// The writes of a role that follow from a rank's own samples.
+  /// The writes of a role that follow from a rank's own samples, but those of
+  /// states that each rank has for itself.
   SmallVector<WriteOp> ownWrites(GraphOp train, Role role) {
     llvm::DenseSet<Value> own = ownValues(getOperation(), train);
     SmallVector<WriteOp> writes;
     for (auto write : train.getBody().front().getOps<WriteOp>()) {
       StateOp state = getOperation().getState(write.getState());
       if (state && state.getRole() == role && own.contains(write.getValue()) &&
+          !isOwnState(getOperation(), write.getState()) &&
           isa<FloatType>(state.getType().getElementType()))
         writes.push_back(write);
     }
@@ -48,10 +50,13 @@ struct AdasumWeightsPass : impl::AdasumWeightsBase<AdasumWeightsPass> {
   }
 
   LogicalResult combine(GraphOp train) {
-    SmallVector<WriteOp> weights = ownWrites(train, Role::parameter),
-                         slots = ownWrites(train, Role::slot);
+    SmallVector<WriteOp> weights = ownWrites(train, Role::parameter);
     if (weights.empty())
       return success();
+    if (failed(combineChanges(train, weights)))
+      return failure();
+    // A slot that follows from what is written is equal on all ranks by now.
+    SmallVector<WriteOp> slots = ownWrites(train, Role::slot);
     for (WriteOp slot : slots) {
       OpBuilder builder(slot);
       Value ranks = readRanks(builder, slot.getLoc(), getOperation());
@@ -60,14 +65,6 @@ struct AdasumWeightsPass : impl::AdasumWeightsBase<AdasumWeightsPass> {
       slot.getValueMutable().assign(meanOverRanks(
           Arithmetic(builder, slot.getLoc()), slot.getValue(), ranks));
     }
-    SmallVector<RankValue> changes;
-    for (WriteOp write : weights)
-      changes.push_back(changeOf(write));
-    combineOverRanks(changes, groups);
-    if (!sortTopologically(&train.getBody().front()))
-      return train.emitError("@")
-             << train.getSymName()
-             << " has updates that depend on what others have written";
     remark::passed(
         train.getLoc(),
         remark::RemarkOpts::name("AdasumWeights").category(getArgument()))
@@ -76,6 +73,40 @@ struct AdasumWeightsPass : impl::AdasumWeightsBase<AdasumWeightsPass> {
             " slots are means over ranks")
                .str();
     return success();
+  }
+
+  /// Lets parameters move by the combined changes, and what is made of a
+  /// written parameter see where it has moved.
+  LogicalResult combineChanges(GraphOp train, ArrayRef<WriteOp> weights) {
+    llvm::DenseSet<Operation *> before = madeFor(weights);
+    SmallVector<RankValue> changes;
+    for (WriteOp write : weights) {
+      Value updated = write.getValue();
+      changes.push_back(changeOf(write));
+      Operation *change = changes.back().own.getDefiningOp();
+      updated.replaceUsesWithIf(write.getValue(), [&](OpOperand &use) {
+        return use.getOwner() != change && !before.contains(use.getOwner());
+      });
+    }
+    combineOverRanks(changes, groups);
+    if (sortTopologically(&train.getBody().front()))
+      return success();
+    return train.emitError("@")
+           << train.getSymName()
+           << " has updates that depend on what others have written";
+  }
+
+  /// The ops from which written values follow: what makes changes.
+  static llvm::DenseSet<Operation *> madeFor(ArrayRef<WriteOp> writes) {
+    llvm::DenseSet<Operation *> makers;
+    SmallVector<Value> open;
+    for (WriteOp write : writes)
+      open.push_back(write.getValue());
+    while (!open.empty())
+      if (Operation *maker = open.pop_back_val().getDefiningOp();
+          maker && makers.insert(maker).second)
+        llvm::append_range(open, maker->getOperands());
+    return makers;
   }
 
   /// Makes the written value old - change, and tells the change.

@@ -51,3 +51,71 @@ gradus.program @sums attributes {recipe = {distribution = {mode = "data_parallel
     gradus.return
   }
 }
+
+// -----
+
+// What is made of the written parameter, as the mean of asgd, follows the one
+// that all ranks have, and is not shared again.
+// CHECK-LABEL: @average
+gradus.program @average attributes {recipe = {distribution = {mode = "data_parallel", reduce = "adasum", adasum = {of = "weights"}}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @mean : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  // CHECK: gradus.graph @train
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    // CHECK-NOT: gradus.all_reduce
+    // CHECK: %[[ALL:.*]] = gradus.all_reduce %{{.*}} {groups
+    // CHECK-NOT: gradus.all_reduce
+    // CHECK: %[[MOVED:.*]] = arith.subf %{{.*}}, %[[ALL]]
+    // CHECK-NOT: gradus.all_reduce
+    // CHECK-DAG: %[[MEAN:.*]] = arith.maximumf %{{.*}}, %[[MOVED]]
+    // CHECK-DAG: gradus.write @w, %[[MOVED]]
+    // CHECK-DAG: gradus.write @mean, %[[MEAN]]
+    // CHECK-NOT: gradus.all_reduce
+    // CHECK: gradus.return
+    %w = gradus.read @w : tensor<4xf32>
+    %mean = gradus.read @mean : tensor<4xf32>
+    %new = arith.subf %w, %g : tensor<4xf32>
+    %next = arith.maximumf %mean, %new : tensor<4xf32>
+    gradus.write @mean, %next : tensor<4xf32>
+    gradus.write @w, %new : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// A change that follows from another parameter's own update still does.
+// CHECK-LABEL: @chain
+gradus.program @chain attributes {recipe = {distribution = {mode = "data_parallel", reduce = "adasum", adasum = {of = "weights", per = "model"}}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    // CHECK: %[[NEW:.*]] = arith.subf %{{.*}}, %g
+    // CHECK: arith.maximumf %{{.*}}, %[[NEW]]
+    // CHECK: gradus.all_reduce %{{.*}}, %{{.*}} {groups
+    %w = gradus.read @w : tensor<4xf32>
+    %v = gradus.read @v : tensor<4xf32>
+    %new = arith.subf %w, %g : tensor<4xf32>
+    %next = arith.maximumf %v, %new : tensor<4xf32>
+    gradus.write @w, %new : tensor<4xf32>
+    gradus.write @v, %next : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// A slot that each rank has for itself, as a gradient that waits, stays so.
+// CHECK-LABEL: @own
+gradus.program @own attributes {recipe = {distribution = {mode = "data_parallel", reduce = "adasum", adasum = {of = "weights"}}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @waiting : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>, differs_along = ["data"]}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    // CHECK: gradus.write @waiting, %g
+    %w = gradus.read @w : tensor<4xf32>
+    %new = arith.subf %w, %g : tensor<4xf32>
+    gradus.write @waiting, %g : tensor<4xf32>
+    gradus.write @w, %new : tensor<4xf32>
+    gradus.return
+  }
+}
