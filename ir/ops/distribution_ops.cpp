@@ -57,7 +57,8 @@ namespace {
 
 /// Leaves out operands whose sums nothing uses, such as those of a backward
 /// pass that gradient freezing has cut. The program is the same on every rank,
-/// so all of them leave them out.
+/// so all of them leave them out. Operands that are one vector stay together:
+/// each has a part in what the others become.
 struct DropUnused : OpRewritePattern<AllReduceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -70,7 +71,10 @@ struct DropUnused : OpRewritePattern<AllReduceOp> {
         used.push_back(op.getOperand(result.getResultNumber()));
         names.push_back(op.getParameter(result.getResultNumber()));
       }
-    if (used.size() == op.getNumOperands())
+    auto groups = op.getGroups();
+    bool isOneVector =
+        groups && groups->getAcross() == AcrossGroups::adasum_of_all;
+    if (used.size() == op.getNumOperands() || (isOneVector && !used.empty()))
       return failure();
     if (used.empty()) {
       rewriter.eraseOp(op);

@@ -25,6 +25,16 @@ gradus.program @p {
     gradus.return %x, %y : tensor<4xf32>, tensor<2xf32>
   }
 
+  // An operand of one vector has a part in what the others become, used or not.
+  // CLEAN-LABEL: @vector
+  // CLEAN-NEXT: %[[ALL:.*]]:2 = gradus.all_reduce %a, %b {groups = #gradus.groups<within 1 mean across adasum_of_all epsilon 0.000000e+00 : f64>}
+  // CLEAN-NEXT: gradus.return %[[ALL]]#0 : tensor<4xf32>
+  gradus.graph @vector(%a: tensor<4xf32>, %b: tensor<2xf32>) -> (x: tensor<4xf32>) {
+    %x, %unused = gradus.all_reduce %a, %b {groups = #gradus.groups<within 1 mean across adasum_of_all epsilon 0.0 : f64>} : tensor<4xf32>, tensor<2xf32> -> tensor<4xf32>, tensor<2xf32>
+    %c, %d = gradus.all_reduce %a, %b {groups = #gradus.groups<within 1 mean across adasum_of_all epsilon 0.0 : f64>} : tensor<4xf32>, tensor<2xf32> -> tensor<4xf32>, tensor<2xf32>
+    gradus.return %x : tensor<4xf32>
+  }
+
   // All ranks leave out what nothing uses, and what only that needs. Two sums of
   // one value stay two messages, in their order.
   // CLEAN-LABEL: @unused
