@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 namespace gradus::runtime {
 
@@ -20,6 +21,33 @@ Range halfOf(Range range, int which) {
 }
 
 } // namespace
+
+StatusOr<int> ranksOfHosts(std::span<const std::string> hosts) {
+  auto refusal = [](const auto &...found) {
+    return invalid("adasum.within is \"host\", and ", found...,
+                   "; start as many ranks on each host, one host after the "
+                   "other");
+  };
+  std::map<std::string_view, size_t> firsts; // of each host
+  size_t first = 0, ofFirst = 0;             // ranks
+  for (size_t rank = 0; rank <= hosts.size(); ++rank) {
+    if (rank < hosts.size() && hosts[rank] == hosts[first])
+      continue;
+    size_t count = rank - first;
+    auto [earlier, isNew] = firsts.emplace(hosts[first], first);
+    if (!isNew)
+      return refusal("ranks ", earlier->second, " and ", first,
+                     " run on the host ", hosts[first], ", but rank ",
+                     first - 1, " between them on ", hosts[first - 1]);
+    ofFirst = first == 0 ? count : ofFirst;
+    if (count != ofFirst)
+      return refusal("the host ", hosts[0], " has ", ofFirst,
+                     ofFirst == 1 ? " rank, but " : " ranks, but ",
+                     hosts[first], " has ", count);
+    first = rank;
+  }
+  return static_cast<int>(ofFirst);
+}
 
 /// Adds the rounds of one rank.
 struct GroupRounds::Filler {

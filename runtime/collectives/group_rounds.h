@@ -108,6 +108,11 @@ private:
 uint64_t elementsOf(std::span<const Slice> slices,
                     std::span<const Range> ranges);
 
+/// The number of ranks that each host has, by the host of each rank, of which
+/// there is one at least. Refuses hosts that have unequal numbers, and ranks of
+/// a host that are no neighbours.
+StatusOr<int> ranksOfHosts(std::span<const std::string> hosts);
+
 /// The bytes that a rank sends for a reduction.
 uint64_t bytesSentInGroups(const Collective &collective, int ranks, int rank);
 

@@ -21,28 +21,18 @@ Status GroupTree::run(const Collective &collective) {
   return {};
 }
 
-/// Finds how many ranks a host has, if that is a group: each has as many, which
-/// are neighbours.
+/// Finds how many ranks a host has, if that is a group.
 StatusOr<int> GroupTree::ranksWithin(const Groups &groups) {
+  Communicator &communicator = liveness_.communicator();
   if (groups.within > 0)
-    return knownWithin(groups, liveness_.communicator().ranks());
+    return knownWithin(groups, communicator.ranks());
   if (ofHost_ > 0)
     return ofHost_;
-  Communicator &communicator = liveness_.communicator();
-  int ranks = communicator.ranks(), first = 0;
-  std::vector<int> sizes;
-  for (int rank = 1; rank <= ranks; ++rank)
-    if (rank == ranks || communicator.host(rank) != communicator.host(first)) {
-      sizes.push_back(rank - first);
-      first = rank;
-    }
-  for (int size : sizes)
-    if (size != sizes.front())
-      return invalid("adasum.within is \"host\", and hosts have ",
-                     sizes.front(), " and ", size,
-                     " neighbouring ranks; start as many on each host, one "
-                     "host after the other");
-  return ofHost_ = sizes.front();
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < communicator.ranks(); ++rank)
+    hosts.push_back(communicator.host(rank));
+  GRADUS_ASSIGN(ofHost_, ranksOfHosts(hosts));
+  return ofHost_;
 }
 
 Status GroupTree::runRound(const GroupRound &round) {

@@ -99,6 +99,47 @@ TEST(GroupRounds, SendAsMuchAsASumAndTheProducts) {
   }
 }
 
+TEST(RanksOfHosts, AreAsManyOnEach) {
+  auto ranks = [](const std::vector<std::string> &hosts) {
+    auto found = ranksOfHosts(hosts);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() ? *found : 0;
+  };
+  EXPECT_EQ(ranks({"A"}), 1);
+  EXPECT_EQ(ranks({"A", "A", "A"}), 3);
+  EXPECT_EQ(ranks({"A", "B", "C"}), 1);
+  EXPECT_EQ(ranks({"A", "A", "B", "B"}), 2);
+}
+
+TEST(RanksOfHosts, AreNeighbours) {
+  auto words = [](const std::vector<std::string> &hosts) {
+    auto found = ranksOfHosts(hosts);
+    return found.ok() ? "ok" : found.status().message();
+  };
+  const std::string advice = "; start as many ranks on each host, one host "
+                             "after the other";
+  const std::string key = "adasum.within is \"host\", and ";
+  EXPECT_EQ(words({"A", "B", "A", "B"}),
+            key +
+                "ranks 0 and 2 run on the host A, but rank 1 between them "
+                "on B" +
+                advice);
+  EXPECT_EQ(words({"A", "A", "B", "B", "A", "A"}),
+            key +
+                "ranks 0 and 4 run on the host A, but rank 3 between them "
+                "on B" +
+                advice);
+  EXPECT_EQ(words({"C", "A", "B", "A"}),
+            key +
+                "ranks 1 and 3 run on the host A, but rank 2 between them "
+                "on B" +
+                advice);
+  EXPECT_EQ(words({"A", "A", "B"}),
+            key + "the host A has 2 ranks, but B has 1" + advice);
+  EXPECT_EQ(words({"A", "B", "B"}),
+            key + "the host A has 1 rank, but B has 2" + advice);
+}
+
 TEST(GroupPieces, CutWhatTravelsAtOnce) {
   GroupRounds rounds;
   rounds.set(adasumOf({300000, 7, 9}), 1, 2, 0);
