@@ -19,7 +19,6 @@ public:
   explicit OpenSums(std::shared_ptr<Collectives> collectives)
       : collectives_(std::move(collectives)) {}
 
-  int ranks() const { return collectives_->ranks(); }
   /// Begins to sum buffers. They belong to the call, and are not touched by
   /// others, until finish() has returned for it.
   void begin(std::span<const Collective> sums);

@@ -98,9 +98,6 @@ private:
 StatusOr<std::unique_ptr<Command>>
 prepareKind(const CommandContext &context,
             const artifact::StartCommand &command) {
-  if (context.sums && command.groups())
-    GRADUS_TRY(checkWithin(static_cast<int>(command.groups()->within()),
-                           context.sums->ranks()));
   return std::make_unique<Start>(
       context.sums, begunCollectives(context.plan, command, context.buffers));
 }

@@ -3,8 +3,8 @@
 #include "runtime/session/place.h"
 
 #include "runtime/collectives/collectives.h"
+#include "runtime/flat.h"
 #include "runtime/session/session_facts.h"
-#include "runtime/status.h"
 #include "runtime/well_known.h"
 
 namespace gradus::runtime {
@@ -23,6 +23,27 @@ int64_t Place::valueOf(const StateInfo &state) const {
   return state.name == well_known::kTurn ? turns() - 1 : ranks;
 }
 
+static Status verifyGroups(const artifact::GraphPlan &graph, int64_t ranks) {
+  for (unsigned i = 0; i < countOf(graph.commands()); ++i)
+    if (const auto *start = graph.commands()->Get(i)->kind_as_StartCommand();
+        start && start->groups())
+      GRADUS_TRY(checkWithin(static_cast<int>(start->groups()->within()),
+                             static_cast<int>(ranks)));
+  return {};
+}
+
+Status verifyTrainsOn(const artifact::Header &header,
+                      const artifact::Plan &plan, int64_t ranks) {
+  if (header.ranks() && header.ranks() != ranks)
+    return invalid(
+        "is for ", header.ranks(), " ranks (distribution.ranks), and runs on ",
+        ranks, "; run it on ", header.ranks(),
+        ", or compile another with --set distribution.ranks=", ranks);
+  for (unsigned i = 0; i < countOf(plan.graphs()); ++i)
+    GRADUS_TRY(verifyGroups(*plan.graphs()->Get(i), ranks));
+  return {};
+}
+
 StatusOr<Place> placeOf(const artifact::Header &header, int64_t rank,
                         int64_t ranks) {
   Place place;
@@ -30,11 +51,6 @@ StatusOr<Place> placeOf(const artifact::Header &header, int64_t rank,
   place.ranks = ranks;
   place.logicalRanks = header.logical_ranks();
   place.turn = findName(stateInfosOf(header), well_known::kTurn);
-  if (header.ranks() && header.ranks() != ranks)
-    return invalid(
-        "is for ", header.ranks(), " ranks (distribution.ranks), and runs on ",
-        ranks, "; run it on ", header.ranks(),
-        ", or compile another with --set distribution.ranks=", ranks);
   if (place.logicalRanks && place.logicalRanks % place.ranks)
     return invalid("has ", place.logicalRanks,
                    " logical ranks "

@@ -279,6 +279,8 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
   }
   if (ends && !isLaterTurn && cancelled.exchange(false))
     return Status(StatusCode::cancelled, where() + ": cancelled");
+  if (graphs[graph].name.starts_with(well_known::kTrain))
+    GRADUS_TRY(gradus::runtime::at(place.training, where()));
   if (copies.isStale)
     GRADUS_TRY(refreshCopies());
   if (!awaited.empty() && graphs[graph].name == well_known::kTrain)
@@ -343,6 +345,9 @@ Session::create(std::shared_ptr<const Artifact> artifact,
   std::unique_ptr<Session> session(new Session(std::make_unique<Parts>(
       std::move(artifact), std::move(device), **plan, *std::move(loaded))));
   session->parts_->place = *place;
+  if (!options.onAnyRanks)
+    session->parts_->place.training = verifyTrainsOn(
+        session->artifact().header(), session->plan(), place->ranks);
   GRADUS_TRY(at(session->parts_->setPlaces(), path));
   if (Log log = std::move(options.log)) {
     std::string chosen = session->parts_->loaded->chosen();
@@ -380,14 +385,8 @@ int Session::findState(const std::string &name) const {
 }
 
 MemoryInfo Session::memory() const {
-  MemoryInfo memory;
-  memory.state = plan().state_bytes();
-  memory.arena = plan().arena_bytes();
-  memory.constants = artifact().bytes(artifact().header().constants()).size();
-  memory.code = artifact().codeBytes(plan());
+  MemoryInfo memory = memoryOf(artifact(), plan(), graphs());
   memory.atLoad = parts_->loaded->extraBytes();
-  for (const GraphInfo &graph : parts_->graphs)
-    memory.bound = std::max(memory.bound, graph.bound);
   return memory;
 }
 

@@ -43,6 +43,9 @@ struct SessionOptions {
   Log log = {};
   /// Connects the ranks that run the artifact together; null: one alone.
   std::shared_ptr<Collectives> collectives = nullptr;
+  /// Lets steps of `train` run on ranks that they are not for, where only their
+  /// time counts, or whether two devices compute the same.
+  bool onAnyRanks = false;
 };
 
 /// An input, an output or a state.

@@ -5,6 +5,7 @@
 #include "runtime/artifact/command.h"
 #include "runtime/flat.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gradus::runtime {
@@ -79,6 +80,18 @@ graphPlansOf(const artifact::Header &header, const artifact::Plan &plan) {
 bool StateInfo::isNumber() const {
   return std::isfinite(minimum) && type.shape.empty() &&
          type.dtype == artifact::DType::f64;
+}
+
+MemoryInfo memoryOf(const Artifact &artifact, const artifact::Plan &plan,
+                    std::span<const GraphInfo> graphs) {
+  MemoryInfo memory;
+  memory.state = plan.state_bytes();
+  memory.arena = plan.arena_bytes();
+  memory.constants = artifact.bytes(artifact.header().constants()).size();
+  memory.code = artifact.codeBytes(plan);
+  for (const GraphInfo &graph : graphs)
+    memory.bound = std::max(memory.bound, graph.bound);
+  return memory;
 }
 
 } // namespace gradus::runtime

@@ -14,6 +14,10 @@ std::vector<StateInfo> stateInfosOf(const artifact::Header &header);
 std::vector<const artifact::GraphPlan *>
 graphPlansOf(const artifact::Header &header, const artifact::Plan &plan);
 
+/// The memory that a plan states before it is loaded.
+MemoryInfo memoryOf(const Artifact &artifact, const artifact::Plan &plan,
+                    std::span<const GraphInfo> graphs);
+
 /// Whether a state is made of others, so that checkpoints do not hold it.
 inline bool isCopy(const StateInfo &state) {
   return state.role == artifact::Role::copy;

@@ -351,6 +351,7 @@ void run(BenchOptions options, const Ranks &ranks) {
   if (!options.report.empty())
     checkReportName(options.report);
   options.session = optionsOfRank(options.session, ranks);
+  options.session.onAnyRanks = true;
   if (!ranks.isFirst())
     options.trace = options.report = "";
   checkWritable({options.trace, options.report});
@@ -360,7 +361,7 @@ void run(BenchOptions options, const Ranks &ranks) {
     measured.sums =
         std::make_shared<MeasuredSums>(ranks.thread(), measured.first);
   auto session = openSession(options.session, measured.sums);
-  if (options.graph == well_known::kTrain)
+  if (options.graph == well_known::kTrain && !ranks.isAlone())
     checkTrainsOnRanks(ranks, *session);
   shareArtifact(ranks, *session);
   assumeRunLength(*session);

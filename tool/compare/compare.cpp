@@ -68,6 +68,7 @@ private:
   static std::unique_ptr<Session> open(SessionOptions options,
                                        const std::string &device) {
     options.device = device;
+    options.onAnyRanks = true;
     auto session = openSession(options);
     assumeRunLength(*session);
     return session;

@@ -74,7 +74,7 @@ public:
         {reinterpret_cast<const uint8_t *>(result.artifact.data()),
          result.artifact.size()},
         request.model));
-    session_ = take(Session::create(artifact, device, {}));
+    session_ = take(Session::create(artifact, device, {.onAnyRanks = true}));
     graph_ = session_->findGraph(well_known::kTrain);
     if (graph_ < 0)
       throw badInput(request.model, ": the recipe names no loss to train by");

@@ -113,6 +113,7 @@ static runtime::SessionOptions runtimeOptions(const SessionOptions &options) {
   runtime::SessionOptions result;
   result.threads = options.threads;
   result.device = options.device;
+  result.onAnyRanks = options.onAnyRanks;
   if (options.verbose)
     result.log = [](const std::string &line) {
       std::fprintf(stderr, "%s\n", printableLines(line).c_str());

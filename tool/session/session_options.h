@@ -25,6 +25,7 @@ struct SessionOptions {
   std::vector<std::string> initMap; // FROM=TO
   bool averaged = false;            // --ema
   bool json = false;
+  bool onAnyRanks = false; // see runtime::SessionOptions
 };
 
 /// Adds ARTIFACT, --threads, --device, --trust, --verbose, --json.

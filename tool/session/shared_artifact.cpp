@@ -4,6 +4,7 @@
 
 #include "messages/json_text.h"
 #include "runtime/flat.h"
+#include "runtime/session/place.h"
 #include "runtime/well_known.h"
 #include "tool/failure.h"
 #include "training/artifact_recipe.h"
@@ -70,6 +71,9 @@ void checkTrainsOnRanks(const Ranks &ranks, const Session &session) {
                    ranks.count(),
                    " run it; compile with --set "
                    "distribution.mode=data_parallel");
+  check(at(verifyTrainsOn(session.artifact().header(), session.plan(),
+                          ranks.count()),
+           session.artifact().path()));
 }
 
 void shareArtifact(const Ranks &ranks, Session &session) {

@@ -85,8 +85,35 @@ TEST(Place, IsForTheRanksThatAnArtifactNames) {
   made.header.ranks = 4;
   auto artifact = Artifact::fromBytes(made.bytes(), "adder");
   ASSERT_TRUE(artifact.ok()) << artifact.status();
-  EXPECT_TRUE(placeOf((*artifact)->header(), 3, 4).ok());
-  EXPECT_EQ(placeOf((*artifact)->header(), 0, 2).status().message(),
+  const artifact::Header &header = (*artifact)->header();
+  const artifact::Plan &plan = *header.plans()->Get(0);
+  EXPECT_TRUE(verifyTrainsOn(header, plan, 4).ok());
+  EXPECT_EQ(verifyTrainsOn(header, plan, 2).message(),
             "is for 4 ranks (distribution.ranks), and runs on 2; run it on 4, "
             "or compile another with --set distribution.ranks=2");
+  EXPECT_FALSE(verifyTrainsOn(header, plan, 1).ok());
+  EXPECT_TRUE(placeOf(header, 0, 2).ok()) << "evaluates on any number";
+}
+
+TEST(Place, TrainsWhereRanksFillItsGroups) {
+  gradus::test::TestArtifact made;
+  uint32_t buffer = made.addArena(4);
+  artifact::StartCommandT start;
+  start.buffers = {buffer};
+  start.groups = std::make_unique<artifact::RankGroupsT>();
+  start.groups->within = 4;
+  made.add("start", std::move(start));
+  artifact::FinishCommandT finish;
+  finish.buffers = finish.results = {buffer};
+  made.add("finish", std::move(finish));
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const artifact::Header &header = (*artifact)->header();
+  const artifact::Plan &plan = *header.plans()->Get(0);
+  for (int64_t ranks : {1, 3, 4, 8})
+    EXPECT_TRUE(verifyTrainsOn(header, plan, ranks).ok()) << ranks;
+  EXPECT_EQ(verifyTrainsOn(header, plan, 6).message(),
+            "6 ranks are no groups of 4, which adasum.within says; run it on "
+            "a multiple of 4, or compile it with --set "
+            "distribution.adasum.within=1");
 }

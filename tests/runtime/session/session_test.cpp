@@ -55,6 +55,20 @@ TEST_P(Sessions, RunsAStepOverItsState) {
   EXPECT_EQ(total, sum);
 }
 
+/// One process evaluates and predicts with what three ranks train.
+TEST_P(Sessions, TrainsOnTheRanksThatItIsForAlone) {
+  TestArtifact made;
+  made.header.ranks = 3;
+  auto session = start(made);
+  EXPECT_TRUE(session->step(session->findGraph("evaluate")).ok());
+  int train = session->findGraph("train");
+  EXPECT_EQ(session->step(train).message(),
+            "adder: is for 3 ranks (distribution.ranks), and runs on 1; run it "
+            "on 3, or compile another with --set distribution.ranks=1");
+  EXPECT_EQ(*session->stepCount(), 0);
+  EXPECT_TRUE(start(made, {.onAnyRanks = true})->step(train).ok());
+}
+
 TEST_P(Sessions, GivesTheSameBitsForAnyNumberOfThreads) {
   for (int threads : {1, 2, 3, 8}) {
     auto session = start(TestArtifact(), {.threads = threads});
