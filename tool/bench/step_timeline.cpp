@@ -2,8 +2,8 @@
 
 #include "tool/bench/step_timeline.h"
 
-#include "runtime/artifact/joined_sums.h"
 #include "runtime/collectives/rounds.h"
+#include "runtime/commands/begun_collectives.h"
 #include "runtime/flat.h"
 
 #include <algorithm>
@@ -22,11 +22,9 @@ std::vector<TimelineCommand> timelineOf(const artifact::Plan &plan,
   for (unsigned i = 0; i < countOf(graph.commands()); ++i) {
     const artifact::Command &command = *graph.commands()->Get(i);
     if (const auto *start = command.kind_as_StartCommand()) {
-      TimelineCommand begins{.kind = TimelineCommand::begins,
-                             .number = start->number()};
-      for (const JoinedSum &sum : joinedSums(plan, *start))
-        begins.sums.push_back({.type = sum.type, .count = sum.count});
-      commands.push_back(std::move(begins));
+      commands.push_back({.kind = TimelineCommand::begins,
+                          .number = start->number(),
+                          .sums = begunCollectives(plan, *start)});
     } else if (const auto *finish = command.kind_as_FinishCommand()) {
       commands.push_back(
           {.kind = TimelineCommand::waits, .number = finish->number()});

@@ -122,6 +122,37 @@ TEST(StepTimeline, ReadsCommandsOfAPlan) {
   EXPECT_EQ(line.front().seconds, 2);
 }
 
+/// What groups of ranks combine is more than a sum of as many elements.
+TEST(StepTimeline, BeginsWhatGroupsCombine) {
+  gradus::test::TestArtifact made;
+  std::vector<uint32_t> buffers = {made.addArena(1000), made.addArena(24)};
+  fb::StartCommandT start;
+  start.buffers = buffers;
+  start.groups = std::make_unique<fb::RankGroupsT>();
+  start.groups->within = 2;
+  start.groups->across = fb::Across::adasum;
+  made.add("start", std::move(start));
+  fb::FinishCommandT finish;
+  finish.buffers = finish.results = buffers;
+  made.add("finish", std::move(finish));
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const fb::Plan &plan = *(*artifact)->header().plans()->Get(0);
+  const fb::GraphPlan &graph = *plan.graphs()->Get(0);
+  std::vector<double> nanoseconds(graph.commands()->size());
+  std::vector<TimelineCommand> line = timelineOf(plan, graph, nanoseconds);
+  const TimelineCommand &begins = line[line.size() - 2];
+  ASSERT_EQ(begins.sums.size(), 1u);
+  EXPECT_EQ(begins.sums[0].op, CollectiveOp::groupReduce);
+  ASSERT_TRUE(begins.sums[0].groups);
+  EXPECT_EQ(begins.sums[0].groups->within, 2);
+  // Rank 0 has the parts of 512 and 16 floats. It sends the others, halves of
+  // these, the same back and all; and products of two tensors to two ranks.
+  PredictedStep step = predictStep(line, {.count = 4, .network = {1e9, 5us}});
+  EXPECT_EQ(step.bytesSent,
+            4u * ((488 + 8) + (256 + 8) * 2 + (512 + 16)) + 2 * 2 * 24);
+}
+
 TEST(SlowestOf, IsTheMeanOfTheLongest) {
   EXPECT_EQ(slowestOf(1, {}), 1);
   EXPECT_EQ(slowestOf(8, {2, 2, 2}), 1);
