@@ -250,6 +250,8 @@ void GroupTree::totalProducts() {
 Status GroupTree::addProducts(const GroupRound &round) {
   Communicator &communicator = liveness_.communicator();
   std::vector<double> &own = products_.totals;
+  if (own.empty())
+    return {}; // There are no tensors.
   std::span<uint8_t> bytes = {reinterpret_cast<uint8_t *>(own.data()),
                               own.size() * sizeof(double)};
   size_t others = round.last - round.first;

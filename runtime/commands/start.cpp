@@ -13,6 +13,10 @@ namespace gradus::runtime {
 
 namespace {
 
+/// The most buffers that groups of ranks combine at once: a rank has products
+/// and ranges of each of them.
+constexpr size_t kMostMembers = size_t{1} << 20;
+
 bool canBeSummed(DType type) {
   return type == DType::f32 || type == DType::f64 || type == DType::f16 ||
          type == DType::bf16 || type == DType::i64;
@@ -40,8 +44,12 @@ Status verifyGroups(const artifact::Plan &plan,
   if (!(groups.epsilon() >= 0) || !std::isfinite(groups.epsilon()))
     return invalid("has the epsilon ", groups.epsilon(),
                    ", expected a finite number from 0 on");
+  size_t count = countOf(start.buffers());
+  if (count == 0 || count > kMostMembers)
+    return invalid("combines ", count, " buffers in groups, expected 1 to ",
+                   kMostMembers);
   std::optional<DType> first;
-  for (size_t i = 0; i < countOf(start.buffers()); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     DType type =
         typeOf(plan.buffers()->Get(start.buffers()->Get(i))->type()).dtype;
     if (type != first.value_or(type) ||

@@ -2,6 +2,8 @@
 
 #include "tests/runtime/refusals.h"
 
+#include <cmath>
+
 using namespace gradus::runtime;
 using namespace gradus::test;
 namespace fb = gradus::artifact;
@@ -96,13 +98,14 @@ TEST(Start, CombinesItsBuffersInGroupsAsOneCollective) {
 TEST(Start, RefusesGroupsThatMeanNothing) {
   const std::string where =
       "adder: plan 0 (cpu:x86-64-v2): graph train: command 4 (start): ";
-  auto words = [](auto change) {
+  auto words = [](auto change, std::vector<uint32_t> buffers = {kSum}) {
     return wordsAfter([&](auto &made) {
-      fb::StartCommandT start = startInGroups({kSum}, 1);
+      fb::StartCommandT start = startInGroups(std::move(buffers), 1);
       change(*start.groups);
       made.add("start", std::move(start));
     });
   };
+  auto nothing = [](auto &) {};
   EXPECT_EQ(words([](auto &groups) { groups.within = 4294967295u; }),
             where + "has groups of 4294967295 ranks, expected at most "
                     "2147483647");
@@ -110,4 +113,32 @@ TEST(Start, RefusesGroupsThatMeanNothing) {
             where + "combines groups in the way 9, expected at most 2");
   EXPECT_EQ(words([](auto &groups) { groups.epsilon = -1; }),
             where + "has the epsilon -1, expected a finite number from 0 on");
+  for (double epsilon : {double(NAN), double(INFINITY)})
+    EXPECT_EQ(words([&](auto &groups) { groups.epsilon = epsilon; }),
+              where + "has the epsilon " +
+                  (std::isnan(epsilon) ? "nan" : "inf") +
+                  ", expected a finite number from 0 on");
+  EXPECT_EQ(words(nothing, {}),
+            where + "combines 0 buffers in groups, expected 1 to 1048576");
+  EXPECT_EQ(words(nothing, std::vector<uint32_t>((1 << 20) + 1, kSum)),
+            where + "combines 1048577 buffers in groups, expected 1 to "
+                    "1048576");
+}
+
+TEST(Start, RefusesGroupsOfOtherTypesThanOne) {
+  auto words = [](std::vector<fb::DType> types) {
+    return wordsAfter([&](auto &made) {
+      std::vector<uint32_t> buffers;
+      for (fb::DType type : types) {
+        buffers.push_back(made.addArena(4));
+        made.plan().buffers.back()->type->dtype = type;
+      }
+      made.add("start", startInGroups(buffers, 1));
+    });
+  };
+  const std::string where = "adder: plan 0 (cpu:x86-64-v2): graph train: "
+                            "command 4 (start): combines ";
+  const std::string expected = " in groups, expected f32 alone or f64 alone";
+  EXPECT_EQ(words({fb::DType::f32, fb::DType::f16}), where + "f16" + expected);
+  EXPECT_EQ(words({fb::DType::bf16}), where + "bf16" + expected);
 }
