@@ -84,7 +84,10 @@ nlohmann::ordered_json networkJson(const Network &network) {
 
 std::string networkText(const nlohmann::ordered_json &network) {
   return absl::StrCat(rateText(network["bytes_per_s"].get<double>()), ", ",
-                      durationText(network["us_latency"].get<double>() * 1e-6));
+                      durationText(network["us_latency"].get<double>() * 1e-6),
+                      network.contains("hosts")
+                          ? ", all ranks on one host (adasum.within)"
+                          : "");
 }
 
 } // namespace gradus::cli

@@ -25,7 +25,8 @@ CLI::Option *addNetworkOption(CLI::App &command, runtime::Network &network,
 
 /// A network as JSON: `bytes_per_s` and `us_latency`.
 nlohmann::ordered_json networkJson(const runtime::Network &network);
-/// Words for it: "25 GB/s, 5.0 us".
+/// Words for it: "25 GB/s, 5.0 us", with ", all ranks on one host
+/// (adasum.within)" where it has `hosts`.
 std::string networkText(const nlohmann::ordered_json &network);
 
 } // namespace gradus::cli

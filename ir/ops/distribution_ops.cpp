@@ -129,9 +129,9 @@ AllReduceOp::evaluate(ArrayRef<HostTensor> operands) {
 /// part, and then its part of the results to all others.
 static double sentOf(double ranks) { return 2 * (ranks - 1) / ranks; }
 
-/// The same of groups that combine in pairs. Those that are too many for a
-/// power of two send half, then their half of the result, to another, which
-/// sends half and at last all of it back.
+/// The same of groups that combine in pairs, on average. Those that are too
+/// many for a power of two send half, then their half of the result, to
+/// another, which sends half and at last all of it back.
 static double sentAcross(int64_t groups) {
   int64_t power = llvm::bit_floor(uint64_t(groups));
   double extra = groups - power;

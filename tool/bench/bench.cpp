@@ -3,6 +3,7 @@
 #include "messages/json_text.h"
 #include "messages/printable.h"
 #include "runtime/flat.h"
+#include "runtime/session/place.h"
 #include "runtime/well_known.h"
 #include "tool/bench/command_times.h"
 #include "tool/bench/measurement.h"
@@ -255,11 +256,16 @@ Prediction predictionOf(const BenchOptions &options, const Ranks &ranks) {
   return {};
 }
 
-/// Refuses graphs of which no one step can be predicted, before anything is
-/// measured.
-void checkPredicted(const Session &session, int graph,
-                    const std::string &name) {
+/// Refuses graphs of which no one step can be predicted, and ranks on which
+/// nothing trains, before anything is measured.
+void checkPredicted(const Session &session, int graph, const std::string &name,
+                    const Prediction &asked) {
   const std::string &path = session.artifact().path();
+  for (int64_t count : asked.counts)
+    if (count > 1)
+      check(
+          at(verifyTrainsOn(session.artifact().header(), session.plan(), count),
+             path));
   if (callsPerStep(session, graph) > 1)
     throw badInput(path, ": has logical ranks, whose steps are not predicted; "
                          "compile without distribution.logical_ranks");
@@ -355,7 +361,7 @@ void run(BenchOptions options, const Ranks &ranks) {
   if (!ranks.isFirst())
     options.trace = options.report = "";
   checkWritable({options.trace, options.report});
-  bool predicts = !predictionOf(options, ranks).counts.empty();
+  Prediction asked = predictionOf(options, ranks);
   MeasuredRanks measured{ranks, Clock::now(), nullptr};
   if (!ranks.isAlone())
     measured.sums =
@@ -366,8 +372,8 @@ void run(BenchOptions options, const Ranks &ranks) {
   shareArtifact(ranks, *session);
   assumeRunLength(*session);
   int graph = findGraph(*session, options.graph);
-  if (predicts)
-    checkPredicted(*session, graph, options.graph);
+  if (!asked.counts.empty())
+    checkPredicted(*session, graph, options.graph, asked);
   if (options.randomStates)
     randomizeStates(*session);
   Measurement bench(*session, graph, options.seconds / 3, measured);

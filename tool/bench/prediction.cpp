@@ -2,6 +2,7 @@
 
 #include "tool/bench/prediction.h"
 
+#include "tool/inspect/transfer_costs.h"
 #include "tool/network.h"
 #include "tool/text.h"
 
@@ -77,7 +78,10 @@ ordered_json predictionJson(const Prediction &asked, const artifact::Plan &plan,
                                             .threads = measured.threads});
     steps.push_back(stepJson(count, step, slowest, alone));
   }
-  return {{"network", networkJson(asked.network)},
+  ordered_json network = networkJson(asked.network);
+  if (isGroupedByHost(plan))
+    network["hosts"] = 1;
+  return {{"network", std::move(network)},
           {"sum_rate",
            {{"gb_per_s", rate.bytesPerSecond * 1e-9},
             {"us_of_each", rate.seconds * 1e6}}},
@@ -91,7 +95,7 @@ std::string textOfPrediction(const ordered_json &prediction) {
   auto time = [](const ordered_json &step, const char *key) {
     return durationText(step[key].get<double>() * 1e-3);
   };
-  Table table({"ranks", "step", "computes", "waits", "adds", "each sends",
+  Table table({"ranks", "step", "computes", "waits", "adds", "busiest sends",
                "slowest", "efficiency"});
   for (const ordered_json &step : prediction["steps"])
     table.row({std::to_string(step["ranks"].get<int64_t>()),

@@ -185,9 +185,10 @@ std::string hidingRateText(const ordered_json &bucket) {
 /// Says what the columns are.
 const char *noteBelow(bool onNetwork) {
   return onNetwork
-             ? "    `sent` is what each rank sends, and `takes` how long that "
-               "is "
-               "under way at least. `meanwhile`\n    is the expected time of "
+             ? "    `sent` is what the busiest rank sends, and `takes` how "
+               "long "
+               "that is under way at least. `meanwhile`\n    is the expected "
+               "time of "
                "the commands between: of what takes longer, the rest is "
                "exposed.\n"
              : "    Each of N ranks sends 2 n (N - 1) / N bytes of a bucket of "

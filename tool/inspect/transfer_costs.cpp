@@ -21,7 +21,7 @@ using nlohmann::ordered_json;
 namespace gradus::cli {
 namespace {
 
-/// The bytes that a rank sends, and the seconds of it.
+/// The bytes that rank 0 sends, and the seconds of it. No other sends more.
 struct Transfer {
   uint64_t bytes = 0;
   double seconds = 0;
@@ -98,6 +98,7 @@ void addTransferCosts(ordered_json &facts, const Artifact &artifact,
   bool sums = false;
   for (unsigned p = 0; p < countOf(header.plans()); ++p) {
     const artifact::Plan &plan = *header.plans()->Get(p);
+    check(at(verifyTrainsOn(header, plan, ranks.count), artifact.path()));
     for (unsigned g = 0; g < countOf(plan.graphs()); ++g)
       if (const auto &graph = *plan.graphs()->Get(g);
           !idle.contains(graph.graph()))
@@ -107,6 +108,20 @@ void addTransferCosts(ordered_json &facts, const Artifact &artifact,
     throw sumsNothing(artifact.path());
   facts["network"] = {{"ranks", ranks.count}};
   facts["network"].update(networkJson(ranks.network));
+  for (unsigned p = 0; p < countOf(header.plans()); ++p)
+    if (isGroupedByHost(*header.plans()->Get(p)))
+      facts["network"]["hosts"] = 1;
+}
+
+bool isGroupedByHost(const artifact::Plan &plan) {
+  for (unsigned g = 0; g < countOf(plan.graphs()); ++g) {
+    const artifact::GraphPlan &graph = *plan.graphs()->Get(g);
+    for (unsigned i = 0; i < countOf(graph.commands()); ++i)
+      if (const auto *start = graph.commands()->Get(i)->kind_as_StartCommand();
+          start && start->groups() && start->groups()->within() == 0)
+        return true;
+  }
+  return false;
 }
 
 Failure sumsNothing(const std::string &path) {
@@ -121,7 +136,7 @@ std::string textOfNetwork(const ordered_json &network) {
 }
 
 std::string textOfTransfers(const ordered_json &sums) {
-  return absl::StrCat("Each rank sends ",
+  return absl::StrCat("The busiest rank sends ",
                       bytesText(sums["bytes_sent"].get<double>()), " in all; ",
                       durationText(sums["ms_transferred"].get<double>() * 1e-3),
                       " under way, one bucket after the other.");

@@ -99,6 +99,30 @@ TEST(GroupRounds, SendAsMuchAsASumAndTheProducts) {
   }
 }
 
+/// The first of a pair sends half, at last everything, and what a power of two
+/// sends; the second half, and the half that it has made.
+TEST(GroupRounds, SendMoreInPairsThatAreTooMany) {
+  constexpr uint64_t kCount = 1 << 16, kBytes = 4 * kCount;
+  for (int ranks : {3, 5, 6, 12}) {
+    uint64_t power = std::bit_floor(unsigned(ranks));
+    uint64_t rounds = std::countr_zero(power), pairs = ranks - power;
+    uint64_t products = 24 * rounds * (rounds + 1) / 2;
+    uint64_t asPower = 2 * kBytes * (power - 1) / power + products, all = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      uint64_t sent = bytesSentInGroups(adasumOf({kCount}), ranks, rank);
+      bool isPaired = rank < 2 * int(pairs), isSecond = rank % 2 == 1;
+      EXPECT_EQ(sent, !isPaired  ? asPower
+                      : isSecond ? kBytes + 24
+                                 : asPower + kBytes * 3 / 2 + 24)
+          << rank << " of " << ranks;
+      EXPECT_LE(sent, bytesSentInGroups(adasumOf({kCount}), ranks, 0))
+          << "rank 0 sends most";
+      all += sent;
+    }
+    EXPECT_EQ(all, power * asPower + pairs * (kBytes * 5 / 2 + 48));
+  }
+}
+
 TEST(RanksOfHosts, AreAsManyOnEach) {
   auto ranks = [](const std::vector<std::string> &hosts) {
     auto found = ranksOfHosts(hosts);

@@ -76,8 +76,8 @@ TEST(TransferCosts, AreThoseOfEachBucketAndOfAll) {
   EXPECT_NEAR(sums["ms_transferred"].get<double>(), 30e-3 + 6e-6 * kFloats,
               2e-4);
   EXPECT_EQ(textOfTransfers(sums),
-            "Each rank sends 384 KiB in all; 0.423 ms under way, one bucket "
-            "after the other.");
+            "The busiest rank sends 384 KiB in all; 0.423 ms under way, one "
+            "bucket after the other.");
 }
 
 TEST(TransferCosts, SayOnWhichNetwork) {
@@ -85,6 +85,38 @@ TEST(TransferCosts, SayOnWhichNetwork) {
   EXPECT_EQ(facts["network"].dump(),
             R"({"ranks":4,"bytes_per_s":25000000000.0,"us_latency":5.0})");
   EXPECT_EQ(textOfNetwork(facts["network"]), "4 ranks at 25 GB/s, 5.0 us");
+}
+
+/// An artifact whose ranks make AdaSum in groups.
+static test::TestArtifact inGroups(uint32_t within) {
+  test::TestArtifact made = summing();
+  for (const auto &command : made.train().commands)
+    if (auto *start = command->kind.AsStartCommand()) {
+      start->groups = std::make_unique<artifact::RankGroupsT>();
+      start->groups->within = within;
+      start->groups->across = artifact::Across::adasum;
+    }
+  return made;
+}
+
+TEST(TransferCosts, AreNoneOfRanksThatFillNoGroups) {
+  EXPECT_EQ(refusal(inGroups(4), 8), "ok");
+  EXPECT_EQ(refusal(inGroups(4), 2), "ok");
+  EXPECT_THAT(refusal(inGroups(4), 6),
+              HasSubstr("adder.gradus: 6 ranks are no groups of 4, which "
+                        "adasum.within says; run it on a multiple of 4"));
+  test::TestArtifact made = summing();
+  made.header.ranks = 3;
+  EXPECT_EQ(refusal(made, 3), "ok");
+  EXPECT_THAT(refusal(made, 4), HasSubstr("is for 3 ranks"));
+}
+
+TEST(TransferCosts, SayThatTheyAreOfOneHostWhereItsRanksAreAGroup) {
+  EXPECT_EQ(textOfNetwork(factsOf(inGroups(0), {4, {25e9, 5us}}).at("network")),
+            "4 ranks at 25 GB/s, 5.0 us, all ranks on one host "
+            "(adasum.within)");
+  EXPECT_FALSE(
+      factsOf(inGroups(2), {4, {25e9, 5us}})["network"].contains("hosts"));
 }
 
 TEST(TransferCosts, AreNoneOfGraphsThatSumNothing) {
