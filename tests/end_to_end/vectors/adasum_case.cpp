@@ -1,5 +1,5 @@
-// AdaSum of recorded changes of weights, one rank for each server: as gradients
-// of a compiled step of plain descent, whose weights begin at 0.
+// AdaSum of recorded changes of weights: those of a compiled step of plain
+// descent, whose weights begin at 0. All ranks of a server make the same one.
 
 #include "vector_file.h"
 
@@ -34,13 +34,14 @@ std::string programOf(const Json &tensors, const Json &recipe) {
 
 void checkAdasum(const VectorFile &file) {
   const Settings settings(file.hyperparameters());
-  settings.ignore({"devices_per_server"}); // Each server is one rank here.
+  int devices = settings.at("devices_per_server");
   int servers = settings.at("servers");
   settings.expectAllRead();
   Json recipe = {{"optimizer", {{"type", "sgd"}, {"learning_rate", 1.0}}},
                  {"distribution",
                   {{"mode", "data_parallel"},
                    {"reduce", "adasum"},
+                   {"adasum", {{"of", "weights"}, {"within", devices}}},
                    {"compat", "mindspore"}}}};
   const Json &deltas = file.inputs().at("deltas");
   ASSERT_EQ(deltas.size(), static_cast<size_t>(servers));
@@ -48,13 +49,15 @@ void checkAdasum(const VectorFile &file) {
   for (const Json &delta : deltas)
     for (const auto &[name, tensor] : delta.items()) {
       HostTensor &all = batch[name];
-      for (double number : numbersOf(tensor))
-        all.floats.push_back(number);
+      for (int device = 0; device < devices; ++device)
+        for (double number : numbersOf(tensor))
+          all.floats.push_back(number);
       all.shape = {static_cast<int64_t>(all.floats.size())};
     }
-  RankSessions ranks(artifactOf(programOf(deltas[0], recipe)), servers);
+  RankSessions ranks(artifactOf(programOf(deltas[0], recipe)),
+                     servers * devices);
   ranks.run("train", batch);
-  for (int rank = 0; rank < servers; ++rank)
+  for (int rank = 0; rank < ranks.ranks(); ++rank)
     for (const auto &[name, wanted] : file.expected().at("combined").items()) {
       HostTensor weights = ranks.on(rank).states().at(name);
       std::vector<double> moved;
