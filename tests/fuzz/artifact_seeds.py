@@ -11,7 +11,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(HERE, "..", "data", "fuzz", "artifact")
 
-# Name, recipe, options: kernels alone, schedules of several variants, library calls, sums over ranks, a plan for cards
+# Name, recipe, options: kernels alone, schedules of several variants, library calls, sums over ranks, AdaSum of
+# groups of them, a plan for cards
 # beside the processors'.
 SEEDS = [
     ("kernels", "plain", ["--libraries", "never"]),
@@ -19,6 +20,8 @@ SEEDS = [
     ("libraries", "plain", ["--libraries", "always"]),
     ("sums", "plain", ["--libraries", "never", "--set", "distribution.mode=data_parallel", "--set",
                        "distribution.bucket_bytes=256"]),
+    ("groups", "plain", ["--libraries", "never", "--set", "distribution.mode=data_parallel", "--set",
+                         "distribution.reduce=adasum", "--set", "distribution.adasum.within=2"]),
     ("cards", "plain", ["--libraries", "never", "--target", "emulated"]),
 ]
 

@@ -302,3 +302,94 @@ TEST(GroupTree, RefusesRanksThatFillNoGroups) {
   for (std::thread &thread : threads)
     thread.join();
 }
+
+//===-- failures ----------------------------------------------------------===//
+
+namespace {
+
+/// Fails at one of the sends of rank 1.
+class Failing final : public Passing {
+public:
+  Failing(std::unique_ptr<Communicator> below, int sends)
+      : Passing(std::move(below)), left_(rank() == 1 ? sends : -1) {}
+
+  StatusOr<Transfer> send(int to, std::span<const uint8_t> bytes) override {
+    if (left_ >= 0 && left_-- == 0)
+      return failed("the cable is out");
+    return Passing::send(to, bytes);
+  }
+
+private:
+  int left_; // sends that work; negative: all
+};
+
+/// Runs each rank in a thread of its own.
+void onThreads(
+    int ranks,
+    const std::function<void(std::unique_ptr<CommunicationThread>)> &run,
+    int sends = -1) {
+  std::vector<std::thread> threads;
+  for (const OpenCommunicator &open : inProcess(ranks))
+    threads.emplace_back([&, open] {
+      auto failing = [=]() -> StatusOr<std::unique_ptr<Communicator>> {
+        GRADUS_ASSIGN(auto below, open());
+        return std::unique_ptr<Communicator>(
+            std::make_unique<Failing>(std::move(below), sends));
+      };
+      auto rank = CommunicationThread::start(failing, patient());
+      ASSERT_TRUE(rank.ok()) << rank.status();
+      run(*std::move(rank));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+} // namespace
+
+/// In each round: parts of groups, halves, products and the way back, with
+/// several pieces of large tensors in the air.
+TEST(GroupTree, FailsOnAllRanksWhereverOneFails) {
+  const std::vector<size_t> lengths = {300000, 3, 70001};
+  for (auto [ranks, within] : {std::pair(3, 1), {4, 2}})
+    for (int sends : {0, 1, 2, 3, 4, 5, 6}) {
+      SCOPED_TRACE(testing::Message() << ranks << " ranks, send " << sends);
+      int size = within;
+      auto tensors = drawn<float>(ranks, lengths, 1);
+      onThreads(
+          ranks,
+          [&](std::unique_ptr<CommunicationThread> rank) {
+            auto &own = tensors[static_cast<size_t>(rank->rank())];
+            uint64_t first = rank->begin(inGroups(adasum(size), own));
+            Status status = rank->finish(first);
+            // What was begun behind it fails as well.
+            uint64_t second = rank->begin(inGroups(adasum(size), own));
+            EXPECT_FALSE(rank->finish(second).ok());
+            EXPECT_THAT(rank->end().message(),
+                        testing::HasSubstr("the cable is out"));
+            if (!status.ok()) // Its own part may have been done by then.
+              EXPECT_THAT(status.message(),
+                          testing::HasSubstr("the cable is out"));
+          },
+          sends);
+    }
+}
+
+TEST(GroupTree, NamesARankThatEndsInTheMiddle) {
+  for (int within : {1, 3}) {
+    auto tensors = drawn<float>(3, {100000, 5}, 1);
+    onThreads(3, [&](std::unique_ptr<CommunicationThread> rank) {
+      if (rank->rank() == 1)
+        return; // destroyed without a word
+      auto &own = tensors[static_cast<size_t>(rank->rank())];
+      EXPECT_EQ(
+          rank->finish(rank->begin(inGroups(adasum(within), own))).message(),
+          "rank 1 (this process): has ended without a word");
+      EXPECT_FALSE(rank->end().ok());
+    });
+  }
+}
+
+TEST(GroupTree, CombinesNoTensors) {
+  std::vector<Tensors<float>> tensors(3);
+  EXPECT_EQ(afterGroups(inProcess(3), adasum(), tensors), tensors);
+}
