@@ -2,6 +2,7 @@
 
 #include "passes/distribution.h"
 
+#include "runtime/logical_ranks.h"
 #include "runtime/well_known.h"
 
 using namespace mlir;
@@ -27,8 +28,9 @@ Keys meaning() {
               .from(1)
               .into(&S::logicalRanks),
           Field{"ranks", integer, "null",
-                "the number of processes that may run the step; null: any"}
+                "the number of processes that may train; null: any"}
               .from(1)
+              .below(kMostProcesses + 1)
               .into(&S::ranks),
           Field{"mean", boolean, "true",
                 "gradients are the mean over the processes; else their sum"}

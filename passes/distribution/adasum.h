@@ -9,12 +9,12 @@ namespace gradus {
 /// Whether ranks combine something of this kind.
 bool isByAdasum(const DistributionSettings &settings, AdasumOf of);
 
-/// How gradients are combined: the ranks of a group make their mean, or their
+/// Combines gradients: the ranks of a group make their mean, or their
 /// sum where the recipe says so.
 GroupsAttr gradientGroups(mlir::MLIRContext *context,
                           const DistributionSettings &settings,
                           AcrossGroups across);
-/// How changes of weights are combined. The ranks of a group have made the same
+/// Combines changes of weights. The ranks of a group have made the same
 /// update, so theirs is their mean.
 GroupsAttr changeGroups(mlir::MLIRContext *context,
                         const DistributionSettings &settings);

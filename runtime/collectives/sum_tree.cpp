@@ -3,6 +3,7 @@
 #include "runtime/collectives/sum_tree.h"
 
 #include "runtime/collectives/combine.h"
+#include "runtime/logical_ranks.h"
 
 #include <algorithm>
 
@@ -13,8 +14,8 @@ namespace {
 /// A piece of what is received where it stays: as a transfer, it is at most
 /// Communicator::kMostBytes. Each costs a message in both directions.
 constexpr uint64_t kPlacedBytes = uint64_t{1} << 26;
-/// The ranks for which there is memory to receive 64 bytes of each at once.
-constexpr int kMostRanks = SumTree::kScratchBytes / (2 * 64);
+// There is memory to receive 64 bytes of each rank at once.
+static_assert(kMostProcesses <= SumTree::kScratchBytes / (2 * 64));
 
 std::span<uint8_t> bytesAt(const Collective &collective, Range range) {
   uint64_t width = bytesOf(collective.type);
@@ -129,8 +130,8 @@ Status SumTree::runRound(const Collective &collective, const Round &round) {
 Status SumTree::run(const Collective &collective) {
   Communicator &communicator = liveness_.communicator();
   GRADUS_TRY(check(collective, communicator.ranks()));
-  if (communicator.ranks() > kMostRanks)
-    return invalid(communicator.ranks(), " ranks: at most ", kMostRanks,
+  if (communicator.ranks() > kMostProcesses)
+    return invalid(communicator.ranks(), " ranks: at most ", kMostProcesses,
                    " can reduce together");
   if (collective.op == CollectiveOp::groupReduce)
     return communicator.ranks() > 1 ? groups_.run(collective) : Status();

@@ -227,6 +227,15 @@ TEST(Mistakes, RefuseWhatAdasumCannotDo) {
                         "distribution.logical_ranks is 2"));
 }
 
+TEST(Mistakes, BoundTheRanksThatTrain) {
+  EXPECT_EQ(
+      refusal({"distribution.mode=data_parallel", "distribution.ranks=8192"}),
+      "");
+  EXPECT_THAT(
+      refusal({"distribution.mode=data_parallel", "distribution.ranks=8193"}),
+      HasSubstr("distribution.ranks"));
+}
+
 TEST(Mistakes, TellWhatOneProcessPassesOver) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(remarks({"distribution.reduce=half"}),
