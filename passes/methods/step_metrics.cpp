@@ -5,6 +5,7 @@
 // gradients is a variant of @train and has the same outputs.
 
 #include "passes/clock.h"
+#include "passes/distribution/adasum.h"
 #include "passes/loss_scale_groups.h"
 #include "passes/methods/gradient_norm.h"
 #include "passes/model/losses.h"
@@ -96,9 +97,19 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
         << "@" << graph.getSymName() << " gives " << name;
   }
 
+  /// The norm; where each rank makes an update of its own gradient, the root of
+  /// the mean of squares over ranks, so that all see one that is not finite.
   Value gradientNorm(OpBuilder &builder, GraphOp graph) {
+    Arithmetic math(builder, graph.getLoc());
     Value squares = sumOfAllSquares(builder, gradientsOf(graph));
-    return Arithmetic(builder, graph.getLoc()).squareRoot(squares);
+    if (isByAdasum(distributionOf(getOperation()), AdasumOf::weights) &&
+        !graph.getBody().front().getOps<ParameterUpdate>().empty()) {
+      Value ranks = readRanks(builder, graph.getLoc(), getOperation());
+      if (!ranks)
+        return {};
+      squares = meanOverRanks(math, squares, ranks);
+    }
+    return math.squareRoot(squares);
   }
 
   /// The learning rate of the recipe's optimizer. Groups may have others.

@@ -84,3 +84,19 @@ gradus.program @silent attributes {recipe = {metrics = ["accuracy"]}} {
     gradus.return
   }
 }
+
+// Ranks that make updates of their own gradients see one norm.
+// CHECK-LABEL: gradus.program @weights
+// CHECK:         gradus.graph @train({{.*}} -> (gradient_norm: tensor<f32>)
+// CHECK:           %[[OWN:.*]] = gradus.reduce sum
+// CHECK:           %[[ALL:.*]] = gradus.all_reduce %[[OWN]] : tensor<f32> -> tensor<f32>
+// CHECK:           %[[MEAN:.*]] = arith.divf %[[ALL]]
+// CHECK:           %[[ROOT:.*]] = math.sqrt %[[MEAN]]
+// CHECK:           gradus.return %[[ROOT]]
+gradus.program @weights attributes {recipe = {metrics = ["gradient_norm"], distribution = {mode = "data_parallel", reduce = "adasum", adasum = {of = "weights"}}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
