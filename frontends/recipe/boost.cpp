@@ -268,8 +268,16 @@ void addUnsaid(const Json &keys, Json &own) {
       addUnsaid(value, own[key]);
 }
 
-/// Adds the keys of `distribution`. How ranks reduce in another way than
-/// AdaSum, that wins.
+/// What `gradus recipe` prints of AdaSum where ranks reduce in another way.
+const Json &printedAdasum() {
+  static const Json keys = {
+      {"of", "gradients"}, {"within", 1}, {"per", "tensor"}, {"epsilon", 0}};
+  return keys;
+}
+
+/// Adds the keys of `distribution`. If ranks reduce in another way than AdaSum,
+/// that wins. Where "plain" is printed, printed keys of AdaSum say nothing,
+/// too.
 void addShared(Json keys, Json &own) {
   if (own.is_string())
     own = {{"mode", own}};
@@ -279,6 +287,12 @@ void addShared(Json keys, Json &own) {
     keys.erase("reduce");
     keys.erase("adasum");
   }
+  if (auto adasum = own.find("adasum");
+      own.value("reduce", Json()) == "plain" && adasum != own.end() &&
+      adasum->is_object())
+    for (const auto &[key, printed] : printedAdasum().items())
+      if (adasum->value(key, Json()) == printed)
+        adasum->erase(key);
   addUnsaid(keys, own);
 }
 
@@ -383,6 +397,18 @@ std::vector<BoostMistake> boostMistakes(const Json &document,
   checkGroups(document, recipe, mistakes);
   checkBasis(document, recipe, mistakes);
   return mistakes;
+}
+
+std::string overriddenReduce(const Json &given, const Json &recipe) {
+  const Json shared = given.value("distribution", Json());
+  bool isOverridden = shared.is_object() &&
+                      shared.value("reduce", Json()) == "plain" &&
+                      recipe.at("distribution").at("reduce") == "adasum";
+  return isOverridden ? "distribution.reduce is \"plain\", which is also what "
+                        "nobody said, and so boost's \"adasum\" wins over it; "
+                        "boost.boost.mode \"manual\" and "
+                        "boost.boost.adasum false leave that out"
+                      : "";
 }
 
 void addBoostedKeys(const Json &document, Json &recipe) {

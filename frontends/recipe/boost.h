@@ -42,6 +42,11 @@ std::vector<BoostMistake> boostMistakes(const nlohmann::ordered_json &document,
 void addBoostedKeys(const nlohmann::ordered_json &document,
                     nlohmann::ordered_json &recipe);
 
+/// Says that boost's AdaSum wins over a way to reduce that a recipe gives, in a
+/// checked recipe; empty if it does not.
+std::string overriddenReduce(const nlohmann::ordered_json &given,
+                             const nlohmann::ordered_json &recipe);
+
 /// Lists what a resolved document says without effect in a checked recipe,
 /// because a key of the recipe wins or because nothing uses it.
 std::vector<std::string> boostRemarks(const nlohmann::ordered_json &document,

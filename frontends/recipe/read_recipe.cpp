@@ -455,6 +455,8 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
   if (checker.mistakes().empty()) {
     for (std::string &remark : settleBoost(result, checker))
       remarks.push_back(std::move(remark));
+    if (std::string words = overriddenReduce(given, result); !words.empty())
+      remarks.push_back(std::move(words));
     for (const Mistake &mistake : mistakesTogether(result))
       checker.mistake(mistake.path, mistake.words);
     for (std::string &remark : remarksTogether(result))

@@ -217,6 +217,24 @@ TEST(Boost, BringsAdasumToSeveralProcesses) {
   EXPECT_EQ(shared(R"("none")", "null")["reduce"], "plain");
 }
 
+/// A written-out recipe has defaults of AdaSum, which say as little as that of
+/// `reduce`. Beside "adasum" they are meant.
+TEST(Boost, BringsAdasumToARecipeThatWasWrittenOut) {
+  auto adasum = [](const std::string &key, const char *value) {
+    Json recipe = Json::parse(
+        acceptedText(R"({"distribution": {"mode": "data_parallel"}})"));
+    recipe["boost"] = "O2";
+    if (!key.empty())
+      recipe["distribution"][key] = Json::parse(value);
+    return Json::parse(acceptedText(recipe.dump()))["distribution"]["adasum"];
+  };
+  EXPECT_EQ(adasum("", ""), Json::parse(R"({"of": "weights", "within": 8,
+                                "per": "tensor", "epsilon": 0.0})"));
+  EXPECT_EQ(adasum("adasum", R"({"within": 2})")["within"], 2);
+  EXPECT_EQ(adasum("reduce", R"("adasum")")["of"], "gradients");
+  EXPECT_EQ(adasum("reduce", R"("adasum")")["within"], 1);
+}
+
 TEST(Boost, IsToldWhatWinsOverIt) {
   auto remarks = [](std::string_view text) {
     auto recipe = read(text, "r.json");
@@ -252,6 +270,11 @@ TEST(Boost, IsToldWhatWinsOverIt) {
               R"({"mode": "data_parallel", "adasum": {"of": "gradients"}}})"),
       Lines{"distribution.adasum.of is \"gradients\", which wins over boost's "
             "\"weights\""});
+  EXPECT_EQ(
+      remarks(adasum + R"({"mode": "data_parallel", "reduce": "plain"}})"),
+      Lines{"distribution.reduce is \"plain\", which is also what nobody said, "
+            "and so boost's \"adasum\" wins over it; boost.boost.mode "
+            "\"manual\" and boost.boost.adasum false leave that out"});
   EXPECT_EQ(remarks(R"({"boost": {"common": {"device_number": 4}},
                         "distribution": "data_parallel"})"),
             Lines{"boost.common.device_number changes nothing: boost's adasum "
