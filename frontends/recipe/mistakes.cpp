@@ -48,6 +48,7 @@ private:
   void checkDistribution();
   void checkAdasum();
   void checkLogicalRanks();
+  std::string whoWantsAdasum() const;
 
   const Json &recipe_;
   std::vector<Mistake> mistakes_;
@@ -185,6 +186,16 @@ void Together::checkDistribution() {
   checkLogicalRanks();
 }
 
+/// Says where AdaSum comes from, if the recipe does not say it.
+std::string Together::whoWantsAdasum() const {
+  const Json &boost = recipe_["boost"];
+  bool isBoosts = recipe_["distribution"]["reduce"] == "adasum" &&
+                  boost.is_object() && boost["boost"]["adasum"] == true;
+  return isBoosts ? " (from boost's adasum, which boost.boost.mode \"manual\" "
+                    "and boost.boost.adasum false leave out)"
+                  : "";
+}
+
 /// AdaSum has no mean but that of a group, and remembered matrices have no mean
 /// that is one.
 void Together::checkAdasum() {
@@ -197,9 +208,9 @@ void Together::checkAdasum() {
             "that is 1; AdaSum itself is neither a sum nor a mean");
   if (shared["adasum"]["of"] == "weights" &&
       recipe_["precondition"].is_object())
-    mistake("distribution.adasum.of",
-            "is \"weights\", which excludes precondition: the mean of the "
-            "inverses that ranks remember is no inverse; take \"gradients\"");
+    mistake("distribution.adasum.of", "is \"weights\"", whoWantsAdasum(),
+            ", which excludes precondition: the mean of the inverses that "
+            "ranks remember is no inverse; take \"gradients\"");
 }
 
 /// The bits of logical ranks are those of one tree of sums, and a process
@@ -219,15 +230,15 @@ void Together::checkLogicalRanks() {
     mistake(key, "is ", count, ", expected a power of two up to ",
             kMostLogicalRanks);
   auto needs = [&](bool holds, std::string_view other, const Json &found,
-                   std::string_view expected) {
+                   std::string_view expected, const std::string &why = "") {
     if (!holds)
       mistake(key, "is ", count, ", which needs ", other, " ", expected,
-              ", but it is ", jsonText(found));
+              ", but it is ", jsonText(found), why);
   };
   needs(recipe_["deterministic"] == true, "deterministic",
         recipe_["deterministic"], "true");
   needs(shared["reduce"] == "plain", "distribution.reduce", shared["reduce"],
-        "\"plain\"");
+        "\"plain\"", whoWantsAdasum());
   needs(shared["batch_norm"] != "synchronized", "distribution.batch_norm",
         shared["batch_norm"], "\"average\" or \"local\"");
   needs(recipe_["accumulation"] == 1, "accumulation", recipe_["accumulation"],
@@ -333,6 +344,26 @@ static void addIdleAdasum(const Json &recipe,
                  });
 }
 
+/// Adds a remark for each key that cuts gradients to buckets, where all of them
+/// are one vector.
+static void addIdleBuckets(const Json &recipe,
+                           std::vector<std::string> &remarks) {
+  const Json &shared = recipe.at("distribution");
+  const Json &adasum = shared.at("adasum");
+  bool hasOthers = adasum.at("of") == "weights" && adasum.at("within") != 1;
+  if (shared.at("mode") == "none" || shared.at("reduce") != "adasum" ||
+      adasum.at("per") != "model" || hasOthers)
+    return;
+  forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
+             {"bucket_bytes", "bucket_elements", "gradient_splits"},
+             [&](const std::string &key, const Json &value) {
+               remarks.push_back(
+                   message("distribution.", key, " is ", jsonText(value),
+                           " without effect on what AdaSum combines: "
+                           "distribution.adasum.per is \"model\", one vector"));
+             });
+}
+
 /// Adds a remark where an epsilon of `clip` or `clip_update` was changed that
 /// nothing is added to.
 static void addIdleEpsilon(const Json &recipe, const Field &key,
@@ -357,6 +388,7 @@ std::vector<std::string> remarksTogether(const Json &recipe) {
     addIdleEpsilon(recipe, method->field, remarks);
   addIdleDistribution(recipe, remarks);
   addIdleAdasum(recipe, remarks);
+  addIdleBuckets(recipe, remarks);
   const Json &freeze = recipe.at("gradient_freeze");
   if (!freeze.is_object())
     return remarks;

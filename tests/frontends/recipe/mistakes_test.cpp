@@ -227,6 +227,25 @@ TEST(Mistakes, RefuseWhatAdasumCannotDo) {
                         "distribution.logical_ranks is 2"));
 }
 
+/// Who has asked for a level alone finds no key of AdaSum in the recipe.
+TEST(Mistakes, NameTheBoostThatWantsAdasum) {
+  const std::string why = " (from boost's adasum, which boost.boost.mode "
+                          "\"manual\" and boost.boost.adasum false leave out)";
+  EXPECT_THAT(refusal({"boost=O2", "distribution.mode=data_parallel",
+                       "precondition=thor"}),
+              HasSubstr("distribution.adasum.of: is \"weights\"" + why +
+                        ", which excludes precondition"));
+  EXPECT_THAT(refusal({"boost=O2", "distribution.mode=data_parallel",
+                       "deterministic=true", "distribution.logical_ranks=2"}),
+              HasSubstr("needs distribution.reduce \"plain\", but it is "
+                        "\"adasum\"" +
+                        why));
+  EXPECT_THAT(
+      refusal({"distribution.mode=data_parallel", "distribution.reduce=adasum",
+               "precondition=thor", "distribution.adasum.of=weights"}),
+      testing::Not(HasSubstr("boost")));
+}
+
 TEST(Mistakes, BoundTheRanksThatTrain) {
   EXPECT_EQ(
       refusal({"distribution.mode=data_parallel", "distribution.ranks=8192"}),
@@ -234,6 +253,28 @@ TEST(Mistakes, BoundTheRanksThatTrain) {
   EXPECT_THAT(
       refusal({"distribution.mode=data_parallel", "distribution.ranks=8193"}),
       HasSubstr("distribution.ranks"));
+}
+
+TEST(Mistakes, TellThatOneVectorHasNoBuckets) {
+  using Lines = std::vector<std::string>;
+  const Overrides model = {"distribution.mode=data_parallel",
+                           "distribution.reduce=adasum",
+                           "distribution.adasum.per=model"};
+  auto with = [&](Overrides more) {
+    more.insert(more.begin(), model.begin(), model.end());
+    return remarks(more);
+  };
+  const std::string why = " without effect on what AdaSum combines: "
+                          "distribution.adasum.per is \"model\", one vector";
+  EXPECT_EQ(with({}), Lines{});
+  EXPECT_EQ(with({"distribution.gradient_splits=[1]"}),
+            Lines{"distribution.gradient_splits is [1]" + why});
+  EXPECT_EQ(with({"distribution.bucket_elements=64"}),
+            Lines{"distribution.bucket_elements is 64" + why});
+  EXPECT_EQ(
+      with({"distribution.bucket_elements=64", "distribution.adasum.of=weights",
+            "distribution.adasum.within=2"}),
+      Lines{});
 }
 
 TEST(Mistakes, TellWhatOneProcessPassesOver) {
