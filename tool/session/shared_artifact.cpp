@@ -7,6 +7,7 @@
 #include "runtime/session/place.h"
 #include "runtime/well_known.h"
 #include "tool/failure.h"
+#include "tool/text.h"
 #include "training/artifact_recipe.h"
 #include "training/replicas.h"
 
@@ -74,6 +75,26 @@ void checkTrainsOnRanks(const Ranks &ranks, const Session &session) {
   check(at(verifyTrainsOn(session.artifact().header(), session.plan(),
                           ranks.count()),
            session.artifact().path()));
+}
+
+void noteOneGroup(const Ranks &ranks, const Session &session) {
+  const nlohmann::json recipe = training::recipeOf(session),
+                       shared = recipe.value("distribution", nlohmann::json());
+  if (ranks.isAlone() || !shared.is_object() ||
+      shared.value("reduce", "") != "adasum")
+    return;
+  const nlohmann::json &said = shared.at("adasum").at("within"); // or "host"
+  int64_t within = said.is_number() ? said.get<int64_t>() : 0;
+  bool isOneHost = true;
+  for (int rank = 0; rank < ranks.count(); ++rank)
+    isOneHost &= ranks.thread()->host(rank) == ranks.thread()->host(0);
+  if (within == 0 ? isOneHost : within >= ranks.count())
+    note(absl::StrCat("distribution.adasum.within is ",
+                      within == 0 ? "\"host\"" : absl::StrCat(within),
+                      ", and all ", ranks.count(),
+                      " ranks are one such group: they train by its ",
+                      shared.at("mean") == true ? "mean" : "sum",
+                      ", and AdaSum combines nothing"));
 }
 
 void shareArtifact(const Ranks &ranks, Session &session) {

@@ -26,8 +26,11 @@ data::Deal dealOf(const Ranks &ranks, const runtime::Session &session);
 /// process that is one alone.
 std::string ranksText(const Ranks &ranks, const runtime::Session &session);
 
-/// Refuses an artifact that was compiled to train on one process.
+/// Refuses an artifact that was compiled to train on one process, or on another
+/// number of ranks.
 void checkTrainsOnRanks(const Ranks &ranks, const runtime::Session &session);
+/// Notes on stderr that AdaSum combines nothing, as all ranks are one group.
+void noteOneGroup(const Ranks &ranks, const runtime::Session &session);
 
 /// Refuses ranks that have different artifacts or run different plans of one,
 /// with words that name the rank and the first fact that differs. Then gives

@@ -214,6 +214,7 @@ void TrainCommand::openInputs() {
   memory_.begin(options_.session.threads);
   session_ = openSession(options_.session, ranks_.thread());
   checkTrainsOnRanks(ranks_, *session_);
+  noteOneGroup(ranks_, *session_);
   shareArtifact(ranks_, *session_);
   restoreOwnStates(ranks_, *session_, options_.session.resume);
   checkNormalization(*session_, options_.session);

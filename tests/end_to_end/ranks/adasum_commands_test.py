@@ -5,14 +5,19 @@ import os
 import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.dirname(HERE), HERE]
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import commands_test  # noqa: E402
 from rank_runs import MPI, RanksTest, missing  # noqa: E402
-from resumed_training import EVERYTHING, GRADUS, run  # noqa: E402
+from resumed_training import DATA, EVAL, EVERYTHING, GRADUS, run  # noqa: E402
 
 
 def adasum(**keys):
     return {"distribution": {"mode": "data_parallel", "reduce": "adasum", "adasum": keys}}
+
+
+def train_of(facts):
+    """The bytes that a rank sends in a step, by what inspect prints."""
+    return next(graph for graph in facts["plans"][0]["graphs"] if graph["name"] == "train")["sums"]["bytes_sent"]
 
 
 class Adasum(RanksTest):
@@ -67,20 +72,96 @@ class Adasum(RanksTest):
                       "--set distribution.ranks=2", said)
         self.train(6, "three", "--simulate-ranks", "3", artifact=self.three)
 
-    def test_inspect_and_bench_tell_what_is_sent(self):
-        def told(artifact):
-            return json.loads(run([GRADUS, "inspect", artifact, "--ranks", "4", "--network", "1GB/s,50us", "--json"]))
+    def test_what_some_ranks_train_runs_on_any(self):
+        """Only training asks for so many: evaluation, prediction and time do not."""
+        for artifact, ranks in (self.three, 3), (self.within, 4):
+            state = self.at("state.safetensors")
+            self.train(3, "state", "--overwrite", "--simulate-ranks", str(ranks), artifact=artifact)
+            evaluate = [GRADUS, "evaluate", artifact, "--checkpoint", state, "--data", EVAL[1]]
+            alone = run(evaluate)
+            self.assertIn("accuracy: ", alone)
+            self.assertIn(alone, run([*evaluate, "--simulate-ranks", "3"]))
+            run([GRADUS, "predict", artifact, "--checkpoint", state, "--data", EVAL[1], "-o", self.at(f"{ranks}.npz")])
+            run([GRADUS, "compare", artifact, "--device", "cpu"])
+            os.remove(state)
+        bench = [GRADUS, "bench", self.three, "--graph", "train", "--seconds", "0.1"]
+        run(bench)
+        said = self.ends([*bench, "--simulate-ranks", "2"])
+        self.assertIn("is for 3 ranks (distribution.ranks), and runs on 2", said)
+        said = self.ends([GRADUS, "train", self.three, *DATA, "--steps", "1"])
+        self.assertIn("is for 3 ranks (distribution.ranks), and runs on 1", said)
 
-        def sent(facts):
-            graphs = facts["plans"][0]["graphs"]
-            return next(graph for graph in graphs if graph["name"] == "train")["sums"]["bytes_sent"]
+    def test_ranks_that_are_one_group_are_told(self):
+        for artifact, ranks, key in (self.within, 2, "2"), (self.host, 3, '"host"'):
+            said = self.train(3, key.strip('"'), "--simulate-ranks", str(ranks), artifact=artifact)
+            self.assertEqual(said.count(f"note: distribution.adasum.within is {key}, and all {ranks} ranks are one such group: "
+                                        "they train by its mean, and AdaSum combines nothing"), 1, said)
+        self.assertNotIn("one such group", self.train(3, "four", "--simulate-ranks", "4", artifact=self.within))
+
+    def test_inspect_and_bench_tell_what_is_sent(self):
+        network = ["--network", "1GB/s,50us", "--json"]
+
+        def told(artifact):
+            return json.loads(run([GRADUS, "inspect", artifact, "--ranks", "4", *network]))
+
+        # What takes part is no whole step of an artifact that accumulates.
+        for keys in {}, {"per": "model"}, {"within": 2}, {"of": "weights"}:
+            one = self.folder.compile("one.gradus", **adasum(**keys))
+            predicted = json.loads(run([GRADUS, "bench", one, "--seconds", "0.1", "--ranks", "4..4", *network]))["prediction"]
+            self.assertEqual(predicted["steps"][0]["bytes_sent"], train_of(told(one)), keys)
+        said = self.ends([GRADUS, "bench", self.folder.compile("two.gradus", **adasum(within=2)), "--seconds", "600", "--ranks",
+                          "2..3", *network])
+        self.assertIn("3 ranks are no groups of 2", said)
 
         # Products are added to what a sum sends: three f64 for each tensor, three times.
-        combined, summed = sent(told(self.gradients)), sent(told(self.artifact))
+        combined, summed = train_of(told(self.gradients)), train_of(told(self.artifact))
         self.assertGreater(combined, summed)
         self.assertLess(combined, summed + 72 * 40)
         measured = json.loads(run([GRADUS, "bench", self.gradients, "--simulate-ranks", "2", "--seconds", "0.3", "--json"]))
         self.assertGreater(measured["sums"]["bytes_sent"], 0)
+
+
+class OfKeys(RanksTest):
+    KEYS = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.RECIPE = {**EVERYTHING, **adasum(**cls.KEYS)}
+        super().setUpClass()
+
+
+class EndsOfGradients(OfKeys):
+    """Ranks end together in the middle of what groups combine as in that of a sum."""
+    interrupted = commands_test.SimulatedRanks.interrupted
+    test_a_signal_ends_all = commands_test.SimulatedRanks.test_a_signal_ends_all
+
+
+class EndsOfWeights(EndsOfGradients):
+    KEYS = {"of": "weights"}
+
+
+class EndsOfGroups(EndsOfGradients):
+    KEYS = {"within": 2}
+
+
+@unittest.skipIf(missing(), missing())
+class KilledOfGradients(OfKeys):
+    mpirun = commands_test.StartedRanks.mpirun
+    step = commands_test.StartedRanks.step
+    children = commands_test.StartedRanks.children
+    kill_rank = commands_test.StartedRanks.kill_rank
+    expect_named = commands_test.StartedRanks.expect_named
+    interrupted = commands_test.StartedRanks.interrupted
+    test_a_rank_that_is_killed_is_named = commands_test.StartedRanks.test_a_rank_that_is_killed_is_named
+    test_sigterm_saves_the_state = commands_test.StartedRanks.test_sigterm_saves_the_state
+
+
+class KilledOfWeights(KilledOfGradients):
+    KEYS = {"of": "weights"}
+
+
+class KilledOfModel(KilledOfGradients):
+    KEYS = {"per": "model"}
 
 
 if __name__ == "__main__":
