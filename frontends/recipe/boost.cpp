@@ -268,7 +268,8 @@ void addUnsaid(const Json &keys, Json &own) {
       addUnsaid(value, own[key]);
 }
 
-/// What `gradus recipe` prints of AdaSum where ranks reduce in another way.
+/// Returns what `gradus recipe` prints of AdaSum where ranks reduce in another
+/// way.
 const Json &printedAdasum() {
   static const Json keys = {
       {"of", "gradients"}, {"within", 1}, {"per", "tensor"}, {"epsilon", 0}};
