@@ -1,6 +1,6 @@
 // RUN: gradus-opt %s --split-input-file --data-parallel --adasum | FileCheck %s
 // RUN: gradus-opt %s --split-input-file --data-parallel --adasum --adasum | FileCheck %s
-// RUN: gradus-opt %s --split-input-file --data-parallel --adasum --remark-format=emitRemark --remarks-filter=adasum -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: gradus-opt %s --split-input-file --data-parallel --adasum --remark-format=emitRemark --remarks-filter="adasum" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK: remark: {{.*}}@train: 2 gradients are combined by AdaSum
 // REMARK: remark: {{.*}}@train: 2 gradients are combined by AdaSum
