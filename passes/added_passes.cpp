@@ -42,7 +42,8 @@ std::vector<AddedPass> addedPasses(ProgramOp program) {
   std::vector<AddedPass> all;
   for (const PluginKey &key : pluginKeys())
     if (key.isOn(program))
-      all.emplace_back(key.stage + ":" + key.pass, key.field.key);
+      for (const PluginKey::Part &part : key.parts)
+        all.emplace_back(part.stage + ":" + part.pass, key.field.key);
   std::vector<std::string> entries;
   recipe::valueOf(program, addedPassesKey()).to(entries);
   for (const std::string &entry : entries)
@@ -268,9 +269,9 @@ struct AddedPassesPass : impl::AddedPassesBase<AddedPassesPass> {
 
   /// A pass that has a key reads its settings there.
   std::string keyThatIsOff(const AddedPass &added) {
+    StringRef name = StringRef(added.pipeline).split('{').first;
     for (const PluginKey &key : pluginKeys())
-      if (StringRef(added.pipeline).split('{').first == key.pass &&
-          !key.isOn(getOperation()))
+      if (key.switches(name) && !key.isOn(getOperation()))
         return (" The recipe does not have its key " + Twine(kPluginsKey) +
                 "." + StringRef(key.field.key))
             .str();

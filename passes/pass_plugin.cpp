@@ -120,10 +120,11 @@ llvm::Error checkKey(StringRef path, const PluginKey &key,
     return refused(path, its + "has the name of another key");
   if (key.field.kind != recipe::Kind::object || !key.field.nullable())
     return refused(path, its + "should be an object that is null by default");
-  if (!llvm::is_contained(trainingStages(), key.stage))
-    return refused(path, its + "is for stage \"" + key.stage +
-                             "\"; there are " +
-                             llvm::join(trainingStages(), ", "));
+  for (const PluginKey::Part &part : key.parts)
+    if (!llvm::is_contained(trainingStages(), part.stage))
+      return refused(path, its + "is for stage \"" + part.stage +
+                               "\"; there are " +
+                               llvm::join(trainingStages(), ", "));
   if (const recipe::Field *bad = badDefault(key.field))
     return refused(
         path, its + "has \"" + StringRef(bad->key) +
@@ -199,6 +200,15 @@ llvm::Error gradus::loadPassPlugin(StringRef path, ArrayRef<StringRef> taken) {
     return error;
   loaded().paths.insert(whole);
   return llvm::Error::success();
+}
+
+void gradus::addPart(std::vector<PluginKey> &keys, const recipe::Field &field,
+                     PluginKey::Part part) {
+  auto key = llvm::find_if(
+      keys, [&](const PluginKey &key) { return key.field.key == field.key; });
+  if (key == keys.end())
+    key = keys.insert(key, PluginKey{field, {}});
+  key->parts.push_back(std::move(part));
 }
 
 std::vector<std::string> gradus::pluginPasses() { return loaded().passes; }

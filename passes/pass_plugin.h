@@ -26,7 +26,8 @@ inline constexpr const char *kPluginsKey = "plugins";
 /// A training method of a plug-in: its key in the recipe's `plugins`, an object
 /// that is null by default, whose settings the pass reads, and the stage of
 /// passes/pipeline.cpp at whose end the pass runs where the recipe has the key.
-/// A pass says which is its own by a static function `method()`.
+/// A pass says which is its own by a static function `method()`. Passes of a
+/// library that say the same key, each with its stage, are parts of one method.
 template <typename Settings> struct PluginMethod {
   recipe::Field field;
   llvm::StringRef stage;
@@ -39,11 +40,19 @@ template <typename Settings> struct PluginMethod {
   }
 };
 
-/// A key of a plug-in with the pass that it switches on.
+/// A key of a plug-in with the passes that it switches on.
 struct PluginKey {
+  struct Part {
+    std::string stage, pass;
+  };
   recipe::Field field;
-  std::string stage, pass;
+  std::vector<Part> parts;
 
+  bool switches(llvm::StringRef pass) const {
+    return llvm::any_of(parts, [&](const Part &part) {
+      return llvm::StringRef(part.pass) == pass;
+    });
+  }
   bool isOn(ProgramOp program) const {
     return !recipe::valueOf(program, field, kPluginsKey).isNull();
   }
@@ -72,11 +81,15 @@ struct PassPluginInfo {
   std::vector<PluginKey> (*keys)() = nullptr;
 };
 
+/// Adds a part to the key of that name, or the key.
+void addPart(std::vector<PluginKey> &keys, const recipe::Field &field,
+             PluginKey::Part part);
+
 /// Adds the key of a pass that has one.
 template <typename Pass> void addPluginKey(std::vector<PluginKey> &keys) {
   if constexpr (requires { Pass::method(); })
-    keys.push_back({Pass::method().field, Pass::method().stage.str(),
-                    Pass().getArgument().str()});
+    addPart(keys, Pass::method().field,
+            {Pass::method().stage.str(), Pass().getArgument().str()});
 }
 
 template <typename... Passes> std::vector<PluginKey> keysOfPasses() {

@@ -202,8 +202,9 @@ std::vector<Switch> switches() {
 #undef GRADUS_KEY
   };
   for (const PluginKey &key : pluginKeys())
-    all.push_back({key.pass, message(kPluginsKey, ".", key.field.key),
-                   &key.field, kPluginsKey});
+    for (const PluginKey::Part &part : key.parts)
+      all.push_back({part.pass, message(kPluginsKey, ".", key.field.key),
+                     &key.field, kPluginsKey});
   return all;
 }
 

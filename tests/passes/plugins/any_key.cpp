@@ -1,5 +1,6 @@
 // A plug-in whose key is what the environment says, "KEY STAGE DEFAULT", so
-// that pass_plugin.test has many in one library.
+// that pass_plugin.test has many in one library. The key has another pass, at
+// the end of stage gradients.
 
 #include "passes/pass_plugin.h"
 
@@ -46,6 +47,21 @@ struct AnyKey : PassWrapper<AnyKey, OperationPass<ProgramOp>> {
   }
 };
 
+struct AnyKeyFirst : PassWrapper<AnyKeyFirst, OperationPass<ProgramOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AnyKeyFirst)
+  StringRef getArgument() const override { return "any-key-first"; }
+
+  static PluginMethod<Settings> method() {
+    return {AnyKey::method().field, "gradients"};
+  }
+
+  void runOnOperation() override {
+    if (auto settings = method().of(getOperation()))
+      getOperation()->setAttr(
+          "test.first", Builder(&getContext()).getF64FloatAttr(settings->size));
+  }
+};
+
 } // namespace
 
-GRADUS_PASS_PLUGIN(AnyKey)
+GRADUS_PASS_PLUGIN(AnyKeyFirst, AnyKey)
