@@ -13,36 +13,6 @@ using recipe::Field;
 using recipe::Keys;
 using Own = PreconditionSettings;
 
-Field refreshKey() {
-  const Field update = Field{"", integer, "0", "an update"}.from(0);
-  const Keys<RefreshSettings> keys = {
-      Field{"every", integer, "100",
-            "updates from one refresh to the next; the first update has one"}
-          .from(1)
-          .below(1e9)
-          .into(&RefreshSettings::every),
-      Field{"measure_every", integer, "null",
-            "updates from one measurement to the next, where factors are a "
-            "mean over time; null: they are measured where they are inverted"}
-          .from(1)
-          .below(1e9)
-          .into(&RefreshSettings::measureEvery),
-      Field{"at", list, "null",
-            "the updates that refresh, instead of `every`: ascending, 0 first"}
-          .of(recipe::Fields{update})
-          .into(&RefreshSettings::at),
-      Field{"spread", integer, "1",
-            "updates that a refresh is spread over, a part of the layers in "
-            "each; the first update refreshes all"}
-          .from(1)
-          .below(65)
-          .into(&RefreshSettings::spread)};
-  return Field{"refresh", object, "{}",
-               "when factors are measured and inverted; other updates use what "
-               "the last one made"}
-      .of(keys);
-}
-
 Field kindsKey() {
   const Field kind = Field{"", choice, "\"dense\"", "a kind of layer"}.among(
       {{"dense"}, {"convolution"}, {"embedding"}, {"layer_norm"}});

@@ -3,18 +3,9 @@
 // makes of it in passes/methods/precondition.cpp.
 #pragma once
 
-#include "ir/gradus.h"
-#include "recipe/settings.h"
+#include "passes/refreshes.h"
 
 namespace gradus {
-
-/// The updates for which factors are measured and inverted, counted from 0.
-struct RefreshSettings {
-  int64_t every = 0;                      // where `at` is empty
-  std::optional<int64_t> measureEvery;    // nothing: where it is inverted
-  std::optional<std::vector<int64_t>> at; // ascending, from 0 on
-  int64_t spread = 1; // updates that share the work of a refresh
-};
 
 struct PreconditionSettings {
   enum class Type { thor, kfac };
@@ -40,10 +31,6 @@ struct PreconditionSettings {
   bool isPerSample = true; // else factors are those of MindSpore's ThorGpu
 
   bool has(Kind kind) const { return llvm::is_contained(kinds, kind); }
-  /// Whether factors are measured more often than they are inverted.
-  bool measuresOften() const {
-    return decay > 0 && refresh.measureEvery && !refresh.at;
-  }
 };
 
 const recipe::Method<PreconditionSettings> &preconditioning();

@@ -159,59 +159,16 @@ private:
   }
 
   LogicalResult check() {
-    if (distributionOf(getOperation()).logicalRanks)
-      return error("")
-             << "excludes distribution.logical_ranks, whose processes "
-                "compute several ranks one after the other";
     if (isJoining() && !settings.isPerSample)
       return error(".bias")
              << "is \"joined\", which per_sample false excludes: "
                 "MindSpore's biases keep their gradients";
-    return checkRefresh();
+    return checkRefreshes(getOperation(), "precondition", settings.refresh,
+                          /*averages=*/settings.decay > 0);
   }
 
   bool isJoining() const {
     return settings.bias == PreconditionSettings::Bias::joined;
-  }
-
-  LogicalResult checkRefresh() {
-    const auto &at = settings.refresh.at;
-    if (settings.refresh.measureEvery && (settings.decay == 0 || at))
-      return error(".refresh.measure_every")
-             << (at ? "excludes refresh.at, whose updates measure and invert"
-                    : "is for a mean over time, and decay is 0: factors are "
-                      "measured where they are inverted");
-    if (at && (at->empty() || at->front() != 0))
-      return error(".refresh.at")
-             << "does not begin with 0, and the first update needs factors";
-    if (settings.refresh.measureEvery &&
-        *settings.refresh.measureEvery >= settings.refresh.every)
-      return error(".refresh.measure_every")
-             << "is " << *settings.refresh.measureEvery
-             << ", expected less than refresh.every, which is "
-             << settings.refresh.every;
-    if (settings.refresh.measureEvery && settings.refresh.spread > 1)
-      return error(".refresh.measure_every")
-             << "excludes refresh.spread, whose updates each measure a part "
-                "of the layers";
-    if (settings.refresh.spread > 1 && at)
-      return error(".refresh.spread")
-             << "is " << settings.refresh.spread
-             << ", but refresh.at says the updates of whole refreshes; use "
-                "refresh.every";
-    if (settings.refresh.spread > settings.refresh.every)
-      return error(".refresh.spread")
-             << "is " << settings.refresh.spread
-             << ", more than the updates from one refresh to the next, "
-                "refresh.every, which is "
-             << settings.refresh.every;
-    if (at)
-      for (size_t i = 1; i < at->size(); ++i)
-        if ((*at)[i] <= (*at)[i - 1])
-          return error(".refresh.at")
-                 << "has " << (*at)[i] << " after " << (*at)[i - 1]
-                 << ", expected ascending updates";
-    return success();
   }
 
   /// A weight whose curvature is measured, and the bias that joins it.

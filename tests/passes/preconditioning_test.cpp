@@ -32,7 +32,7 @@ TEST(Preconditioning, HasDefaultsForEachType) {
     EXPECT_EQ(each.limit, 8192);
     EXPECT_EQ(each.kinds.size(), 4u);
     EXPECT_TRUE(each.isPerSample);
-    EXPECT_FALSE(each.measuresOften());
+    EXPECT_FALSE(each.refresh.measureEvery);
   }
 }
 
@@ -46,14 +46,6 @@ TEST(Preconditioning, HasMindSporesFactorsWithItsRules) {
   EXPECT_TRUE(settingsOf("compat = \"mindspore\", precondition = {type = "
                          "\"thor\", per_sample = true}")
                   .isPerSample);
-}
-
-TEST(Preconditioning, MeasuresMoreOftenThanItInvertsIfFactorsAreAMean) {
-  const std::string often = "refresh = {measure_every = 10 : i64}";
-  EXPECT_TRUE(settingsOf("precondition = {type = \"kfac\", " + often + "}")
-                  .measuresOften());
-  EXPECT_FALSE(settingsOf("precondition = {type = \"thor\", " + often + "}")
-                   .measuresOften());
 }
 
 TEST(Preconditioning, FindsScaleAndBiasOfLayerNorms) {
