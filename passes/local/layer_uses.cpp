@@ -209,4 +209,13 @@ std::optional<WeightLayers> layersOf(ArrayRef<WeightPart> parts,
   return layers;
 }
 
+std::optional<WeightLayers> layersOf(ParameterUpdate update,
+                                     const ForwardPass &forward,
+                                     std::string &reason) {
+  auto parts = weightParts(update.getGradientUse().get(), forward, reason);
+  if (parts.empty())
+    return {};
+  return layersOf(parts, reason);
+}
+
 } // namespace gradus

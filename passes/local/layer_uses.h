@@ -57,5 +57,9 @@ struct WeightLayers {
 /// Nothing with the reason in words where the parts form no such layers.
 std::optional<WeightLayers> layersOf(llvm::ArrayRef<WeightPart> parts,
                                      std::string &reason);
+/// The same of a parameter whose gradient is as autodiff has left it.
+std::optional<WeightLayers> layersOf(ParameterUpdate update,
+                                     const ForwardPass &forward,
+                                     std::string &reason);
 
 } // namespace gradus

@@ -8,7 +8,7 @@
 #include "ir/arithmetic.h"
 #include "passes/distribution.h"
 #include "passes/local/joined_bias.h"
-#include "passes/local/layer_uses.h"
+#include "passes/local/layer_moments.h"
 #include "passes/model/loss_divisor.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/passes.h"
@@ -25,113 +25,6 @@ namespace {
 using namespace mlir;
 
 using Kind = PreconditionSettings::Kind;
-
-/// A side of a layer: rows of features along an axis, or images, from which a
-/// window takes patches.
-struct Side {
-  Value value;
-  int64_t axis;
-  ConvolutionBackwardWeightsOp window = {}; // null: no patches
-  int64_t groups = 1;
-
-  int64_t features() const {
-    RankedTensorType type = tensorType(value);
-    int64_t count = type.getDimSize(axis);
-    if (window)
-      for (int64_t size : taps())
-        count *= size;
-    return count / groups;
-  }
-  ArrayRef<int64_t> taps() const {
-    auto op = window; // whose methods are not const
-    return op.getType().getShape().drop_front(2);
-  }
-  /// A row for each element beside the features, or for each position of the
-  /// window.
-  int64_t rows() const {
-    RankedTensorType type = tensorType(value);
-    if (!window)
-      return type.getNumElements() / type.getDimSize(axis);
-    auto op = window; // whose methods are not const
-    return type.getDimSize(0) *
-           llvm::product_of(
-               tensorType(op.getGradient()).getShape().drop_front(2));
-  }
-};
-
-/// Whether a window is one element that moves by one, so that patches are
-/// elements.
-bool isPlain(ConvolutionBackwardWeightsOp op) {
-  auto all = [](ArrayRef<int64_t> numbers, int64_t value) {
-    return llvm::all_of(numbers, [&](int64_t each) { return each == value; });
-  };
-  return all(op.getType().getShape().drop_front(2), 1) &&
-         all(op.getStrides(), 1) && all(op.getPadsBegin(), 0) &&
-         all(op.getPadsEnd(), 0);
-}
-
-/// Some of a value's elements along an axis.
-Value part(OpBuilder &builder, const SidePiece &piece, int64_t axis) {
-  RankedTensorType type = tensorType(piece.value);
-  if (piece.size == type.getDimSize(axis))
-    return piece.value;
-  SmallVector<int64_t> shape(type.getShape()), starts(type.getRank(), 0),
-      steps(type.getRank(), 1);
-  shape[axis] = piece.size;
-  starts[axis] = piece.from;
-  return SliceOp::create(builder, piece.value.getLoc(), type.clone(shape),
-                         piece.value, starts, steps);
-}
-
-/// The pieces of a side next to each other.
-Value wholeOf(OpBuilder &builder, const UseSide &side) {
-  SmallVector<Value> parts;
-  Arithmetic math(builder, side.pieces.front().value.getLoc());
-  for (auto [i, piece] : llvm::enumerate(side.pieces)) {
-    Value value = part(builder, piece, side.axis);
-    if (i > 0 && piece.to == side.pieces[i - 1].to)
-      parts.back() = math.add(parts.back(), value);
-    else
-      parts.push_back(value);
-  }
-  if (parts.size() == 1)
-    return parts.front();
-  SmallVector<int64_t> shape(tensorType(parts.front()).getShape());
-  shape[side.axis] = 0;
-  for (Value each : parts)
-    shape[side.axis] += tensorType(each).getDimSize(side.axis);
-  return ConcatenateOp::create(builder, math.loc,
-                               tensorType(parts.front()).clone(shape), parts,
-                               side.axis);
-}
-
-/// The rows of a use, cut into layers.
-Side sideOf(OpBuilder &builder, const UseSide &side, int64_t groups) {
-  ConvolutionBackwardWeightsOp window = side.window;
-  if (window && isPlain(window))
-    window = {};
-  return {wholeOf(builder, side), side.axis, window, groups};
-}
-
-/// The number of times that a sample uses the weight of a convolution, in each
-/// part; nothing if it differs.
-std::optional<int64_t> positionsOf(const WeightLayers &layers) {
-  if (layers.kind != WeightKind::convolution)
-    return 1;
-  SmallVector<int64_t> counts;
-  for (const LayerUses &part : layers.parts) {
-    counts.push_back(0);
-    for (const LayerUse &use : part.uses) {
-      Value places =
-          use.product.isTransposed ? use.product.inputs : use.product.outputs;
-      counts.back() +=
-          llvm::product_of(tensorType(places).getShape().drop_front(2));
-    }
-  }
-  if (!llvm::all_equal(counts))
-    return {};
-  return counts.front();
-}
 
 struct TraceFactorsPass : impl::TraceFactorsBase<TraceFactorsPass> {
   using Base::Base;
@@ -262,13 +155,9 @@ private:
   std::optional<WeightLayers> layersOfUpdate(ParameterUpdate update,
                                              const ForwardPass &forward,
                                              std::string &reason) {
-    Value gradient = update.getGradientUse().get();
-    auto parts = weightParts(gradient, forward, reason);
-    if (parts.empty())
-      return {};
-    auto layers = layersOf(parts, reason);
+    auto layers = layersOf(update, forward, reason);
     if (layers)
-      reason = reasonToKeep(*layers, tensorType(gradient));
+      reason = reasonToKeep(*layers, tensorType(update.getGradientUse().get()));
     return reason.empty() ? layers : std::nullopt;
   }
 
@@ -294,17 +183,6 @@ private:
     return "";
   }
 
-  /// The features of one layer.
-  static int64_t featuresOf(const WeightLayers &layers, RankedTensorType weight,
-                            bool isInputs) {
-    int64_t features = 1;
-    for (auto [axis, size] : llvm::enumerate(weight.getShape()))
-      if (llvm::is_contained(layers.axes, int64_t(axis)) == isInputs)
-        features *= size;
-    return layers.groupsInputs == isInputs ? features / layers.groups
-                                           : features;
-  }
-
   //===-- factors ---------------------------------------------------------===//
 
   void add(OpBuilder &builder, const Traced &traced, Value divisor) {
@@ -316,15 +194,7 @@ private:
           outputs = factor(builder, traced, /*isInputs=*/false);
     if (outputs)
       outputs = ofSamples(builder, outputs, divisor);
-    auto factors = FactorsOp::create(
-        builder, update.getLoc(),
-        FlatSymbolRefAttr::get(&getContext(), update.getParameterName()),
-        inputs, outputs, builder.getStringAttr(nameOf(layers.kind)),
-        builder.getDenseI64ArrayAttr(layers.axes),
-        builder.getI64IntegerAttr(layers.groups),
-        builder.getI64IntegerAttr(*positionsOf(layers)), UnitAttr());
-    if (layers.groupsInputs)
-      factors->setAttr(kGroupedInputs, builder.getUnitAttr());
+    auto factors = addFactors(builder, update, layers, inputs, outputs);
     if (bias)
       factors->setAttr(kJoined, builder.getStringAttr(bias.getParameterName()));
     remark::passed(update.getLoc(),
@@ -355,67 +225,30 @@ private:
     if (features > settings.limit)
       return reportLong(update, isInputs ? "inputs" : "outputs", features),
              Value();
-    bool isCut = isInputs ? layers.cutsInputs : layers.cutsOutputs;
-    SmallVector<Value> blocks;
-    for (const LayerUses &part : layers.parts) {
-      SmallVector<Side> sides;
-      for (const LayerUse &use : part.uses)
-        sides.push_back(sideOf(builder, isInputs ? use.inputs : use.outputs,
-                               isCut ? part.count : 1));
-      Value mean = isInputs ? inputMoment(builder, traced, sides)
-                            : secondMoment(builder, layers.kind, sides);
-      blocks.append(isCut ? 1 : part.count, mean);
-    }
-    if (blocks.size() == 1)
-      return blocks.front();
-    RankedTensorType type = tensorType(blocks.front());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[0] = 0;
-    for (Value each : blocks)
-      shape[0] += tensorType(each).getDimSize(0);
-    return ConcatenateOp::create(builder, update.getLoc(), type.clone(shape),
-                                 blocks, /*axis=*/0);
+    return momentsOf(builder, layers, isInputs,
+                     [&](MutableArrayRef<SideRows> rows) {
+                       return moment(builder, traced, rows, isInputs);
+                     });
   }
 
-  Value inputMoment(OpBuilder &builder, const Traced &traced,
-                    MutableArrayRef<Side> sides) {
+  /// The second moment of a side's rows. That of the inputs has a 1 behind each
+  /// if a bias is joined.
+  Value moment(OpBuilder &builder, const Traced &traced,
+               MutableArrayRef<SideRows> rows, bool isInputs) {
     WeightKind kind = traced.layers.kind;
-    Value mean = secondMoment(builder, kind, sides, bool(traced.bias));
-    if (settings.isPerSample || kind != WeightKind::dense)
-      return mean;
-    mean = scaled(builder, mean, rowsOf(sides) / sides.front().features());
-    Arithmetic math(builder, mean.getLoc());
-    return ranks ? math.multiply(mean, ranksLike(math, ranks, mean)) : mean;
-  }
-
-  static double rowsOf(ArrayRef<Side> sides) {
-    double rows = 0;
-    for (const Side &side : sides)
-      rows += side.rows();
-    return rows;
-  }
-
-  /// The mean over the rows of all uses, with a 1 behind each if a bias is
-  /// joined.
-  Value secondMoment(OpBuilder &builder, WeightKind kind,
-                     MutableArrayRef<Side> sides, bool isJoined = false) {
     if (!settings.isPerSample && kind == WeightKind::convolution)
-      for (Side &side : sides)
-        side = ofMeanSample(builder, side);
-    double rows = rowsOf(sides);
-    Value mean;
-    for (const Side &side : sides) {
-      Value each = gram(builder, side, isJoined);
-      if (isJoined)
-        each = withOnes(
-            builder,
-            {side.value, side.axis, side.window, side.groups, side.features()},
-            each);
-      if (sides.size() > 1)
-        each = scaled(builder, each, side.rows() / rows);
-      mean = mean ? Arithmetic(builder, each.getLoc()).add(mean, each) : each;
-    }
-    return mean;
+      for (SideRows &each : rows)
+        each = ofMeanSample(builder, each);
+    Value mean =
+        secondMoment(builder, rows, settings.block, isInputs && traced.bias);
+    if (!isInputs || settings.isPerSample || kind != WeightKind::dense)
+      return mean;
+    double count = 0;
+    for (const SideRows &each : rows)
+      count += each.count();
+    Arithmetic math(builder, mean.getLoc());
+    mean = math.scale(count / rows.front().features(), mean);
+    return ranks ? math.multiply(mean, ranksLike(math, ranks, mean)) : mean;
   }
 
   /// In units of a sample's gradient: the loss's is divided by their number.
@@ -427,10 +260,6 @@ private:
                                                tensorType(mean).getShape()));
   }
 
-  static Value scaled(OpBuilder &builder, Value value, double factor) {
-    return Arithmetic(builder, value.getLoc()).scale(factor, value);
-  }
-
   /// The part of the batch that reads each row of an embedding. Where a layer
   /// reads it as a part of a larger table, its own rows count, as the inputs of
   /// a dense layer would that are 1 for the row that is read and 0 for others.
@@ -438,7 +267,7 @@ private:
                       Value divisor) {
     Value count;
     for (const LayerUse &use : layers.parts.front().uses) {
-      Value each = part(builder, rowsRead(builder, use), /*axis=*/0);
+      Value each = takePiece(builder, rowsRead(builder, use), /*axis=*/0);
       count =
           count ? Arithmetic(builder, each.getLoc()).add(count, each) : each;
     }
@@ -464,7 +293,7 @@ private:
   }
 
   /// The mean over the samples of all ranks, as a batch of one.
-  Side ofMeanSample(OpBuilder &builder, Side side) {
+  SideRows ofMeanSample(OpBuilder &builder, SideRows side) {
     Location loc = side.value.getLoc();
     SmallVector<int64_t> shape(tensorType(side.value).getShape());
     shape[0] = 1;
@@ -475,29 +304,6 @@ private:
           convert(builder, loc, sample, builder.getF32Type()), ranks);
     side.value = reshape(builder, loc, sample, shape);
     return side;
-  }
-
-  /// Factors are f32, whatever the layer computes in. Blocks have room for
-  /// `ones` more features.
-  Value gram(OpBuilder &builder, const Side &side, int64_t ones = 0) {
-    Location loc = side.value.getLoc();
-    int64_t features = side.features(),
-            block = std::min(settings.block, features + ones),
-            blocks = llvm::divideCeil(features, block);
-    auto type = RankedTensorType::get(
-        {side.groups * blocks, block, block},
-        computeType(tensorType(side.value).getElementType()));
-    auto op = side.window;
-    Value factor =
-        op ? GramOp::create(builder, loc, type, side.value, IntegerAttr(),
-                            builder.getDenseI64ArrayAttr(side.taps()),
-                            op.getStrides(), op.getPadsBegin(), op.getPadsEnd(),
-                            op.getDilations(), side.groups, block)
-           : GramOp::create(builder, loc, type, side.value,
-                            builder.getI64IntegerAttr(side.axis),
-                            DenseI64ArrayAttr(), {}, {}, {}, {}, side.groups,
-                            block);
-    return convert(builder, loc, factor, builder.getF32Type());
   }
 
   //===-- remarks ---------------------------------------------------------===//
