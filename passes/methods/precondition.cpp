@@ -9,6 +9,7 @@
 // one see a direction where they would see a gradient.
 
 #include "passes/clock.h"
+#include "passes/methods/factor_means.h"
 #include "passes/methods/pass_option.h"
 #include "passes/methods/update_samples.h"
 #include "passes/methods/weight_blocks.h"
@@ -124,20 +125,13 @@ private:
   }
 
   Layer layerOf(FactorsOp factors) {
-    StateOp state = getOperation().getState(factors.getParameter());
     auto type = [](Value side) {
       return side ? tensorType(side) : RankedTensorType();
     };
     auto bias = factors->getAttrOfType<StringAttr>(kJoined);
-    return {factors.getParameter().str(),
-            bias ? bias.str() : "",
-            WeightMatrix(cast<RankedTensorType>(state.getType()),
-                         factors.getAxes(), factors.getGroups(),
-                         {.groupsInputs = factors->hasAttr(kGroupedInputs),
-                          .joinsBias = bool(bias)}),
-            type(factors.getInputs()),
-            type(factors.getOutputs()),
-            int64_t(factors.getPositions())};
+    return {factors.getParameter().str(), bias ? bias.str() : "",
+            WeightMatrix(factors),        type(factors.getInputs()),
+            type(factors.getOutputs()),   int64_t(factors.getPositions())};
   }
 
   LogicalResult visit(GraphOp train) {
@@ -238,26 +232,6 @@ private:
                                  math, schedules->factorOf("learning_rate"))))
       return failure();
     return shared;
-  }
-
-  /// The weight of a layer's measurement in the mean over time, so that the
-  /// first counts alone: (1 - d) / (1 - d^n) for the n-th. Counts it.
-  Value weightOfMeasurement(const Arithmetic &math, const Layer &layer,
-                            States &states) {
-    auto type = RankedTensorType::get({}, math.builder.getI64Type());
-    std::string name = measuredOf(layer.name);
-    if (failed(states.ensure(name, type, Role::counter)))
-      return {};
-    Value before = readState(math.builder, math.loc, name, type);
-    Value count = math.add(before, math.number(1, before));
-    writeState(math.builder, math.loc, name, count);
-    Value number =
-        convert(math.builder, math.loc, count, math.builder.getF64Type());
-    Value one = math.number(1, number);
-    Value power = math.power(math.number(settings.decay, number), number);
-    Value weight = math.divide(math.number(1 - settings.decay, number),
-                               math.subtract(one, power));
-    return convert(math.builder, math.loc, weight, math.builder.getF32Type());
   }
 
   /// The learning rate of the recipe's optimizer, as a scalar of f32.
@@ -380,7 +354,8 @@ private:
                               States &states) {
     Value weight;
     if (settings.decay > 0 &&
-        !(weight = weightOfMeasurement(math, layer, states)))
+        !(weight = weightOfMeasurement(math, states, measuredOf(layer.name),
+                                       settings.decay)))
       return failure();
     FailureOr<Value> inputs = averaged(math, averageOf(kInputs, layer.name),
                                        factors.getInputs(), weight, states),
@@ -394,25 +369,12 @@ private:
     return inverted(math, layer, {*inputs, *outputs}, *old, shared);
   }
 
-  /// The mean of a factor over time. A block that is not finite does not count.
-  FailureOr<Value> averaged(const Arithmetic &math, const std::string &name,
-                            Value factor, Value weight, States &states) {
-    if (!factor || !weight)
-      return factor;
-    RankedTensorType type = tensorType(factor);
-    if (failed(states.ensure(name, type, Role::slot)))
-      return failure();
-    Value old = readState(math.builder, math.loc, name, type);
-    Value way = math.multiply(spreadLike(math, weight, factor),
-                              math.subtract(factor, old));
-    Value mean = math.add(old, way);
-    if (type.getRank() == 3)
-      mean =
-          math.select(broadcast(math.builder, math.loc, areFinite(math, factor),
-                                type.getShape(), {0}),
-                      mean, old);
-    writeState(math.builder, math.loc, name, mean);
-    return mean;
+  /// The mean of a factor over time, or the factor where there is no mean.
+  static FailureOr<Value> averaged(const Arithmetic &math,
+                                   const std::string &name, Value factor,
+                                   Value weight, States &states) {
+    return factor && weight ? meanOverTime(math, states, name, factor, weight)
+                            : factor;
   }
 
   /// The inverses, of which one is divided by the number of times that a sample
@@ -446,30 +408,17 @@ private:
     return result;
   }
 
-  /// The inverses of damped blocks, times `scale`. One that is not positive
-  /// definite keeps its old inverse, or has that of its mean eigenvalue if
-  /// there is no old one.
+  /// The inverses of damped blocks, times `scale`; counts the blocks that have
+  /// none of their own.
   Value inverted(const Arithmetic &math, Blocks blocks, Value factor,
                  Value damping, double scale, Value old, Shared &shared) {
-    Value inverse = InverseOp::create(math.builder, math.loc,
-                                      damped(math, blocks, factor, damping));
-    Value finite = areFinite(math, inverse);
-    if (scale != 1)
-      inverse = math.scale(scale, inverse);
-    Value kept = math.make<arith::SelectOp>(finite, splatCount(math, finite, 0),
-                                            splatCount(math, finite, 1));
+    BlockInverses inverses =
+        inversesOf(math, blocks, factor, damping, old, scale);
+    Value kept = math.make<arith::SelectOp>(
+        inverses.areOwn, splatCount(math, inverses.areOwn, 0),
+        splatCount(math, inverses.areOwn, 1));
     shared.kept.push_back(sum(math.builder, math.loc, kept, {0}));
-    ArrayRef<int64_t> shape = tensorType(inverse).getShape();
-    auto everywhere = [&](Value each) {
-      return broadcast(math.builder, math.loc, each, shape, {0});
-    };
-    Value first = inversesOfMeans(math, factor, damping);
-    if (scale != 1)
-      first = math.scale(scale, first);
-    Value size = sum(math.builder, math.loc, math.multiply(old, old), {1, 2});
-    Value isThere = math.greater(size, math.number(0, size));
-    return math.select(everywhere(finite), inverse,
-                       math.select(everywhere(isThere), old, first));
+    return inverses.values;
   }
 
   static Value splatCount(const Arithmetic &math, Value like, double number) {
@@ -538,9 +487,7 @@ private:
       return math.multiply(matrix,
                            broadcast(math.builder, math.loc, columns,
                                      tensorType(matrix).getShape(), {2}));
-    return multiplyColumns(
-        math, isOutputs ? layer.outputBlocks() : layer.inputBlocks(), matrix,
-        columns);
+    return timesSide(math, layer.matrix, !isOutputs, matrix, columns);
   }
 
   static Value rowsTimes(const Arithmetic &math, const Layer &layer,
@@ -553,9 +500,7 @@ private:
       return math.multiply(matrix,
                            broadcast(math.builder, math.loc, rows,
                                      tensorType(matrix).getShape(), {1}));
-    return multiplyRows(math,
-                        isInputs ? layer.inputBlocks() : layer.outputBlocks(),
-                        rows, matrix);
+    return timesSide(math, layer.matrix, isInputs, matrix, rows);
   }
 
   /// g / (g^2 / B + root of the damping), where B divides the loss: of all

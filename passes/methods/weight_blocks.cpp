@@ -2,6 +2,8 @@
 
 #include "passes/methods/weight_blocks.h"
 
+#include "passes/preconditioning.h"
+
 using namespace mlir;
 
 namespace gradus {
@@ -12,6 +14,12 @@ int64_t sizeOf(RankedTensorType type, ArrayRef<int64_t> axes) {
   for (int64_t axis : axes)
     size *= type.getDimSize(axis);
   return size;
+}
+
+RankedTensorType typeOfWeight(FactorsOp factors) {
+  auto program = factors->getParentOfType<ProgramOp>();
+  StateOp state = program.getState(factors.getParameter());
+  return cast<RankedTensorType>(state.getType());
 }
 
 bool isIdentity(ArrayRef<int64_t> order) {
@@ -116,6 +124,12 @@ WeightMatrix::WeightMatrix(RankedTensorType weight, ArrayRef<int64_t> inputAxes,
   order_ = rowsAreInputs_ ? first : last;
 }
 
+WeightMatrix::WeightMatrix(FactorsOp factors)
+    : WeightMatrix(typeOfWeight(factors), factors.getAxes(),
+                   factors.getGroups(),
+                   {.groupsInputs = factors->hasAttr(kGroupedInputs),
+                    .joinsBias = factors->hasAttr(kJoined)}) {}
+
 SmallVector<int64_t> WeightMatrix::shapeFor(int64_t inputs) const {
   if (rowsAreInputs_)
     return {groups_, inputs, outputs_};
@@ -198,6 +212,29 @@ Value multiplyColumns(const Arithmetic &math, Blocks blocks, Value matrix,
   return resized(math, result, 2, blocks.features);
 }
 
+Value timesSide(const Arithmetic &math, const WeightMatrix &form, bool isInputs,
+                Value matrix, Value diagonal) {
+  Blocks blocks =
+      Blocks::of(tensorType(diagonal),
+                 isInputs ? form.inputs() : form.outputs(), form.groups());
+  return form.rowsAreInputs() == isInputs
+             ? multiplyRows(math, blocks, diagonal, matrix)
+             : multiplyColumns(math, blocks, matrix, diagonal);
+}
+
+void multiplyGradient(const Arithmetic &math, ParameterUpdate update,
+                      FactorsOp factors, bool isInputs, Value diagonal) {
+  OpOperand &gradient = update.getGradientUse();
+  Type own = tensorType(gradient.get()).getElementType(),
+       wide = tensorType(diagonal).getElementType();
+  WeightMatrix form(factors);
+  Value matrix = form.ofWeight(
+      math, convert(math.builder, math.loc, gradient.get(), wide));
+  matrix = timesSide(math, form, isInputs, matrix, diagonal);
+  gradient.set(
+      convert(math.builder, math.loc, form.toWeight(math, matrix), own));
+}
+
 Value damped(const Arithmetic &math, Blocks blocks, Value factor,
              Value damping) {
   Diagonal diagonal = diagonalOf(math, blocks, factor);
@@ -236,6 +273,26 @@ Value areFinite(const Arithmetic &math, Value blocks) {
   Value zeros = math.multiply(blocks, math.number(0, blocks));
   Value total = sum(math.builder, math.loc, zeros, {1, 2});
   return math.equal(total, math.number(0, total));
+}
+
+BlockInverses inversesOf(const Arithmetic &math, Blocks blocks, Value factor,
+                         Value damping, Value old, double scale) {
+  Value inverse = InverseOp::create(math.builder, math.loc,
+                                    damped(math, blocks, factor, damping));
+  Value finite = areFinite(math, inverse);
+  Value first = inversesOfMeans(math, factor, damping);
+  if (scale != 1) {
+    inverse = math.scale(scale, inverse);
+    first = math.scale(scale, first);
+  }
+  auto everywhere = [&](Value each) {
+    return broadcast(math.builder, math.loc, each,
+                     tensorType(inverse).getShape(), {0});
+  };
+  Value size = sum(math.builder, math.loc, math.multiply(old, old), {1, 2});
+  Value isThere = math.greater(size, math.number(0, size));
+  Value others = math.select(everywhere(isThere), old, first);
+  return {math.select(everywhere(finite), inverse, others), finite};
 }
 
 } // namespace gradus

@@ -34,6 +34,8 @@ public:
   /// their features.
   WeightMatrix(mlir::RankedTensorType weight, llvm::ArrayRef<int64_t> inputAxes,
                int64_t groups, MatrixForm form = {});
+  /// The form of a weight whose sides the factors are.
+  explicit WeightMatrix(FactorsOp factors);
 
   int64_t groups() const { return groups_; }
   int64_t inputs() const { return inputs_ + joinsBias_; } // of a group
@@ -67,6 +69,14 @@ mlir::Value multiplyRows(const Arithmetic &math, Blocks blocks,
 mlir::Value multiplyColumns(const Arithmetic &math, Blocks blocks,
                             mlir::Value matrix, mlir::Value diagonal);
 
+/// The matrix of a weight times the blocks of one of its sides.
+mlir::Value timesSide(const Arithmetic &math, const WeightMatrix &form,
+                      bool isInputs, mlir::Value matrix, mlir::Value diagonal);
+/// Multiplies the gradient of a weight by the blocks of one of its sides, in
+/// f32; no bias joins it.
+void multiplyGradient(const Arithmetic &math, ParameterUpdate update,
+                      FactorsOp factors, bool isInputs, mlir::Value diagonal);
+
 /// Adds `damping`, a scalar, to the diagonal of each block; padding gets 1
 /// there.
 mlir::Value damped(const Arithmetic &math, Blocks blocks, mlir::Value factor,
@@ -80,5 +90,16 @@ mlir::Value inversesOfMeans(const Arithmetic &math, mlir::Value factor,
                             mlir::Value damping);
 /// Returns a boolean for each block: whether all its elements are finite.
 mlir::Value areFinite(const Arithmetic &math, mlir::Value blocks);
+
+struct BlockInverses {
+  mlir::Value values;
+  mlir::Value areOwn; // a boolean for each block: whether it was inverted
+};
+/// The inverses of blocks with `damping`, times `scale`. A block that is not
+/// positive definite, as far as rounding can tell, keeps its `old` inverse, or
+/// has that of its mean eigenvalue if the old one is 0.
+BlockInverses inversesOf(const Arithmetic &math, Blocks blocks,
+                         mlir::Value factor, mlir::Value damping,
+                         mlir::Value old, double scale = 1);
 
 } // namespace gradus

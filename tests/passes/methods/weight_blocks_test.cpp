@@ -171,6 +171,85 @@ TEST(WeightBlocks, AreFiniteOneByOne) {
   expectNear(f.evaluate(numbers, blocks, {0}), {1, 0, 0});
 }
 
+/// The first block is inverted; the second is not positive definite and keeps
+/// its old inverse; the third has none, and gets that of its mean eigenvalue.
+TEST(WeightBlocks, AreInvertedOneByOneOrKept) {
+  std::vector<double> factor = {2, 1, 1, 3, 1, 5, 5, 1, 1, 7, 7, 3},
+                      old = {9, 9, 9, 9, 4, 1, 1, 5, 0, 0, 0, 0};
+  constexpr Blocks blocks = {6, 1, 3, 2};
+  for (double scale : {1.0, 0.5}) {
+    Formula f({3, 2, 2}, {3, 2, 2});
+    Value damping = splat(f.math.builder, f.math.loc,
+                          tensorType(f.a()).clone(Shape{}), 0.5);
+    BlockInverses found =
+        inversesOf(f.math, blocks, f.a(), damping, f.b(), scale);
+    // (2.5 * 3.5 - 1) = 7.75 is the determinant of the first.
+    expectNear(f.evaluate(found.values, factor, old),
+               {3.5 / 7.75 * scale, -1 / 7.75 * scale, -1 / 7.75 * scale,
+                2.5 / 7.75 * scale, 4, 1, 1, 5, scale / 2.5, 0, 0,
+                scale / 2.5});
+    Formula own({3, 2, 2}, {3, 2, 2});
+    damping = splat(own.math.builder, own.math.loc,
+                    tensorType(own.a()).clone(Shape{}), 0.5);
+    Value areOwn =
+        inversesOf(own.math, blocks, own.a(), damping, own.b(), scale).areOwn;
+    expectNear(own.evaluate(convert(own.math.builder, own.math.loc, areOwn,
+                                    own.math.builder.getF64Type()),
+                            factor, old),
+               {1, 0, 0});
+  }
+}
+
+/// Of weights that lie as outputs by inputs, and the other way around.
+TEST(WeightBlocks, MultiplyTheirSideOfAGradient) {
+  for (bool areRows : {false, true}) {
+    std::string type = areRows ? "tensor<5x2xf64>" : "tensor<2x5xf64>";
+    PassText text(
+        "gradus.program @p {\n  gradus.state @w : " + type +
+        R"( {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: )" +
+        type + R"(, %a: tensor<2x3x3xf32>) -> () {
+    gradus.update @w, %g : )" +
+        type + R"(
+    gradus.factors @w inputs %a {axes = array<i64: )" +
+        (areRows ? "0" : "1") + R"(>, kind = "dense"} : tensor<2x3x3xf32>
+    gradus.return
+  }
+}
+)");
+    GraphOp train = text.program().getGraph("train");
+    mlir::Block &block = train.getBody().front();
+    auto update = *block.getOps<ParameterUpdate>().begin();
+    auto factors = *block.getOps<FactorsOp>().begin();
+    EXPECT_EQ(WeightMatrix(factors).rowsAreInputs(), areRows);
+    mlir::OpBuilder builder(update);
+    multiplyGradient(Arithmetic(builder, update.getLoc()), update, factors,
+                     /*isInputs=*/true, factors.getInputs());
+    Value direction = update.getGradientUse().get();
+    EXPECT_TRUE(tensorType(direction).getElementType().isF64());
+    train.addOutput("d", direction);
+    auto gradient = numbers(10, 11), diagonal = numbers(18, 12);
+    std::vector<HostTensor> inputs;
+    for (Value input : train.getBody().getArguments())
+      inputs.push_back(zeros(tensorType(input)));
+    std::copy(gradient.begin(), gradient.end(), inputs[0].floats.begin());
+    std::copy(diagonal.begin(), diagonal.end(), inputs[1].floats.begin());
+    StateMap states;
+    auto results = evaluateGraph(train, inputs, states);
+    ASSERT_TRUE(succeeded(results)) << text.messages;
+    for (int64_t o = 0; o < 2; ++o)
+      for (int64_t i = 0; i < 5; ++i) {
+        double sum = 0;
+        for (int64_t k = 0; k < 5; ++k)
+          sum += gradient[areRows ? k * 2 + o : o * 5 + k] *
+                 (areRows ? dense(diagonal, {5, 1, 2, 3}, 0, i, k)
+                          : dense(diagonal, {5, 1, 2, 3}, 0, k, i));
+        EXPECT_NEAR(results->front().floats[areRows ? i * 2 + o : o * 5 + i],
+                    sum, 1e-6);
+      }
+  }
+}
+
 TEST(WeightMatrix, HasOutputsByInputs) {
   Formula f({2, 3, 2}, {});
   WeightMatrix matrix(tensorType(f.a()), {2, 1}, 1); // inputs in this order
