@@ -148,8 +148,9 @@ combinedBy(const std::vector<std::vector<double>> &ranks) {
                      static_cast<int>(ranks.size()));
   group.run("train", {{"g_a", all}});
   group.expectReplicas();
+  NamedTensors states = group.on(0).states();
   std::vector<double> change;
-  for (double weight : group.on(0).states().at("a").floats)
+  for (double weight : states.at("a").floats)
     change.push_back(-weight);
   return change;
 }
@@ -449,8 +450,7 @@ TEST(Adasum, SkipsStepsThatOverflowOnOneRank) {
   constexpr int kRanks = 3;
   auto overflows = [](int step) { return step % 2 == 1; };
   int step = 0;
-  Around how{.recipe = kPlain + ", loss_scale = {type = \"dynamic\"}",
-             .ranks = kRanks,
+  Around how{.ranks = kRanks,
              .change =
                  [&](NamedTensors &batch, int number) {
                    step = number;
@@ -465,21 +465,16 @@ TEST(Adasum, SkipsStepsThatOverflowOnOneRank) {
                      for (double &each : vector)
                        each = overflows(step) ? 0 : each;
                  }};
-  expectCombined(how);
-  how.adasum = kOfWeights;
-  expectCombined(how);
-}
-
-TEST(Adasum, HasScalesOfGroupsOnAllRanks) {
-  for (const char *of : {"gradients", "weights"})
-    for (bool overflows : {false, true})
-      expectAsAlone(kDense,
-                    kPlain + ", loss_scale = {type = \"group\", groups = "
-                             "[[\"v\", \"a\"], [\"w\", \"b\"]], initial = "
-                             "[64.0, 8.0]}",
-                    std::string(", adasum = {per = \"model\", of = \"") + of +
-                        "\"}",
-                    overflows);
+  for (const char *scale :
+       {"{type = \"dynamic\"}",
+        "{type = \"group\", groups = [[\"v\", \"a\"], [\"w\", \"b\"]], "
+        "initial = [64.0, 8.0]}"}) {
+    how.recipe = kPlain + ", loss_scale = " + scale;
+    for (const std::string &of : {std::string(), kOfWeights}) {
+      how.adasum = of;
+      expectCombined(how);
+    }
+  }
 }
 
 TEST(Adasum, LeavesStatisticsOfBatchesTheirMean) {
