@@ -136,6 +136,10 @@ Value inTurn(OpBuilder &builder, Value update, const RefreshSettings &refresh) {
 
 } // namespace
 
+template <> void recipe::Value::to(RefreshSettings &settings) const {
+  fill(&settings, &settingsId<RefreshSettings>);
+}
+
 recipe::Field refreshKey() {
   using enum recipe::Kind;
   using recipe::Field;

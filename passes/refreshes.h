@@ -14,14 +14,18 @@ namespace gradus {
 
 /// The updates for which factors are measured and inverted, counted from 0.
 struct RefreshSettings {
-  int64_t every = 0;                      // where `at` is empty
-  std::optional<int64_t> measureEvery;    // nothing: where it is inverted
-  std::optional<std::vector<int64_t>> at; // ascending, from 0 on
+  int64_t every = 0;                           // where `at` is empty
+  std::optional<int64_t> measureEvery = {};    // nothing: where it is inverted
+  std::optional<std::vector<int64_t>> at = {}; // ascending, from 0 on
   int64_t spread = 1; // updates that share the work of a refresh
 
   /// Whether each update refreshes, so that there is one form of the step.
   bool isInEach() const { return !at && every == 1 && spread == 1; }
 };
+
+/// Settings are filled where their keys are bound: the struct has another
+/// identity (recipe::settingsId) in each shared library that reads one.
+template <> void recipe::Value::to(RefreshSettings &settings) const;
 
 /// The key `refresh`, an object of which a RefreshSettings is filled.
 recipe::Field refreshKey();

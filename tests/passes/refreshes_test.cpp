@@ -68,7 +68,7 @@ TEST(Refreshes, AreRefusedUnderTheNameOfTheirOwner) {
   EXPECT_NE(mistakeIn({.every = 4, .spread = 5}, true)
                 .find("mine.refresh.spread is 5, more than the updates"),
             std::string::npos);
-  EXPECT_NE(mistakeIn({.every = 4, .at = {{0, 7, 7}}}, true)
+  EXPECT_NE(mistakeIn({.every = 4, .at = std::vector<int64_t>{0, 7, 7}}, true)
                 .find("mine.refresh.at has 7 after 7"),
             std::string::npos);
 }

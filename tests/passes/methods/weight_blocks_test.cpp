@@ -228,6 +228,8 @@ TEST(WeightBlocks, MultiplyTheirSideOfAGradient) {
     Value direction = update.getGradientUse().get();
     EXPECT_TRUE(tensorType(direction).getElementType().isF64());
     train.addOutput("d", direction);
+    factors.erase();
+    update->erase(); // which is no arithmetic yet
     auto gradient = numbers(10, 11), diagonal = numbers(18, 12);
     std::vector<HostTensor> inputs;
     for (Value input : train.getBody().getArguments())
