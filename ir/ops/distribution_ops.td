@@ -19,7 +19,8 @@ def AllReduceOp : GradusOp<"all_reduce", [
     one op, a bucket. The gradient of each operand is the sum of the gradients
     of its result over the ranks. In a program of one rank, such as the
     reference evaluator runs, results are the operands. It runs where all ranks
-    run it, so one that nothing uses is removed.
+    run it, so one that nothing uses is removed, and so are operands whose results
+    nothing uses, unless all operands are one vector.
 
     With `groups` ranks work on two levels: those of a group make a sum or a mean,
     and the groups combine these by AdaSum, or each keeps its own. AdaSum of two

@@ -450,7 +450,8 @@ TEST(Adasum, SkipsStepsThatOverflowOnOneRank) {
   constexpr int kRanks = 3;
   auto overflows = [](int step) { return step % 2 == 1; };
   int step = 0;
-  Around how{.ranks = kRanks,
+  Around how{.recipe = "",
+             .ranks = kRanks,
              .change =
                  [&](NamedTensors &batch, int number) {
                    step = number;

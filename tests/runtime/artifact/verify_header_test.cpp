@@ -32,6 +32,14 @@ TEST(VerifyHeader, RefusesAnotherVersion) {
                 std::to_string(kNext - 1) + ": compile it again");
 }
 
+/// The runtime of version 3 would add up what groups of ranks are to combine.
+TEST(VerifyHeader, KnowsMoreThanVersion3) {
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.version = 3;
+            }).find("adder: has version 3, and this runtime reads version "),
+            0u);
+}
+
 TEST(VerifyHeader, NoticesEveryFlippedBit) {
   auto bytes = TestArtifact().bytes();
   size_t size = flatbuffers::ReadScalar<uint32_t>(bytes.data()) + 4;
