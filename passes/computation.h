@@ -1,5 +1,5 @@
-// Finds the ops that a value of a graph is computed by, and computes it at other
-// weights than the states hold, as a line search asks of the loss.
+// Finds the ops that a value of a graph is computed by, and computes it at
+// other weights than the states hold, as a line search asks of the loss.
 #pragma once
 
 #include "ir/gradus.h"

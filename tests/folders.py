@@ -42,7 +42,7 @@ INSIDE = {
     "passes/gradients": "passes passes/optimizers passes/model",
     "passes/local": "passes passes/optimizers passes/model",
     "passes/distribution": "passes passes/optimizers",
-    "passes/methods": "passes passes/optimizers passes/model",
+    "passes/methods": "passes passes/distribution passes/optimizers passes/model",
     "passes/update": "passes passes/distribution passes/optimizers passes/local",
     "passes/optimize": "passes",
 

@@ -174,7 +174,7 @@ absl::StatusOr<Check> addBasis(ProgramOp program, const Request &request) {
     dropBasis(program);
     return Check();
   }
-  // What is said to an artifact, such as a memory limit, is no recipe.
+  // A memory limit, say, that an artifact gets is no recipe.
   bool isSettled = request.carried || !saysRecipe(request);
   if (!settings->basis || (isSettled && !statesOfBasis(program).empty()))
     return Check();

@@ -103,8 +103,8 @@ absl::Status Compilation::read() {
   return absl::OkStatus();
 }
 
-/// A basis is for a step: what only looks at a model does without. The values of
-/// its file are read when nothing else is wrong.
+/// A basis is for a step: what only looks at a model does without. The values
+/// of its file are read when nothing else is wrong.
 absl::Status Compilation::readBasis() {
   for (ProgramOp program : module().getOps<ProgramOp>()) {
     GRADUS_ASSIGN_OR_RETURN(auto verifyValues, addBasis(program, request_));

@@ -351,9 +351,9 @@ static LogicalResult verifyRows(FactorsOp op, RankedTensorType table) {
     rows *= table.getDimSize(axis);
   if (found == rows)
     return success();
-  return op.emitOpError("has ") << found << " numbers as inputs, but "
-                                << op.getParameterAttr() << " has " << rows
-                                << " rows";
+  return op.emitOpError("has ")
+         << found << " numbers as inputs, but " << op.getParameterAttr()
+         << " has " << rows << " rows";
 }
 
 LogicalResult FactorsOp::verifySymbolUses(SymbolTableCollection &symbols) {

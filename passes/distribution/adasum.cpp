@@ -138,11 +138,10 @@ struct AdasumPass : impl::AdasumBase<AdasumPass> {
   }
 
   void report(GraphOp graph, size_t gradients, GroupsAttr groups) {
-    StringRef how = groups.getAcross() != AcrossGroups::nothing
-                        ? " are combined by AdaSum"
-                    : groups.getInside() == InGroup::mean
-                        ? " are means of groups of ranks"
-                        : " are sums of groups of ranks";
+    StringRef how =
+        groups.getAcross() != AcrossGroups::nothing ? " are combined by AdaSum"
+        : groups.getInside() == InGroup::mean ? " are means of groups of ranks"
+                                              : " are sums of groups of ranks";
     remark::passed(graph.getLoc(),
                    remark::RemarkOpts::name("Adasum").category(getArgument()))
         << ("@" + graph.getSymName() + ": " + Twine(gradients) + " gradients" +

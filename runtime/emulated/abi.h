@@ -13,9 +13,8 @@ namespace gradus::runtime::emulated {
   X(exp2)                                                                      \
   X(expm1)                                                                     \
   X(log)                                                                       \
-  X(log2)                                                                      \
-  X(log10) X(log1p) X(erf) X(tanh) X(sinh) X(cosh) X(sin) X(cos) X(tan)        \
-      X(asin) X(acos) X(atan) X(asinh) X(acosh) X(atanh) X(round)
+  X(log2) X(log10) X(log1p) X(erf) X(tanh) X(sinh) X(cosh) X(sin) X(cos)       \
+      X(tan) X(asin) X(acos) X(atan) X(asinh) X(acosh) X(atanh) X(round)
 #define GRADUS_EMULATED_BINARY(X) X(pow) X(fmod)
 
 /// The `buffer` of an access for which the kernel has only an address.
