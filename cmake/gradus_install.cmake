@@ -76,6 +76,7 @@ if(GRADUS_COMPILER)
       FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN "*.h.inc"
       PATTERN "CMakeFiles" EXCLUDE PATTERN "precompiled.h" EXCLUDE PATTERN "optimizers" EXCLUDE)
   endforeach()
+  install(FILES runtime/well_known.h DESTINATION ${headers}/runtime) # names that passes write
 endif()
 
 #===-- how it is found ------------------------------------------------------===#

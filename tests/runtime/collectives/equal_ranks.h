@@ -9,8 +9,9 @@
 
 namespace gradus::test {
 
-/// A sum is added when it is waited for, so that all of its bytes are read and
-/// written then, as by the thread that communicates.
+/// A sum is added when it is waited for, also where groups would combine, so
+/// that all of its bytes are read and written then, as by the thread that
+/// communicates.
 class EqualRanks final : public runtime::Collectives {
 public:
   int rank() const override { return 0; }
@@ -21,9 +22,12 @@ public:
     return begun_.size() - 1;
   }
   runtime::Status finish(uint64_t number) override {
-    const runtime::Collective &sum = begun_[number];
-    runtime::combine(sum.reduction, sum.type, sum.data, sum.data, sum.data,
-                     sum.count);
+    const runtime::Collective &begun = begun_[number];
+    if (!begun.groups)
+      add(begun, begun.data, begun.count);
+    else // The tensors of groups lie apart.
+      for (const runtime::Member &member : begun.groups->members)
+        add(begun, member.data, member.count);
     return runtime::Status();
   }
 
@@ -33,6 +37,11 @@ public:
   void keep(std::shared_ptr<const void>) override {}
 
 private:
+  static void add(const runtime::Collective &begun, void *data,
+                  uint64_t count) {
+    runtime::combine(begun.reduction, begun.type, data, data, data, count);
+  }
+
   std::vector<runtime::Collective> begun_;
 };
 
