@@ -113,10 +113,9 @@ class Adasum(RanksTest):
                           "2..3", *network])
         self.assertIn("3 ranks are no groups of 2", said)
 
-        # Products are added to what a sum sends: three f64 for each tensor, three times.
+        # It is about what a sum sends, whose parts are rounded up: products are few numbers (GroupRounds' tests count them).
         combined, summed = train_of(told(self.gradients)), train_of(told(self.artifact))
-        self.assertGreater(combined, summed)
-        self.assertLess(combined, summed + 72 * 40)
+        self.assertLess(abs(combined - summed), 0.01 * summed)
         measured = json.loads(run([GRADUS, "bench", self.gradients, "--simulate-ranks", "2", "--seconds", "0.3", "--json"]))
         self.assertGreater(measured["sums"]["bytes_sent"], 0)
 
