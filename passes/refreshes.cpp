@@ -187,9 +187,12 @@ LogicalResult checkRefreshes(ProgramOp program, StringRef owner,
            << (at ? "excludes refresh.at, whose updates measure and invert"
                   : "is for a mean over time, and decay is 0: factors are "
                     "measured where they are inverted");
-  if (at && (at->empty() || at->front() != 0))
-    return error("at")
-           << "does not begin with 0, and the first update needs factors";
+  if (at && at->empty())
+    return error("at") << "is empty, expected 0 first: the first update needs "
+                          "factors";
+  if (at && at->front() != 0)
+    return error("at") << "begins with " << at->front()
+                       << ", expected 0: the first update needs factors";
   if (settings.measureEvery && *settings.measureEvery >= settings.every)
     return error("measure_every")
            << "is " << *settings.measureEvery

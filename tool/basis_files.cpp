@@ -1,4 +1,4 @@
-// What can be said of a basis without the model; see basis_files.h.
+// Checks a basis without the model; see basis_files.h.
 
 #include "tool/basis_files.h"
 
@@ -16,10 +16,6 @@ using namespace gradus::runtime;
 
 namespace gradus::cli {
 namespace {
-
-/// As far as products of rows may be from those of orthonormal ones, which are
-/// stored in f32.
-constexpr double kMostDistance = 1e-4;
 
 /// The rows of all tensors together.
 class BasisRows : public training::Vectors {
@@ -110,15 +106,6 @@ Status verifyCount(const Safetensors &file) {
                  " at most");
 }
 
-Status verifyRows(const Safetensors &file) {
-  GRADUS_ASSIGN(double distance,
-                training::distanceFromOrthonormal(BasisRows(file)));
-  if (distance <= kMostDistance)
-    return Status();
-  return invalid("its rows are not orthonormal: products of two are off by ",
-                 distance, "; expected at most ", kMostDistance);
-}
-
 /// Checks what the header of a file says.
 Status verifyHeader(const Safetensors &file) {
   GRADUS_TRY(verifyForm(file));
@@ -127,7 +114,7 @@ Status verifyHeader(const Safetensors &file) {
 
 Status verifyValues(const Safetensors &file) {
   GRADUS_TRY(verifyContents(file));
-  return verifyRows(file);
+  return training::verifyOrthonormal(BasisRows(file));
 }
 
 absl::Status asAbsl(const Status &status) {

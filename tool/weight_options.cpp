@@ -3,7 +3,6 @@
 #include "tool/weight_options.h"
 
 #include "runtime/session/checkpoint.h"
-#include "tool/basis_files.h"
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
 #include "tool/name_map.h"
@@ -18,7 +17,6 @@ namespace gradus::cli {
 
 void addWeightOptions(CLI::App &command, compiler::Request &request,
                       std::vector<std::string> &map) {
-  openBases(request);
   command.add_option("--weights", request.weights.file,
                      "Initial weights by name (.safetensors)");
   command

@@ -230,6 +230,15 @@ StatusOr<double> distanceFromOrthonormal(const Vectors &vectors) {
   return farthest;
 }
 
+Status verifyOrthonormal(const Vectors &rows) {
+  constexpr double kMost = 1e-4; // of rows that are stored in f32
+  GRADUS_ASSIGN(double distance, distanceFromOrthonormal(rows));
+  if (distance <= kMost)
+    return Status();
+  return invalid("its rows are not orthonormal: products of two are off by ",
+                 distance, "; expected at most ", kMost);
+}
+
 Eigenvectors eigenvectorsOf(std::vector<double> matrix, size_t n) {
   std::vector<double> vectors(n * n);
   double trace = 0;

@@ -38,6 +38,10 @@ runtime::Status readMean(const Vectors &vectors, size_t begin,
 /// orthonormal ones have: 1 with itself, and 0 with another.
 runtime::StatusOr<double> distanceFromOrthonormal(const Vectors &vectors);
 
+/// Refuses vectors whose products are farther from those of orthonormal ones
+/// than rounding to f32 makes them.
+runtime::Status verifyOrthonormal(const Vectors &rows);
+
 struct Eigenvectors {
   std::vector<double> values;  // n, in descending order
   std::vector<double> vectors; // [n, n], one after the other, in that order

@@ -1,3 +1,4 @@
+// Adds a file of directions to a program, as fixed states; see basis.h.
 // The values stay in the file, which lives as long as they are needed.
 
 #include "frontends/compiler/basis.h"

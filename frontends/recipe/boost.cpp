@@ -5,6 +5,7 @@
 
 #include "messages/json_text.h"
 #include "messages/message.h"
+#include "passes/distribution.h"
 
 namespace gradus::recipe {
 namespace {
@@ -268,18 +269,20 @@ void addUnsaid(const Json &keys, Json &own) {
       addUnsaid(value, own[key]);
 }
 
-/// Returns what `gradus recipe` prints of AdaSum where ranks reduce in another
-/// way.
-const Json &printedAdasum() {
-  static const Json keys = {
-      {"of", "gradients"}, {"within", 1}, {"per", "tensor"}, {"epsilon", 0}};
-  return keys;
+/// Takes out of `adasum` what `gradus recipe` prints where nobody wrote it.
+void dropPrinted(Json &adasum, const std::string &framework) {
+  for (const Field &field : distributionKey().fields)
+    if (field.key == "adasum")
+      for (const Field &own : field.fields)
+        if (adasum.value(own.key, Json()) ==
+            Json::parse(own.fallbackUnder(framework)))
+          adasum.erase(std::string(own.key));
 }
 
 /// Adds the keys of `distribution`. If ranks reduce in another way than AdaSum,
 /// that wins. Where "plain" is printed, printed keys of AdaSum say nothing,
 /// too.
-void addShared(Json keys, Json &own) {
+void addShared(Json keys, const std::string &framework, Json &own) {
   if (own.is_string())
     own = {{"mode", own}};
   if (!own.is_object())
@@ -291,9 +294,7 @@ void addShared(Json keys, Json &own) {
   if (auto adasum = own.find("adasum");
       own.value("reduce", Json()) == "plain" && adasum != own.end() &&
       adasum->is_object())
-    for (const auto &[key, printed] : printedAdasum().items())
-      if (adasum->value(key, Json()) == printed)
-        adasum->erase(key);
+    dropPrinted(*adasum, framework);
   addUnsaid(keys, own);
 }
 
@@ -418,7 +419,7 @@ void addBoostedKeys(const Json &document, Json &recipe) {
     if (isUnsaid(recipe, key))
       recipe[key] = value;
     else if (key == "distribution")
-      addShared(value, recipe[key]);
+      addShared(value, document.at("compat"), recipe[key]);
 }
 
 /// Adds a remark for each key of dim_reduce that was said and changes nothing.

@@ -160,8 +160,7 @@ void Together::checkDistribution() {
       shared["reduce"] != "bf16")
     mistake("distribution.half_scale", "is ", jsonText(shared["half_scale"]),
             ", but distribution.reduce is ", jsonText(shared["reduce"]),
-            ", which leaves gradients "
-            "their type; take \"half\" or \"bf16\"");
+            ", which scales nothing; take \"half\" or \"bf16\"");
   checkAdasum();
   if (!shared["gradient_splits"].is_null() &&
       !shared["bucket_elements"].is_null())
@@ -196,8 +195,7 @@ std::string Together::whoWantsAdasum() const {
                   : "";
 }
 
-/// AdaSum has no mean but that of a group, and remembered matrices have no mean
-/// that is one.
+/// AdaSum has no mean but that of a group.
 void Together::checkAdasum() {
   const Json &shared = recipe_["distribution"];
   if (shared["reduce"] != "adasum" || shared["mode"] == "none")
@@ -209,8 +207,8 @@ void Together::checkAdasum() {
   if (shared["adasum"]["of"] == "weights" &&
       recipe_["precondition"].is_object())
     mistake("distribution.adasum.of", "is \"weights\"", whoWantsAdasum(),
-            ", which excludes precondition: the mean of the inverses that "
-            "ranks remember is no inverse; take \"gradients\"");
+            ", which is not built yet with precondition; take "
+            "\"gradients\"");
 }
 
 /// The bits of logical ranks are those of one tree of sums, and a process
@@ -287,23 +285,28 @@ static void addIdleFreezing(const Json &freeze, const std::string &framework,
              });
 }
 
-/// Adds a remark for each changed key of the optimizer of meetings, where there
-/// are none.
-static void addIdleOuter(const Json &recipe, const Json &shared,
-                         std::vector<std::string> &remarks) {
-  if (shared.at("mode") != "none" && shared.at("reduce") == "local")
-    return;
+/// The value of a key as a user writes it: as a word where one stands for it.
+static std::string writtenOf(const Field &field, const Json &value) {
+  std::string word(field.shortForms.word);
+  return jsonText(word.empty() || value != 0 ? value : Json(word));
+}
+
+/// Adds a remark for each key of an object of `distribution` that was changed
+/// and that nothing reads, `because`.
+static void addIdleObject(const Json &recipe, std::string_view object,
+                          const std::string &because,
+                          std::vector<std::string> &remarks) {
+  const Json &shared = recipe.at("distribution");
   for (const Field &field : distributionKey().fields)
-    if (field.key == "outer")
-      forChanged(shared.at("outer"), field.fields, frameworkOf(recipe, shared),
-                 {"learning_rate", "momentum", "nesterov"},
-                 [&](const std::string &key, const Json &value) {
-                   remarks.push_back(message(
-                       "distribution.outer.", key, " is ", jsonText(value),
-                       " without effect: distribution.reduce is ",
-                       jsonText(shared.at("reduce")), ", mode ",
-                       jsonText(shared.at("mode"))));
-                 });
+    if (field.key == object)
+      for (const Field &own : field.fields)
+        forChanged(shared.at(field.key), Fields{own},
+                   frameworkOf(recipe, shared), {own.key},
+                   [&](const std::string &key, const Json &value) {
+                     remarks.push_back(message(
+                         "distribution.", field.key, ".", key, " is ",
+                         writtenOf(own, value), " without effect: ", because));
+                   });
 }
 
 /// Adds a remark for each key that is of several processes, where there is one.
@@ -311,7 +314,17 @@ static void addIdleOuter(const Json &recipe, const Json &shared,
 static void addIdleDistribution(const Json &recipe,
                                 std::vector<std::string> &remarks) {
   const Json &shared = recipe.at("distribution");
-  addIdleOuter(recipe, shared, remarks);
+  if (shared.at("mode") == "none" || shared.at("reduce") != "local")
+    addIdleObject(recipe, "outer",
+                  message("distribution.reduce is ",
+                          jsonText(shared.at("reduce")), ", mode ",
+                          jsonText(shared.at("mode"))),
+                  remarks);
+  if (shared.at("reduce") != "adasum")
+    addIdleObject(
+        recipe, "adasum",
+        message("distribution.reduce is ", jsonText(shared.at("reduce"))),
+        remarks);
   if (shared.at("mode") != "none")
     return;
   forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
@@ -323,25 +336,6 @@ static void addIdleDistribution(const Json &recipe,
                    message("distribution.", key, " is ", jsonText(value),
                            " without effect: distribution.mode is \"none\""));
              });
-}
-
-/// Adds a remark for each key of AdaSum that was changed where ranks reduce in
-/// another way.
-static void addIdleAdasum(const Json &recipe,
-                          std::vector<std::string> &remarks) {
-  const Json &shared = recipe.at("distribution");
-  if (shared.at("reduce") == "adasum")
-    return;
-  for (const Field &field : distributionKey().fields)
-    if (field.key == "adasum")
-      forChanged(shared.at("adasum"), field.fields, frameworkOf(recipe, shared),
-                 {"of", "within", "per", "epsilon"},
-                 [&](const std::string &key, const Json &value) {
-                   remarks.push_back(message(
-                       "distribution.adasum.", key, " is ", jsonText(value),
-                       " without effect: distribution.reduce is ",
-                       jsonText(shared.at("reduce"))));
-                 });
 }
 
 /// Adds a remark for each key that cuts gradients to buckets, where all of them
@@ -387,7 +381,6 @@ std::vector<std::string> remarksTogether(const Json &recipe) {
   for (const auto *method : {&clip(), &clipUpdate()})
     addIdleEpsilon(recipe, method->field, remarks);
   addIdleDistribution(recipe, remarks);
-  addIdleAdasum(recipe, remarks);
   addIdleBuckets(recipe, remarks);
   const Json &freeze = recipe.at("gradient_freeze");
   if (!freeze.is_object())

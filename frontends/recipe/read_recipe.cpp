@@ -105,7 +105,7 @@ private:
                       const std::string &path);
 
   std::vector<Mistake> mistakes_;
-  bool hasThor_ = false; // the recipe, whose optimizer has keys of others
+  bool hasThor_ = false; // whose optimizer has the keys of precondition
   // The framework whose defaults hold in the object that is being checked.
   std::string framework_ = Json::parse(compatKey().fallback);
 };
@@ -149,7 +149,8 @@ Json Checker::checkKind(const Field &field, const Json &value,
   return nullptr;
 }
 
-/// Where a section of boost is switched, the flag was meant.
+/// Refuses what is no object. Who writes true or false for a section of boost
+/// meant its flag, which is named.
 Json Checker::expectedObject(const Field &field, const Json &found,
                              const std::string &path) {
   std::string flag = found.is_boolean() ? flagOfSection(path) : "";
@@ -447,7 +448,7 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
   Checker checker(given.is_object() && hasThor(given));
   if (auto mistake = whole.is_object() ? thorMistake(whole) : std::nullopt) {
     checker.mistake(mistake->path, mistake->words);
-    whole.erase(mistake->path); // of which the rest need not be right
+    whole.erase(mistake->path); // It is refused as a whole.
   }
   Json result = checker.check(recipeField(), whole, "");
   if (pluginKeys().empty() && result.is_object())

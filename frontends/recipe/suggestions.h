@@ -13,7 +13,8 @@ using Names = std::vector<std::string_view>;
 
 /// For an unknown key in the object at `path`, which has the keys `known`:
 /// `; did you mean "learning_rate"?`, or all that is known if nothing is near.
-/// Where the recipe's optimizer is `thor`, that has the keys of `precondition`.
+/// With `hasThor` the recipe's optimizer is `thor`, which has the keys of
+/// `precondition` itself.
 std::string suggestionForKey(std::string_view path, std::string_view word,
                              const Names &known, bool hasThor = false);
 

@@ -246,8 +246,6 @@ bool hasThor(const Json &recipe) {
 }
 
 std::vector<std::string> expandThor(Json &recipe) {
-  if (!hasThor(recipe))
-    return {};
   if (recipe["optimizer"].is_string())
     recipe["optimizer"] = {{"type", kThor}};
   if (!conflictIn(recipe).empty())

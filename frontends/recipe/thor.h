@@ -22,7 +22,7 @@ Field withThor(Field optimizer);
 /// Whether a recipe's optimizer is `thor`.
 bool hasThor(const nlohmann::ordered_json &recipe);
 
-/// Puts what the optimizer `thor` is short for in its place. The optimizer has
+/// Puts what the optimizer is short for in its place. It is `thor`, and has
 /// been checked; other keys of the recipe win over what a preset schedules.
 /// Leaves a recipe alone that has some of these keys itself. Returns what the
 /// optimizer says without effect.

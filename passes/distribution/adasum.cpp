@@ -20,7 +20,7 @@ bool gradus::isByAdasum(const DistributionSettings &settings, AdasumOf of) {
          settings.reduce == ReduceType::adasum && settings.adasum.of == of;
 }
 
-AcrossGroups gradus::adasumPer(const DistributionSettings &settings) {
+static AcrossGroups adasumPer(const DistributionSettings &settings) {
   return settings.adasum.per == AdasumPer::model ? AcrossGroups::adasum_of_all
                                                  : AcrossGroups::adasum;
 }
@@ -31,9 +31,9 @@ static GroupsAttr groupsOf(MLIRContext *context, const AdasumSettings &settings,
                          Builder(context).getF64FloatAttr(settings.epsilon));
 }
 
-GroupsAttr gradus::gradientGroups(MLIRContext *context,
-                                  const DistributionSettings &settings,
-                                  AcrossGroups across) {
+static GroupsAttr groupsOfGradients(MLIRContext *context,
+                                    const DistributionSettings &settings,
+                                    AcrossGroups across) {
   return groupsOf(context, settings.adasum,
                   settings.mean ? InGroup::mean : InGroup::sum, across);
 }
@@ -109,10 +109,11 @@ struct AdasumPass : impl::AdasumBase<AdasumPass> {
   void runOnOperation() override {
     DistributionSettings settings = distributionOf(getOperation());
     if (isByAdasum(settings, AdasumOf::gradients))
-      combine(gradientGroups(&getContext(), settings, adasumPer(settings)));
+      combine(groupsOfGradients(&getContext(), settings, adasumPer(settings)));
     else if (isByAdasum(settings, AdasumOf::weights) &&
              settings.adasum.within != 1)
-      combine(gradientGroups(&getContext(), settings, AcrossGroups::nothing));
+      combine(
+          groupsOfGradients(&getContext(), settings, AcrossGroups::nothing));
   }
 
   void combine(GroupsAttr groups) {

@@ -9,17 +9,10 @@ namespace gradus {
 /// Whether ranks combine something of this kind.
 bool isByAdasum(const DistributionSettings &settings, AdasumOf of);
 
-/// Combines gradients: the ranks of a group make their mean, or their
-/// sum where the recipe says so.
-GroupsAttr gradientGroups(mlir::MLIRContext *context,
-                          const DistributionSettings &settings,
-                          AcrossGroups across);
-/// Combines changes of weights. The ranks of a group have made the same
-/// update, so theirs is their mean.
+/// Returns how ranks combine changes of weights. Those of a group have made the
+/// same update, so theirs is their mean.
 GroupsAttr changeGroups(mlir::MLIRContext *context,
                         const DistributionSettings &settings);
-/// AdaSum of tensors, or of all tensors as one.
-AcrossGroups adasumPer(const DistributionSettings &settings);
 
 /// Whether a graph has such a combination already.
 bool hasGroups(GraphOp graph, AcrossGroups across);

@@ -63,7 +63,8 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     shareFactors(graph);
     shareStatistics(block);
     shareOutputs(graph);
-    report(graph, updates.size());
+    if (settings.reduce != ReduceType::adasum) // which another pass reports
+      report(graph, updates.size());
     return success();
   }
 

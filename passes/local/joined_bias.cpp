@@ -139,10 +139,10 @@ Value padded(OpBuilder &builder, Value value, int64_t axis, int64_t low,
 }
 
 /// The means of all features over the rows, [groups, features] of f32.
-Value meansOf(OpBuilder &builder, const InputRows &rows) {
+Value meansOf(OpBuilder &builder, const SideRows &rows) {
   Location loc = rows.value.getLoc();
   Value wide = convert(builder, loc, rows.value, builder.getF32Type());
-  SmallVector<int64_t> shape = {rows.groups, rows.features};
+  SmallVector<int64_t> shape = {rows.groups, rows.features()};
   auto window = rows.window;
   if (!window)
     return reshape(builder, loc,
@@ -199,11 +199,11 @@ Value border(OpBuilder &builder, Value means, int64_t size) {
 
 } // namespace
 
-Value withOnes(OpBuilder &builder, const InputRows &rows, Value moment) {
+Value withOnes(OpBuilder &builder, const SideRows &rows, Value moment) {
   Location loc = moment.getLoc();
   int64_t size = tensorType(moment).getDimSize(1), groups = rows.groups,
           before = tensorType(moment).getDimSize(0) / groups,
-          count = llvm::divideCeil(rows.features + 1, size);
+          count = llvm::divideCeil(rows.features() + 1, size);
   auto ofGroups = [&](Value blocks, int64_t each) {
     return reshape(builder, loc, blocks, {groups, each, size, size});
   };

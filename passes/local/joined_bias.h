@@ -2,7 +2,7 @@
 // the factor of the inputs this is a row and a column behind the others.
 #pragma once
 
-#include "passes/local/layer_uses.h"
+#include "passes/local/layer_moments.h"
 
 namespace gradus {
 
@@ -13,19 +13,10 @@ namespace gradus {
 /// have none.
 bool isBiasOf(const WeightLayers &layers, ParameterUpdate bias);
 
-/// The rows of a layer's inputs, as `gram` reads them.
-struct InputRows {
-  mlir::Value value;
-  int64_t axis; // of the features; of images it is 1
-  ConvolutionBackwardWeightsOp window = {}; // null: no patches
-  int64_t groups = 1;
-  int64_t features = 0; // of a row of a group
-};
-
 /// Puts a 1 behind the features of each row, in the diagonal blocks of the
 /// rows' second moment: `moment` is [groups B, b, b] of f32, where b is at most
 /// one more than the features. Blocks grow by one where the last was full.
-mlir::Value withOnes(mlir::OpBuilder &builder, const InputRows &rows,
+mlir::Value withOnes(mlir::OpBuilder &builder, const SideRows &rows,
                      mlir::Value moment);
 
 } // namespace gradus

@@ -35,6 +35,19 @@ bool isPlain(ConvolutionBackwardWeightsOp op) {
          all(op.getPadsEnd(), 0);
 }
 
+/// Values next to each other along an axis.
+Value concatenated(OpBuilder &builder, ArrayRef<Value> parts, int64_t axis) {
+  if (parts.size() == 1)
+    return parts.front();
+  RankedTensorType type = tensorType(parts.front());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[axis] = 0;
+  for (Value each : parts)
+    shape[axis] += tensorType(each).getDimSize(axis);
+  return ConcatenateOp::create(builder, parts.front().getLoc(),
+                               type.clone(shape), parts, axis);
+}
+
 /// The pieces of a side next to each other.
 Value wholeOf(OpBuilder &builder, const UseSide &side) {
   SmallVector<Value> parts;
@@ -46,15 +59,7 @@ Value wholeOf(OpBuilder &builder, const UseSide &side) {
     else
       parts.push_back(value);
   }
-  if (parts.size() == 1)
-    return parts.front();
-  SmallVector<int64_t> shape(tensorType(parts.front()).getShape());
-  shape[side.axis] = 0;
-  for (Value each : parts)
-    shape[side.axis] += tensorType(each).getDimSize(side.axis);
-  return ConcatenateOp::create(builder, math.loc,
-                               tensorType(parts.front()).clone(shape), parts,
-                               side.axis);
+  return concatenated(builder, parts, side.axis);
 }
 
 /// The rows of a side of a use, cut into layers.
@@ -149,10 +154,7 @@ Value secondMoment(OpBuilder &builder, ArrayRef<SideRows> rows, int64_t block,
   for (const SideRows &each : rows) {
     Value moment = gram(builder, each, block, hasOnes);
     if (hasOnes)
-      moment = withOnes(
-          builder,
-          {each.value, each.axis, each.window, each.groups, each.features()},
-          moment);
+      moment = withOnes(builder, each, moment);
     Arithmetic math(builder, moment.getLoc());
     if (rows.size() > 1)
       moment = math.scale(each.count() / count, moment);
@@ -172,15 +174,7 @@ Value momentsOf(OpBuilder &builder, const WeightLayers &layers, bool isInputs,
                             isCut ? part.count : 1));
     blocks.append(isCut ? 1 : part.count, moment(rows));
   }
-  if (blocks.size() == 1)
-    return blocks.front();
-  RankedTensorType type = tensorType(blocks.front());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[0] = 0;
-  for (Value each : blocks)
-    shape[0] += tensorType(each).getDimSize(0);
-  return ConcatenateOp::create(builder, blocks.front().getLoc(),
-                               type.clone(shape), blocks, /*axis=*/0);
+  return concatenated(builder, blocks, /*axis=*/0);
 }
 
 Value momentsOf(OpBuilder &builder, const WeightLayers &layers, bool isInputs,

@@ -75,8 +75,8 @@ private:
   LogicalResult trace(GraphOp train) {
     std::vector<Traced> traced;
     std::vector<Kept> kept;
-    bool isUsed = false;
-    if (failed(sort(train, traced, kept, isUsed)))
+    bool hasLayerNorms = false;
+    if (failed(sort(train, traced, kept, hasLayerNorms)))
       return failure();
     if (isJoining())
       join(traced, kept);
@@ -95,17 +95,17 @@ private:
       if (first.empty())
         first = words;
     }
-    if (!isUsed && traced.empty())
+    if (!hasLayerNorms && traced.empty())
       return error("") << "fits no layer that is trained"
                        << (first.empty() ? "" : ": ") << first;
     return success();
   }
 
   /// Sorts parameters into those whose curvature is measured and those that
-  /// keep their gradient; `isUsed` says whether there are layer norms, which
-  /// `precondition` divides by their own curvature.
+  /// keep their gradient; `hasLayerNorms` says whether
+  /// `precondition` divides some by their own curvature.
   LogicalResult sort(GraphOp train, std::vector<Traced> &traced,
-                     std::vector<Kept> &kept, bool &isUsed) {
+                     std::vector<Kept> &kept, bool &hasLayerNorms) {
     ForwardPass forward(train);
     ParameterGroups groups(getOperation());
     for (auto update : train.getBody().front().getOps<ParameterUpdate>()) {
@@ -116,7 +116,7 @@ private:
                          << update.getParameterName()
                          << " has: it preconditions gradients itself";
       if (settings.has(Kind::layerNorm) && isOfLayerNorm(update)) {
-        isUsed = true;
+        hasLayerNorms = true;
         continue;
       }
       std::string reason;

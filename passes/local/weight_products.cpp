@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/scalar_ops.h"
+#include "passes/computation.h"
 #include "passes/overflow_origin.h"
 #include "passes/train_graphs.h"
 
@@ -107,9 +108,9 @@ Found ofProduct(Operation *op, const ForwardPass &forward) {
 
 //===-- ops on the way ----------------------------------------------------===//
 
-/// Where the elements of a value along one of its axes lie in the weight: of
-/// them, `size` from `from` on are those from `to` on along `axis`, which is -1
-/// where there is no such axis and but one element.
+/// The elements of a value along one of its axes have this place in the weight:
+/// `size` of them, from `from` on, are those from `to` on along the weight's
+/// `axis`. That is -1 where the weight has no such axis, and one element.
 struct AxisPlace {
   int64_t axis, from, to, size;
 };
@@ -359,14 +360,8 @@ private:
 } // namespace
 
 ForwardPass::ForwardPass(GraphOp train) {
-  SmallVector<Value> behind;
   if (OpOperand *loss = findLoss(train))
-    behind.push_back(loss->get());
-  while (!behind.empty()) {
-    Operation *op = behind.pop_back_val().getDefiningOp();
-    if (op && ops_.insert(op).second)
-      llvm::append_range(behind, op->getOperands());
-  }
+    ops_.insert_range(computationOf(loss->get().getDefiningOp()));
 }
 
 bool ForwardPass::computes(Value value) const {

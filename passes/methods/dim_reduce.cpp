@@ -124,11 +124,11 @@ private:
     for (ParameterUpdate update : updates) {
       StringRef name = update.getParameterName();
       ParameterSettings own = groups.settingsOf(name);
-      if (own.optimizer().name == std::string_view("muon"))
-        return error() << "excludes the optimizer muon, which " << name
-                       << " has: it makes all directions of a gradient "
-                          "equally long, also those that the subspace has "
-                          "left";
+      if (own.optimizer().preconditions)
+        return error() << "excludes the optimizer " << own.optimizer().name
+                       << ", which " << name
+                       << " has: it gives a gradient other directions, also "
+                          "those that the subspace has left";
       if (own.common.maximize)
         return error() << "excludes maximize, which the optimizer of " << name
                        << " has: a trial is accepted where the loss falls";
@@ -155,7 +155,11 @@ private:
       llvm::append_range(expected, own.getShape());
       auto wanted =
           RankedTensorType::get(expected, Float32Type::get(&getContext()));
-      if (type != wanted || !rows->hasAttr(kFixed))
+      if (!rows->hasAttr(kFixed))
+        return error(".basis")
+               << "is in the state " << rows.getSymName()
+               << ", which steps may change; expected one that is fixed";
+      if (type != wanted)
         return error(".basis")
                << "has " << type << " for " << name << ", expected " << wanted
                << ": the shape of the parameter for each of " << components
@@ -289,14 +293,15 @@ private:
   RankedTensorType vectorType() {
     return RankedTensorType::get({components}, Float32Type::get(&getContext()));
   }
+  RankedTensorType matrixType() {
+    return vectorType().clone({components, components});
+  }
   RankedTensorType counterType() {
     return RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
   }
 
   LogicalResult addStates(States &states) {
-    auto matrix = RankedTensorType::get({components, components},
-                                        vectorType().getElementType());
-    if (failed(states.ensure(kInverse, matrix, Role::slot)) ||
+    if (failed(states.ensure(kInverse, matrixType(), Role::slot)) ||
         failed(states.ensure(kGradient, vectorType(), Role::slot)) ||
         failed(states.ensure(kStepped, vectorType(), Role::slot)) ||
         failed(states.ensure(kAccepted, counterType(), Role::counter)))
@@ -307,7 +312,7 @@ private:
     StateOp inverse = states.find(kInverse);
     inverse.removeInitAttr();
     inverse.setValueAttr(
-        DenseElementsAttr::get(matrix, ArrayRef<float>(identity)));
+        DenseElementsAttr::get(matrixType(), ArrayRef<float>(identity)));
     return success();
   }
 
@@ -341,9 +346,7 @@ private:
   SubspaceStep stepOf(const Arithmetic &math, ArrayRef<Part> parts) {
     SubspaceStep step;
     step.gradient = toSubspace(math, parts);
-    auto matrix = RankedTensorType::get({components, components},
-                                        vectorType().getElementType());
-    Value before = readState(math.builder, math.loc, kInverse, matrix),
+    Value before = readState(math.builder, math.loc, kInverse, matrixType()),
           last = readState(math.builder, math.loc, kGradient, vectorType()),
           stepped = readState(math.builder, math.loc, kStepped, vectorType());
     step.inverse =

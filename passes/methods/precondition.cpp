@@ -322,8 +322,9 @@ private:
     Value matrix =
         layer.matrix.ofWeight(math, wideGradient(math, updates.weight),
                               wideGradient(math, updates.bias));
-    matrix = rowsTimes(math, layer, matrix, *found);
-    matrix = columnsTimes(math, layer, matrix, *found);
+    bool isInputs = layer.matrix.rowsAreInputs(); // of the rows
+    matrix = timesInverse(math, layer, isInputs, matrix, *found);
+    matrix = timesInverse(math, layer, !isInputs, matrix, *found);
     put(math, layer, matrix, updates, shared);
     return success();
   }
@@ -477,30 +478,18 @@ private:
           "is multiplied with its weight, which it joins");
   }
 
-  static Value columnsTimes(const Arithmetic &math, const Layer &layer,
-                            Value matrix, Inverses inverses) {
-    bool isOutputs = layer.matrix.rowsAreInputs();
-    Value columns = isOutputs ? inverses.outputs : inverses.inputs;
-    if (!columns)
-      return matrix;
-    if (!isOutputs && layer.isEmbedding())
-      return math.multiply(matrix,
-                           broadcast(math.builder, math.loc, columns,
-                                     tensorType(matrix).getShape(), {2}));
-    return timesSide(math, layer.matrix, !isOutputs, matrix, columns);
-  }
-
-  static Value rowsTimes(const Arithmetic &math, const Layer &layer,
-                         Value matrix, Inverses inverses) {
-    bool isInputs = layer.matrix.rowsAreInputs();
-    Value rows = isInputs ? inverses.inputs : inverses.outputs;
-    if (!rows)
+  /// The matrix of a layer's gradient times the inverse of one of its sides.
+  static Value timesInverse(const Arithmetic &math, const Layer &layer,
+                            bool isInputs, Value matrix, Inverses inverses) {
+    Value side = isInputs ? inverses.inputs : inverses.outputs;
+    if (!side)
       return matrix;
     if (isInputs && layer.isEmbedding())
       return math.multiply(matrix,
-                           broadcast(math.builder, math.loc, rows,
-                                     tensorType(matrix).getShape(), {1}));
-    return timesSide(math, layer.matrix, isInputs, matrix, rows);
+                           broadcast(math.builder, math.loc, side,
+                                     tensorType(matrix).getShape(),
+                                     {layer.matrix.rowsAreInputs() ? 1 : 2}));
+    return timesSide(math, layer.matrix, isInputs, matrix, side);
   }
 
   /// g / (g^2 / B + root of the damping), where B divides the loss: of all

@@ -2,6 +2,8 @@
 
 #include "passes/methods/quasi_newton.h"
 
+#include "passes/numbers.h"
+
 using namespace mlir;
 
 namespace gradus {
@@ -15,11 +17,6 @@ Value spread(const Arithmetic &math, Value vector, int64_t axis) {
 
 Value outerProduct(const Arithmetic &math, Value rows, Value columns) {
   return math.multiply(spread(math, rows, 0), spread(math, columns, 1));
-}
-
-Value spreadScalar(const Arithmetic &math, Value scalar, Value like) {
-  return broadcastScalar(math.builder, math.loc, scalar,
-                         tensorType(like).getShape());
 }
 
 } // namespace
@@ -39,7 +36,7 @@ Value inverseAfterStep(const Arithmetic &math, Value inverse, Value step,
                        Value change, double threshold) {
   Value q = innerProduct(math, change, step);
   Value u = timesVector(math, inverse, change);
-  // Where q is small the result is not taken, and the division harmless.
+  // The result is not taken if q is small; its division is by 1 then.
   Value curves = math.greater(q, math.number(threshold, q));
   Value one = math.number(1, q),
         share = math.divide(one, math.select(curves, q, one));
@@ -51,9 +48,11 @@ Value inverseAfterStep(const Arithmetic &math, Value inverse, Value step,
   Value square = outerProduct(math, step, step);
   Value after = math.add(
       math.subtract(inverse,
-                    math.multiply(spreadScalar(math, share, cross), cross)),
-      math.multiply(spreadScalar(math, weight, square), square));
-  return math.select(spreadScalar(math, curves, inverse), after, inverse);
+                    math.multiply(spreadLike(math, share, cross), cross)),
+      math.multiply(spreadLike(math, weight, square), square));
+  Value takes = broadcastScalar(math.builder, math.loc, curves,
+                                tensorType(inverse).getShape());
+  return math.select(takes, after, inverse);
 }
 
 } // namespace gradus

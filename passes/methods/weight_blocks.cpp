@@ -2,6 +2,7 @@
 
 #include "passes/methods/weight_blocks.h"
 
+#include "passes/numbers.h"
 #include "passes/preconditioning.h"
 
 using namespace mlir;
@@ -94,11 +95,6 @@ Diagonal diagonalOf(const Arithmetic &math, Blocks blocks, Value factor) {
   Value isOwn = math.compare(arith::CmpIPredicate::slt, feature,
                              splatLike(math.builder, feature, blocks.features));
   return {all, math.make<arith::AndIOp>(all, isOwn)};
-}
-
-Value everywhere(const Arithmetic &math, Value scalar, Value like) {
-  return broadcastScalar(math.builder, math.loc, scalar,
-                         tensorType(like).getShape());
 }
 
 } // namespace
@@ -238,7 +234,7 @@ void multiplyGradient(const Arithmetic &math, ParameterUpdate update,
 Value damped(const Arithmetic &math, Blocks blocks, Value factor,
              Value damping) {
   Diagonal diagonal = diagonalOf(math, blocks, factor);
-  Value more = math.add(factor, everywhere(math, damping, factor));
+  Value more = math.add(factor, spreadLike(math, damping, factor));
   Value result = math.select(diagonal.own, more, factor);
   if (blocks.padded() == blocks.features)
     return result;
@@ -260,7 +256,7 @@ Value inversesOfMeans(const Arithmetic &math, Value factor, Value damping) {
       sum(math.builder, math.loc, math.select(diagonal, factor, zero), {1, 2});
   Value mean = math.scale(1.0 / type.getDimSize(1), total);
   Value inverse = math.divide(math.number(1, mean),
-                              math.add(mean, everywhere(math, damping, mean)));
+                              math.add(mean, spreadLike(math, damping, mean)));
   Value isFinite = math.equal(math.multiply(mean, math.number(0, mean)),
                               math.number(0, mean));
   inverse = math.select(isFinite, inverse, math.number(0, mean));
@@ -285,14 +281,14 @@ BlockInverses inversesOf(const Arithmetic &math, Blocks blocks, Value factor,
     inverse = math.scale(scale, inverse);
     first = math.scale(scale, first);
   }
-  auto everywhere = [&](Value each) {
+  auto ofBlocks = [&](Value each) {
     return broadcast(math.builder, math.loc, each,
                      tensorType(inverse).getShape(), {0});
   };
   Value size = sum(math.builder, math.loc, math.multiply(old, old), {1, 2});
   Value isThere = math.greater(size, math.number(0, size));
-  Value others = math.select(everywhere(isThere), old, first);
-  return {math.select(everywhere(finite), inverse, others), finite};
+  Value others = math.select(ofBlocks(isThere), old, first);
+  return {math.select(ofBlocks(finite), inverse, others), finite};
 }
 
 } // namespace gradus

@@ -7,7 +7,7 @@
 
 namespace gradus::runtime {
 
-/// Adds at most as many as there are lanes left.
+/// Adds elements to the next lanes: at most as many as are left.
 template <typename Number>
 void ProductSum::addNext(const Number *a, const Number *b, size_t count) {
   for (size_t i = 0; i < count; ++i, ++next_) {

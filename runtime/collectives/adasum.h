@@ -22,7 +22,7 @@ struct Products {
 /// The bits do not depend on where pieces end.
 class ProductSum {
 public:
-  /// Of f32 or f64.
+  /// Adds the products of elements of f32 or f64.
   void add(DType type, const void *a, const void *b, size_t count);
   Products total() const;
 

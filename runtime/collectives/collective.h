@@ -28,7 +28,7 @@ enum class CollectiveOp {
 /// have no sum; their minimum is "and", their maximum "or".
 enum class Reduction { sum, minimum, maximum };
 
-/// What groups of ranks make of their results.
+/// Groups of ranks make this of their results.
 enum class Across {
   nothing,     // each keeps its own
   adasum,      // the AdaSum of each tensor (runtime/collectives/adasum.h)
@@ -59,7 +59,7 @@ struct Collective {
   void *data = nullptr; // aligned as its elements are
   uint64_t count = 0;   // of elements
   int root = 0;         // of broadcast
-  /// Of groupReduce, whose elements are those of the members, f32 or f64.
+  /// The tensors of a groupReduce, of f32 or f64; it has no `data` and `count`.
   std::shared_ptr<const Groups> groups = nullptr;
 };
 

@@ -4,7 +4,9 @@
 
 #include "runtime/collectives/collective.h"
 
+#include <cstddef>
 #include <span>
+#include <vector>
 
 namespace gradus::runtime {
 
@@ -20,5 +22,16 @@ void combine(Reduction reduction, DType type, const void *lower,
 /// the list too; the result may be one of them.
 void combineAll(Reduction reduction, DType type, std::span<uint8_t *> values,
                 void *result, size_t count);
+
+/// Puts the own value among those of others, which are in the order of ranks:
+/// in front of the first whose rank is higher, by `isHigher(index)`.
+template <typename IsHigher>
+void insertOwn(std::vector<uint8_t *> &others, uint8_t *own,
+               const IsHigher &isHigher) {
+  size_t place = 0;
+  while (place < others.size() && !isHigher(place))
+    ++place;
+  others.insert(others.begin() + static_cast<std::ptrdiff_t>(place), own);
+}
 
 } // namespace gradus::runtime

@@ -104,9 +104,9 @@ Status CommunicationThread::failure() const {
 bool CommunicationThread::claimWords() {
   std::unique_lock lock(mutex_);
   if (!failure_.ok() && state_ == running) {
-    outcome_.claim = outcome_.asked;
+    outcome_.isAsked = true;
     changed_.notify_one();
-    ended_.wait(lock, [&] { return outcome_.claim != outcome_.asked; });
+    ended_.wait(lock, [&] { return !outcome_.isAsked; });
   }
   return outcome_.speaks;
 }
@@ -237,9 +237,8 @@ Status CommunicationThread::part(Liveness &liveness, const Status &failure) {
   outcome_.dead = liveness.dead();
   ended_.notify_all();
   while (state_ != ending) {
-    changed_.wait_for(lock, liveness.interval(), [&] {
-      return state_ == ending || outcome_.claim == outcome_.asked;
-    });
+    changed_.wait_for(lock, liveness.interval(),
+                      [&] { return state_ == ending || outcome_.isAsked; });
     lock.unlock();
     (void)liveness.keepInTouch(); // The group has failed already.
     lock.lock();
@@ -255,10 +254,10 @@ Status CommunicationThread::part(Liveness &liveness, const Status &failure) {
 /// It says so at once: the program may have been busy for so long that another
 /// rank is about to speak.
 void CommunicationThread::answerClaim(Liveness &liveness) {
-  if (outcome_.claim != outcome_.asked)
+  if (!outcome_.isAsked)
     return;
   outcome_.speaks = liveness.claimWords();
-  outcome_.claim = outcome_.answered;
+  outcome_.isAsked = false;
   ended_.notify_all();
 }
 

@@ -121,8 +121,8 @@ private:
   struct {
     bool speaks = false;
     int dead = -1;
-    enum { unasked, asked, answered } claim = unasked; // of the words
-  } outcome_;                                          // of the failure
+    bool isAsked = false; // The program waits to hear of its claim.
+  } outcome_;             // of the failure
   enum { running, ending, left } state_ = running;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 /// The memory for pieces that travel, of all exchanges of a round.
 constexpr uint64_t kPiecesBytes = uint64_t{1} << 20;
-/// A piece of few tensors is sent from where it lies, and may be longer.
+/// The least bytes of a piece, however many exchanges a round has.
 constexpr uint64_t kLeastBytes = 64;
 
 Range halfOf(Range range, int which) {

@@ -7,10 +7,10 @@
 // whole tensors are sums over all ranks that have parts of them. Then the parts
 // go back the same way. So each rank sends 2 n (N - 1) / N bytes, as for a sum.
 //
-// Where the number of groups is no power of two, neighbours make pairs from
-// the first on, so many that the rest and one of each pair are a power of two,
-// P. Of groups of one rank the first of a pair then sends 2 n (P - 1) / P + 1.5
-// n bytes, and the second n.
+// Neighbours make pairs if the number of groups is no power of two, from the
+// first on, so many that the rest and one of each pair are a power of two, P.
+// Of groups of one rank the first of a pair then sends 2 n (P - 1) / P + 1.5 n
+// bytes, and the second n.
 //
 // Halves are those of each tensor, so what a rank adds up does not depend on
 // the tensors that travel with it.

@@ -69,7 +69,8 @@ Status GroupTree::exchange(const GroupRound &round) {
       GRADUS_TRY(begin(round, piece));
     if (piece == 0)
       continue;
-    GRADUS_TRY(land(piece - 1));
+    // A received half lies where the sent one was.
+    GRADUS_TRY(liveness_.waitForAll(flights_[(piece - 1) % 2]));
     take(round, piece - 1);
   }
   return {};
@@ -127,7 +128,7 @@ Status GroupTree::begin(const GroupRound &round, size_t piece) {
   Communicator &communicator = liveness_.communicator();
   std::span<const Slice> slices = pieces_.slices(piece);
   uint64_t width = bytesOf(now_.collective->type);
-  std::vector<Flight> &flights = flights_[piece % 2];
+  std::vector<Liveness::Flight> &flights = flights_[piece % 2];
   for (size_t i = round.first; i < round.last; ++i) {
     GroupExchange exchange = rounds_.exchange(i);
     uint64_t bytes = elementsOf(slices, exchange.receive) * width;
@@ -155,14 +156,6 @@ Status GroupTree::begin(const GroupRound &round, size_t piece) {
   return {};
 }
 
-/// Also waits for what is sent: a received half lies there afterwards.
-Status GroupTree::land(size_t piece) {
-  for (const Flight &flight : flights_[piece % 2])
-    GRADUS_TRY(liveness_.wait(flight.transfer, flight.peer));
-  flights_[piece % 2].clear();
-  return {};
-}
-
 void GroupTree::take(const GroupRound &round, size_t piece) {
   if (round.kind == GroupRound::sum)
     return addUp(round, piece);
@@ -182,7 +175,10 @@ void GroupTree::take(const GroupRound &round, size_t piece) {
 void GroupTree::addUp(const GroupRound &round, size_t piece) {
   const Collective &collective = *now_.collective;
   std::span<const Range> own = rounds_.exchange(round.first).receive;
-  int rank = liveness_.communicator().rank();
+  auto isHigher = [&](size_t i) {
+    return rounds_.exchange(round.first + i).peer >
+           liveness_.communicator().rank();
+  };
   uint64_t before = 0; // bytes of the piece
   for (const Slice &slice : pieces_.slices(piece)) {
     Range range = slice.of(own[slice.tensor]);
@@ -190,14 +186,9 @@ void GroupTree::addUp(const GroupRound &round, size_t piece) {
       continue;
     uint8_t *sum = at(slice.tensor, range.begin);
     values_.clear();
-    for (size_t i = round.first; i < round.last; ++i) {
-      bool isNext = values_.size() == i - round.first;
-      if (isNext && rounds_.exchange(i).peer > rank)
-        values_.push_back(sum);
+    for (size_t i = round.first; i < round.last; ++i)
       values_.push_back(spaceOf(round, piece, i, false) + before);
-    }
-    if (values_.size() == round.last - round.first)
-      values_.push_back(sum);
+    insertOwn(values_, sum, isHigher);
     combineAll(Reduction::sum, collective.type, values_, sum, range.count());
     if (collective.groups->averages)
       divide(collective.type, sum, range.count(), now_.within);
@@ -263,21 +254,20 @@ Status GroupTree::addProducts(const GroupRound &round) {
   values_.clear();
   for (size_t i = 0; i < others; ++i) {
     int peer = rounds_.exchange(round.first + i).peer;
-    if (values_.size() == i && peer > communicator.rank())
-      values_.push_back(bytes.data());
     values_.push_back(received(i));
     GRADUS_ASSIGN(Transfer in,
                   communicator.receive(peer, {received(i), bytes.size()}));
     flights_[0].push_back({in, peer});
   }
-  if (values_.size() == others)
-    values_.push_back(bytes.data());
+  insertOwn(values_, bytes.data(), [&](size_t i) {
+    return rounds_.exchange(round.first + i).peer > communicator.rank();
+  });
   for (size_t i = 0; i < others; ++i) {
     int peer = rounds_.exchange(round.first + i).peer;
     GRADUS_ASSIGN(Transfer out, communicator.send(peer, bytes));
     flights_[0].push_back({out, peer});
   }
-  GRADUS_TRY(land(0));
+  GRADUS_TRY(liveness_.waitForAll(flights_[0]));
   combineAll(Reduction::sum, DType::f64, values_, bytes.data(), own.size());
   return {};
 }

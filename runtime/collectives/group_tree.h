@@ -21,16 +21,10 @@ public:
   Status run(const Collective &collective);
 
 private:
-  struct Flight {
-    Transfer transfer;
-    int peer;
-  };
-
   StatusOr<int> ranksWithin(const Groups &groups);
   Status runRound(const GroupRound &round);
   Status exchange(const GroupRound &round);
   Status begin(const GroupRound &round, size_t piece);
-  Status land(size_t piece);
   void take(const GroupRound &round, size_t piece);
   Status addProducts(const GroupRound &round);
 
@@ -52,7 +46,8 @@ private:
   GroupRounds rounds_;
   GroupPieces pieces_; // of the round that runs
   std::vector<uint8_t> scratch_;
-  std::vector<Flight> flights_[2]; // of pieces with even and odd numbers
+  std::vector<Liveness::Flight>
+      flights_[2]; // of pieces with even and odd numbers
   std::vector<uint8_t *> values_;
   struct {
     const Collective *collective = nullptr;

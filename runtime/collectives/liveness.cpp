@@ -372,6 +372,13 @@ Status Liveness::wait(Transfer transfer, int from) {
   return status;
 }
 
+Status Liveness::waitForAll(std::vector<Flight> &flights) {
+  for (const Flight &flight : flights)
+    GRADUS_TRY(wait(flight.transfer, flight.peer));
+  flights.clear();
+  return {};
+}
+
 bool Liveness::haveAllEnded() {
   for (int rank = 0; rank < communicator_.ranks(); ++rank)
     if (!peer(rank).hasEnded && at(rank).silence <= options_.limit)

@@ -49,6 +49,13 @@ public:
   /// Waits until a transfer with another rank has ended. After an error, which
   /// is as attend()'s, all transfers are given up.
   Status wait(Transfer transfer, int from);
+  /// A transfer that is under way, and the other rank.
+  struct Flight {
+    Transfer transfer;
+    int peer;
+  };
+  /// Waits for all of them in their order, and clears the list.
+  Status waitForAll(std::vector<Flight> &flights);
   /// Says what this rank does together with the others from now on, for errors
   /// and lines; `number` counts what it did.
   void enter(uint64_t number, std::function<std::string()> what);

@@ -56,7 +56,7 @@ uint8_t *SumTree::received(const Round &round, size_t exchange,
 Status SumTree::begin(const Collective &collective, const Round &round,
                       uint64_t piece) {
   Communicator &communicator = liveness_.communicator();
-  std::vector<Flight> &flights = flights_[piece % 2];
+  std::vector<Liveness::Flight> &flights = flights_[piece % 2];
   for (size_t i = round.first; i < round.last; ++i) {
     const Exchange &exchange = rounds_.exchanges[i];
     std::span<uint8_t> into =
@@ -80,31 +80,20 @@ Status SumTree::begin(const Collective &collective, const Round &round,
   return {};
 }
 
-/// Also waits for what is sent: where whole buffers are sent, it lies where
-/// the sum will be.
-Status SumTree::land(uint64_t piece) {
-  for (const Flight &flight : flights_[piece % 2])
-    GRADUS_TRY(liveness_.wait(flight.transfer, flight.peer));
-  flights_[piece % 2].clear();
-  return {};
-}
-
 void SumTree::add(const Collective &collective, const Round &round,
                   uint64_t piece) {
   Range range = pieces_->of(rounds_.exchanges[round.first].receive, piece);
   if (range.count() == 0)
     return;
   uint8_t *own = bytesAt(collective, range).data();
-  int rank = liveness_.communicator().rank();
   values_.clear();
-  for (size_t i = round.first; i < round.last; ++i) {
-    bool isNext = values_.size() == i - round.first;
-    if (isNext && rounds_.exchanges[i].peer > rank)
-      values_.push_back(own);
+  for (size_t i = round.first; i < round.last; ++i)
     values_.push_back(received(round, i - round.first, piece));
-  }
-  if (values_.size() == round.last - round.first)
-    values_.push_back(own);
+  auto isHigher = [&](size_t i) {
+    return rounds_.exchanges[round.first + i].peer >
+           liveness_.communicator().rank();
+  };
+  insertOwn(values_, own, isHigher);
   combineAll(collective.reduction, collective.type, values_, own,
              range.count());
 }
@@ -120,7 +109,8 @@ Status SumTree::runRound(const Collective &collective, const Round &round) {
       GRADUS_TRY(begin(collective, round, piece));
     if (piece == 0)
       continue;
-    GRADUS_TRY(land(piece - 1));
+    // What is sent may lie where the sum will be.
+    GRADUS_TRY(liveness_.waitForAll(flights_[(piece - 1) % 2]));
     if (round.combines)
       add(collective, round, piece - 1);
   }

@@ -39,15 +39,9 @@ public:
   Status run(const Collective &collective);
 
 private:
-  struct Flight {
-    Transfer transfer;
-    int peer;
-  };
-
   Status runRound(const Collective &collective, const Round &round);
   Status begin(const Collective &collective, const Round &round,
                uint64_t piece);
-  Status land(uint64_t piece);
   void add(const Collective &collective, const Round &round, uint64_t piece);
   uint8_t *received(const Round &round, size_t exchange, uint64_t piece) const;
 
@@ -56,7 +50,8 @@ private:
   Rounds rounds_;
   std::optional<Pieces> pieces_; // of the round that runs
   std::unique_ptr<uint8_t[]> scratch_;
-  std::vector<Flight> flights_[2]; // of pieces with even and odd numbers
+  std::vector<Liveness::Flight>
+      flights_[2]; // of pieces with even and odd numbers
   std::vector<uint8_t *> values_;
 };
 

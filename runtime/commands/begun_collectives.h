@@ -17,4 +17,7 @@ begunCollectives(const artifact::Plan &plan,
                  const artifact::StartCommand &start,
                  std::span<uint8_t *const> buffers = {});
 
+/// The groups in which commands of a plan combine what ranks have.
+std::vector<const artifact::RankGroups *> groupsOf(const artifact::Plan &plan);
+
 } // namespace gradus::runtime

@@ -3,6 +3,7 @@
 #include "runtime/session/place.h"
 
 #include "runtime/collectives/collectives.h"
+#include "runtime/commands/begun_collectives.h"
 #include "runtime/flat.h"
 #include "runtime/session/session_facts.h"
 #include "runtime/well_known.h"
@@ -23,15 +24,6 @@ int64_t Place::valueOf(const StateInfo &state) const {
   return state.name == well_known::kTurn ? turns() - 1 : ranks;
 }
 
-static Status verifyGroups(const artifact::GraphPlan &graph, int64_t ranks) {
-  for (unsigned i = 0; i < countOf(graph.commands()); ++i)
-    if (const auto *start = graph.commands()->Get(i)->kind_as_StartCommand();
-        start && start->groups())
-      GRADUS_TRY(checkWithin(static_cast<int>(start->groups()->within()),
-                             static_cast<int>(ranks)));
-  return {};
-}
-
 Status verifyTrainsOn(const artifact::Header &header,
                       const artifact::Plan &plan, int64_t ranks) {
   if (header.ranks() && header.ranks() != ranks)
@@ -39,8 +31,9 @@ Status verifyTrainsOn(const artifact::Header &header,
         "is for ", header.ranks(), " ranks (distribution.ranks), and runs on ",
         ranks, "; run it on ", header.ranks(),
         ", or compile another with --set distribution.ranks=", ranks);
-  for (unsigned i = 0; i < countOf(plan.graphs()); ++i)
-    GRADUS_TRY(verifyGroups(*plan.graphs()->Get(i), ranks));
+  for (const artifact::RankGroups *groups : groupsOf(plan))
+    GRADUS_TRY(checkWithin(static_cast<int>(groups->within()),
+                           static_cast<int>(ranks)));
   return {};
 }
 

@@ -14,7 +14,7 @@ std::vector<StateInfo> stateInfosOf(const artifact::Header &header);
 std::vector<const artifact::GraphPlan *>
 graphPlansOf(const artifact::Header &header, const artifact::Plan &plan);
 
-/// The memory that a plan states before it is loaded.
+/// The memory that a plan states; `atLoad` is not known here.
 MemoryInfo memoryOf(const Artifact &artifact, const artifact::Plan &plan,
                     std::span<const GraphInfo> graphs);
 

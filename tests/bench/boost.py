@@ -115,25 +115,31 @@ BATCH = 32
 SEEDS = 5
 
 
+def read_tensors(path):
+    """(header, bytes) of a .safetensors file."""
+    with open(path, "rb") as file:
+        return json.loads(file.read(int.from_bytes(file.read(8), "little"))), file.read()
+
+
+def write_tensors(path, header, data):
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + data)
+
+
 def samples_in(path):
     """Of the tensor `label` in a .safetensors file."""
-    with open(path, "rb") as file:
-        return json.loads(file.read(int.from_bytes(file.read(8), "little")))["label"]["shape"][0]
+    return read_tensors(path)[0]["label"]["shape"][0]
 
 
 def with_input_of(data, model, folder):
     """The data under the name that the model gives its input."""
     files = []
     for part in ("train", "test"):
-        source, target = os.path.join(data, f"{part}.safetensors"), os.path.join(folder, f"{part}.safetensors")
-        with open(source, "rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            header, rest = json.loads(file.read(size)), file.read()
+        header, content = read_tensors(os.path.join(data, f"{part}.safetensors"))
         header["input"] = header.pop("image")
-        text = json.dumps(header).encode()
-        with open(target, "wb") as file:
-            file.write(len(text).to_bytes(8, "little") + text + rest)
-        files.append(target)
+        files.append(os.path.join(folder, f"{part}.safetensors"))
+        write_tensors(files[-1], header, content)
     return files
 
 

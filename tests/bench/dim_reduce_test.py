@@ -1,6 +1,5 @@
 """What the bench of DimReduce makes of its files and figures."""
 
-import json
 import math
 import os
 import struct
@@ -9,15 +8,14 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import boost
 import dim_reduce
 
 
 def labels_of(path):
-    with open(path, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        begin, end = header["label"]["data_offsets"]
-        rest = file.read()
-    return struct.unpack(f"<{(end - begin) // 8}q", rest[begin:end]), rest[:begin], rest[end:]
+    header, content = boost.read_tensors(path)
+    begin, end = header["label"]["data_offsets"]
+    return struct.unpack(f"<{(end - begin) // 8}q", content[begin:end]), content[:begin], content[end:]
 
 
 class Files(unittest.TestCase):

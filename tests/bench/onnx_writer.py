@@ -86,7 +86,7 @@ class Model:
         return self.tensor(name, FLOAT, shape, (block * (count // BLOCK + 1))[:4 * count])
 
     def missing(self, name, shape):
-        place = b"".join(message(13, message(1, key) + message(2, text)) for key, text in (("location", "weights.bin"),))
+        place = message(13, message(1, "location") + message(2, "weights.bin"))
         self.parts.append(message(5, b"".join(integer(1, size) for size in shape) + integer(2, FLOAT) + message(8, name)
                                   + place + integer(14, EXTERNAL)))
         return name

@@ -24,7 +24,6 @@ import onnx_writer
 import run
 import workloads
 
-EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(run.HERE)), "docs", "examples")
 SEEDS, EVALUATIONS, MARK = 3, 20, 0.75
 LATIN_SQUARE = [(0.1, 0.5), (0.3, 0.9), (0.5, 0.1), (0.7, 0.7), (0.9, 0.3)]  # trials, as parts of both ranges
 QUICK = {"part": 0.1, "trials": 2, "seeds": 1}
@@ -110,7 +109,7 @@ def data_of(task, mnist):
     """Words for --data and --eval. The files are made where they are not there."""
     if task.is_text:
         if not os.path.exists(os.path.join(folder(), "test.bin")):
-            subprocess.run([sys.executable, os.path.join(EXAMPLES, "text", "make_tokens.py"), "-o", folder()], check=True,
+            subprocess.run([sys.executable, os.path.join(boost.EXAMPLES, "text", "make_tokens.py"), "-o", folder()], check=True,
                            stdout=subprocess.DEVNULL)
         return [f"ids={os.path.join(folder(), part)}.bin" for part in ("train", "test")]
     return boost.with_input_of(mnist, task.model, folder())
@@ -276,7 +275,7 @@ def mnist_of(arguments):
         return arguments.mnist
     if not os.path.exists(os.path.join(folder(), "mnist", "test.safetensors")):
         os.makedirs(os.path.join(folder(), "mnist"), exist_ok=True)
-        made = subprocess.run([sys.executable, os.path.join(EXAMPLES, "mnist", "make_data.py"), "-o", os.path.join(folder(), "mnist")],
+        made = subprocess.run([sys.executable, os.path.join(boost.EXAMPLES, "mnist", "make_data.py"), "-o", os.path.join(folder(), "mnist")],
                               capture_output=True, text=True)
         if made.returncode:
             sys.exit(f"bench: {made.stderr.strip()}; or say --mnist FOLDER, which docs/examples/mnist/make_data.py fills")
@@ -286,7 +285,7 @@ def mnist_of(arguments):
 def plan_of(arguments):
     if arguments.quick:
         return QUICK
-    return {"part": arguments.part, "trials": len(LATIN_SQUARE), "seeds": arguments.seeds or SEEDS}
+    return {"part": 1.0, "trials": len(LATIN_SQUARE), "seeds": arguments.seeds or SEEDS}
 
 
 def bench(arguments):

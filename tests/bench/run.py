@@ -279,7 +279,6 @@ def main():
     parser.add_argument("--optimizers", action="store_true", help="how many steps and seconds optimizers need, instead of workloads")
     parser.add_argument("--dim-reduce", action="store_true", help="what DimReduce costs and brings, instead of workloads")
     parser.add_argument("--quick", action="store_true", help="with --optimizers: a tenth of the steps, two trials and one seed, to try it")
-    parser.add_argument("--part", type=float, default=1.0, help="with --optimizers: this part of the steps")
     parser.add_argument("--mnist", default="", metavar="FOLDER",
                         help="with --boost-accuracy and --optimizers: what docs/examples/mnist/make_data.py made")
     parser.add_argument("--seeds", type=int, help="with --boost-accuracy: runs of each (5); with --optimizers: of the best (3); "

@@ -410,15 +410,9 @@ void warnOfOrder(const std::string &path, const Basis &basis) {
 }
 
 void convert(const BasisOptions &options, const Artifact &artifact) {
-  constexpr double kMostDistance = 1e-4;
   Basis basis = basisOf(artifact, 0);
   MatrixRows rows(options.matrix, basis);
-  double distance = take(training::distanceFromOrthonormal(rows));
-  if (distance > kMostDistance)
-    throw badInput(options.matrix,
-                   ": its rows are not orthonormal: products "
-                   "of two are off by ",
-                   distance, "; expected at most ", kMostDistance);
+  check(at(training::verifyOrthonormal(rows), options.matrix));
   basis.components = rows.count();
   basis.metadata["components"] = inWords(basis.components);
   warnOfOrder(options.matrix, basis);

@@ -5,6 +5,7 @@
 #include "runtime/artifact/artifact.h"
 #include "runtime/safetensors.h"
 #include "runtime/session/session.h"
+#include "tool/basis_files.h"
 #include "tool/carried_program.h"
 #include "tool/commands.h"
 #include "tool/compile/artifact_file.h"
@@ -331,6 +332,7 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
                   "end of the stage; the flag repeats")
       ->allow_extra_args(false);
   addWeightOptions(command, request, options.weightsMap);
+  openBases(request);
 }
 
 /// Adds the options on GPU kernels and on what an artifact holds besides plans.

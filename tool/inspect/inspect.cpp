@@ -4,6 +4,7 @@
 #include "messages/printable.h"
 #include "messages/shell_word.h"
 #include "runtime/session/session.h"
+#include "tool/basis_files.h"
 #include "tool/commands.h"
 #include "tool/compiler_library.h"
 #include "tool/failure.h"
@@ -510,6 +511,7 @@ void addInspect(CLI::App &app) {
   command->add_option("--dim", options->request.dims, "For a model: batch=32")
       ->allow_extra_args(false);
   addWeightOptions(*command, options->request, options->weightsMap);
+  openBases(options->request);
   command
       ->add_flag("--operators", options->operators,
                  "List the ops of ONNX that are supported; no file")

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace gradus::runtime;
@@ -114,14 +115,8 @@ void addTransferCosts(ordered_json &facts, const Artifact &artifact,
 }
 
 bool isGroupedByHost(const artifact::Plan &plan) {
-  for (unsigned g = 0; g < countOf(plan.graphs()); ++g) {
-    const artifact::GraphPlan &graph = *plan.graphs()->Get(g);
-    for (unsigned i = 0; i < countOf(graph.commands()); ++i)
-      if (const auto *start = graph.commands()->Get(i)->kind_as_StartCommand();
-          start && start->groups() && start->groups()->within() == 0)
-        return true;
-  }
-  return false;
+  return std::ranges::any_of(
+      groupsOf(plan), [](const auto *groups) { return groups->within() == 0; });
 }
 
 Failure sumsNothing(const std::string &path) {

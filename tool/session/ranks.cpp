@@ -98,18 +98,17 @@ void addRankOptions(CLI::App &command, RankOptions &options,
 
 //===-- a rank ------------------------------------------------------------===//
 
-/// The ranks of the own host.
-static int neighbours(const CommunicationThread &thread) {
-  int count = 0;
-  for (int rank = 0; rank < thread.ranks(); ++rank)
-    count += thread.host(rank) == thread.host(thread.rank());
-  return count;
+int Ranks::neighbours() const {
+  int here = 0;
+  for (int rank = 0; rank < count(); ++rank)
+    here += thread_->host(rank) == thread_->host(thread_->rank());
+  return here;
 }
 
 int Ranks::threads(int asked) const {
   if (isAlone() || asked > 0)
     return asked;
-  int ranks = neighbours(*thread_), mine = availableCores();
+  int ranks = neighbours(), mine = availableCores();
   int all =
       usableCores(std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN)), cpuQuota());
   int share = std::max(1, all / ranks);

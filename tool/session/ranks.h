@@ -56,6 +56,8 @@ public:
     return thread_;
   }
 
+  /// The ranks of the own host; only where there are several processes.
+  int neighbours() const;
   /// The threads of a rank that asked for so many: for 0 its part of the cores
   /// of its host. Rank 0 warns where a launcher has bound ranks to fewer.
   int threads(int asked) const;

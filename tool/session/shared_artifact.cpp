@@ -3,6 +3,7 @@
 #include "tool/session/shared_artifact.h"
 
 #include "messages/json_text.h"
+#include "runtime/commands/begun_collectives.h"
 #include "runtime/flat.h"
 #include "runtime/session/place.h"
 #include "runtime/well_known.h"
@@ -12,6 +13,8 @@
 #include "training/replicas.h"
 
 #include "absl/strings/str_replace.h"
+
+#include <algorithm>
 
 using namespace gradus::runtime;
 
@@ -78,23 +81,24 @@ void checkTrainsOnRanks(const Ranks &ranks, const Session &session) {
 }
 
 void noteOneGroup(const Ranks &ranks, const Session &session) {
-  const nlohmann::json recipe = training::recipeOf(session),
-                       shared = recipe.value("distribution", nlohmann::json());
-  if (ranks.isAlone() || !shared.is_object() ||
-      shared.value("reduce", "") != "adasum")
+  if (ranks.isAlone())
     return;
-  const nlohmann::json &said = shared.at("adasum").at("within"); // or "host"
-  int64_t within = said.is_number() ? said.get<int64_t>() : 0;
-  bool isOneHost = true;
-  for (int rank = 0; rank < ranks.count(); ++rank)
-    isOneHost &= ranks.thread()->host(rank) == ranks.thread()->host(0);
-  if (within == 0 ? isOneHost : within >= ranks.count())
-    note(absl::StrCat("distribution.adasum.within is ",
-                      within == 0 ? "\"host\"" : absl::StrCat(within),
-                      ", and all ", ranks.count(),
-                      " ranks are one such group: they train by its ",
-                      shared.at("mean") == true ? "mean" : "sum",
-                      ", and AdaSum combines nothing"));
+  auto all = groupsOf(session.plan());
+  auto combined = std::ranges::find_if(all, [](const auto *groups) {
+    return groups->across() != artifact::Across::nothing;
+  });
+  if (combined == all.end())
+    return;
+  int64_t within = (*combined)->within(); // 0: the ranks of a host
+  bool isOneGroup = within == 0 ? ranks.neighbours() == ranks.count()
+                                : within >= ranks.count();
+  bool averages = std::ranges::all_of(all, &artifact::RankGroups::averages);
+  if (isOneGroup)
+    note(absl::StrCat(
+        "distribution.adasum.within is ",
+        within == 0 ? "\"host\"" : absl::StrCat(within), ", and all ",
+        ranks.count(), " ranks are one such group: they train by its ",
+        averages ? "mean" : "sum", ", and AdaSum combines nothing"));
 }
 
 void shareArtifact(const Ranks &ranks, Session &session) {

@@ -141,7 +141,7 @@ TEST(Mistakes, FindKeysOfProcessesThatExcludeEachOther) {
   EXPECT_THAT(
       refusal({"distribution.mode=data_parallel", "distribution.half_scale=8"}),
       HasSubstr("distribution.half_scale: is 8.0, but distribution.reduce is "
-                "\"plain\", which leaves gradients their type"));
+                "\"plain\", which scales nothing"));
   EXPECT_EQ(refusal({"distribution.mode=data_parallel",
                      "distribution.reduce=bf16", "distribution.half_scale=8"}),
             "");

@@ -11,7 +11,7 @@ gradus.program @none attributes {recipe = {precondition = {type = "thor"}}} {
 
 // -----
 
-// expected-error @below {{recipe: precondition.refresh.at does not begin with 0, and the first update needs factors}}
+// expected-error @below {{recipe: precondition.refresh.at begins with 5, expected 0: the first update needs factors}}
 gradus.program @late attributes {recipe = {precondition = {type = "thor", refresh = {at = [5 : i64]}}}} {
   gradus.graph @train() -> () {
     gradus.return
