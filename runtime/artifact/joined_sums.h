@@ -1,5 +1,5 @@
 // The sums over ranks that a command begins: its buffers, neighbours of them
-// together.
+// together; and the groups in which commands combine ranks.
 
 #pragma once
 
@@ -23,5 +23,8 @@ struct JoinedSum {
 /// before the sum has ended (runtime/artifact/verify_sums.cpp).
 std::vector<JoinedSum> joinedSums(const artifact::Plan &plan,
                                   const artifact::StartCommand &command);
+
+/// The groups in which commands of a plan combine what ranks have.
+std::vector<const artifact::RankGroups *> groupsOf(const artifact::Plan &plan);
 
 } // namespace gradus::runtime

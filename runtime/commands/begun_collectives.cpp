@@ -43,16 +43,4 @@ std::vector<Collective> begunCollectives(const artifact::Plan &plan,
   return sums;
 }
 
-std::vector<const artifact::RankGroups *> groupsOf(const artifact::Plan &plan) {
-  std::vector<const artifact::RankGroups *> groups;
-  for (unsigned g = 0; g < countOf(plan.graphs()); ++g) {
-    const artifact::GraphPlan &graph = *plan.graphs()->Get(g);
-    for (unsigned i = 0; i < countOf(graph.commands()); ++i)
-      if (const auto *start = graph.commands()->Get(i)->kind_as_StartCommand();
-          start && start->groups())
-        groups.push_back(start->groups());
-  }
-  return groups;
-}
-
 } // namespace gradus::runtime

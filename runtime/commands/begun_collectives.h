@@ -17,7 +17,4 @@ begunCollectives(const artifact::Plan &plan,
                  const artifact::StartCommand &start,
                  std::span<uint8_t *const> buffers = {});
 
-/// The groups in which commands of a plan combine what ranks have.
-std::vector<const artifact::RankGroups *> groupsOf(const artifact::Plan &plan);
-
 } // namespace gradus::runtime

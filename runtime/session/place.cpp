@@ -3,7 +3,7 @@
 #include "runtime/session/place.h"
 
 #include "runtime/collectives/collectives.h"
-#include "runtime/commands/begun_collectives.h"
+#include "runtime/artifact/joined_sums.h"
 #include "runtime/flat.h"
 #include "runtime/session/session_facts.h"
 #include "runtime/well_known.h"

@@ -2,6 +2,7 @@
 
 #include "tool/inspect/transfer_costs.h"
 
+#include "runtime/artifact/joined_sums.h"
 #include "runtime/collectives/rounds.h"
 #include "runtime/commands/begun_collectives.h"
 #include "runtime/flat.h"

@@ -3,7 +3,7 @@
 #include "tool/session/shared_artifact.h"
 
 #include "messages/json_text.h"
-#include "runtime/commands/begun_collectives.h"
+#include "runtime/artifact/joined_sums.h"
 #include "runtime/flat.h"
 #include "runtime/session/place.h"
 #include "runtime/well_known.h"

@@ -64,3 +64,25 @@ TEST(JoinedSums, AreOfOneType) {
               ElementsAre("16 f32 from " + std::to_string(first),
                           "16 bf16 from " + std::to_string(next)));
 }
+
+TEST(GroupsOf, AreThoseOfCommandsThatCombineGroups) {
+  TestArtifact made;
+  for (uint32_t within : {0, 3}) { // 0: no groups
+    fb::StartCommandT start;
+    start.buffers = {made.addArena(16)};
+    fb::FinishCommandT finish;
+    finish.buffers = finish.results = start.buffers;
+    if (within) {
+      start.groups = std::make_unique<fb::RankGroupsT>();
+      start.groups->within = within;
+    }
+    made.add("start", std::move(start));
+    made.add("finish", std::move(finish));
+  }
+  auto artifact = gradus::runtime::Artifact::fromBytes(made.bytes(), "adder");
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  auto groups =
+      gradus::runtime::groupsOf(*(*artifact)->header().plans()->Get(0));
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0]->within(), 3u);
+}
