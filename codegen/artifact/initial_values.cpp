@@ -3,10 +3,13 @@
 
 #include "codegen/artifact/initial_values.h"
 
+#include "codegen/parallel.h"
 #include "ir/evaluator/values_in_place.h"
 #include "ir/philox.h"
 
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <cstring>
@@ -59,38 +62,74 @@ double spreadOf(StateOp state, RankedTensorType type) {
   }
 }
 
-/// Appends a number as a float of the given type.
-void append(std::vector<char> &bytes, double number, FloatType type) {
+/// The numbers of a state that is drawn; each is a function of its place.
+class Draws {
+public:
+  Draws(StateOp state, RankedTensorType type, uint64_t seed)
+      : stream_(seed, state.getSymName()), spread_(spreadOf(state, type)),
+        isNormal_(state.getInit()->getRule() == Initializer::normal) {}
+
+  /// Writes the numbers from the place `first` on.
+  template <typename T>
+  void write(uint64_t first, MutableArrayRef<T> numbers) const {
+    for (size_t begin = 0; begin < numbers.size(); begin += Philox::kLanes) {
+      Philox::Lanes words = stream_.lanes(first + begin);
+      size_t count = std::min(numbers.size() - begin, Philox::kLanes);
+      for (size_t i = 0; i < count; ++i)
+        numbers[begin + i] = static_cast<T>(
+            spread_ *
+            (isNormal_
+                 ? Philox::normalOf(words.low[i], words.high[i])
+                 : Philox::uniformOf(words.low[i], words.high[i]) * 2 - 1));
+    }
+  }
+
+private:
+  Philox stream_;
+  double spread_;
+  bool isNormal_;
+};
+
+/// Writes numbers of `draws` from the place `first` on as floats of the given
+/// type.
+void writePiece(const Draws &draws, uint64_t first, FloatType type,
+                MutableArrayRef<char> bytes) {
   if (type.isF32()) { // by far the most common
-    float narrow = static_cast<float>(number);
-    const char *raw = reinterpret_cast<const char *>(&narrow);
-    bytes.insert(bytes.end(), raw, raw + sizeof(narrow));
+    SmallVector<float> numbers(bytes.size() / sizeof(float));
+    draws.write<float>(first, numbers);
+    std::memcpy(bytes.data(), numbers.data(), bytes.size());
     return;
   }
-  APFloat value(number);
-  bool lost;
-  value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
-  APInt bits = value.bitcastToAPInt();
-  const char *raw = reinterpret_cast<const char *>(bits.getRawData());
-  bytes.insert(bytes.end(), raw, raw + bits.getBitWidth() / 8);
+  size_t width = type.getWidth() / 8;
+  SmallVector<double> numbers(bytes.size() / width);
+  draws.write<double>(first, numbers);
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    APFloat value(number);
+    bool lost;
+    value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &lost);
+    std::memcpy(bytes.data() + i * width, value.bitcastToAPInt().getRawData(),
+                width);
+  }
 }
 
+/// Draws the bytes in blocks, whose pieces several threads write.
 void visitDrawn(StateOp state, uint64_t seed,
                 llvm::function_ref<void(ArrayRef<char>)> visit) {
-  constexpr size_t kPiece = 64 << 10;
+  constexpr uint64_t kPiece = 16 << 10, kBlock = 64 * kPiece; // numbers
   auto type = cast<RankedTensorType>(state.getType());
-  double spread = spreadOf(state, type);
-  bool normal = state.getInit()->getRule() == Initializer::normal;
-  Philox stream(seed, state.getSymName());
-  std::vector<char> piece;
-  for (int64_t i = 0, n = type.getNumElements(); i < n; ++i) {
-    append(piece,
-           spread * (normal ? stream.normal(i) : stream.uniform(i) * 2 - 1),
-           cast<FloatType>(type.getElementType()));
-    if (piece.size() < kPiece && i + 1 < n)
-      continue;
-    visit(piece);
-    piece.clear();
+  auto real = cast<FloatType>(type.getElementType());
+  Draws draws(state, type, seed);
+  uint64_t width = real.getWidth() / 8, all = type.getNumElements();
+  std::vector<char> block(std::min(all, kBlock) * width);
+  for (uint64_t begin = 0; begin < all; begin += kBlock) {
+    uint64_t count = std::min(all - begin, kBlock);
+    parallelFor(llvm::divideCeil(count, kPiece), [&](size_t piece) {
+      uint64_t first = piece * kPiece, size = std::min(count - first, kPiece);
+      writePiece(draws, begin + first, real,
+                 MutableArrayRef(block).slice(first * width, size * width));
+    });
+    visit(ArrayRef(block).take_front(count * width));
   }
 }
 

@@ -10,14 +10,12 @@
 #include "codegen/cpu/ops.h"
 #include "codegen/kernels/shared_kernels.h"
 #include "codegen/kernels/shared_nests.h"
+#include "codegen/parallel.h"
 #include "codegen/plan/nest_cost.h"
 #include "codegen/plan/plan_ops.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SaveAndRestore.h"
-
-#include <atomic>
-#include <thread>
 
 using namespace llvm;
 using namespace gradus;
@@ -461,22 +459,6 @@ static void fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels,
   }
 }
 
-static void compileParts(Parts &parts) {
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t i = next++; i < parts.size(); i = next++)
-      parts[i]->compile();
-  };
-  size_t count =
-      std::clamp<size_t>(std::thread::hardware_concurrency(), 1, parts.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < count; ++i)
-    threads.emplace_back(work);
-  work();
-  for (std::thread &thread : threads)
-    thread.join();
-}
-
 /// Joins the code of the parts into one blob.
 static Expected<CpuCode> joinParts(Parts &parts,
                                    ArrayRef<plan::KernelOp> kernels,
@@ -518,6 +500,6 @@ Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels,
   for (auto &part : parts)
     part = std::make_unique<Part>(target, nests);
   fillParts(parts, kernels, codes, nests);
-  compileParts(parts);
+  parallelFor(parts.size(), [&](size_t part) { parts[part]->compile(); });
   return joinParts(parts, kernels, codes);
 }

@@ -3,6 +3,8 @@
 #include "ir/philox.h"
 #include "tests/codegen/program_text.h"
 
+#include "llvm/ADT/APFloat.h"
+
 #include <cstring>
 
 using namespace gradus;
@@ -59,6 +61,38 @@ TEST(InitialValues, NormalHasItsDeviation) {
   }
   EXPECT_NEAR(sum / values.size(), 0, 0.01);
   EXPECT_NEAR(std::sqrt(squares / values.size()), 0.5, 0.01);
+}
+
+// More numbers than one block has, and no multiple of the lanes.
+TEST(InitialValues, EachNumberIsThatOfItsPlace) {
+  constexpr uint64_t count = (1 << 20) + 16 * 1024 + 5;
+  ProgramText text(R"(
+gradus.program @p {
+  gradus.state @uniform : tensor<1064965xf32> {role = #gradus.role<parameter>, init = #gradus.init<uniform, 0.3 : f64>}
+  gradus.state @normal : tensor<1064965xf32> {role = #gradus.role<parameter>, init = #gradus.init<normal, 0.3 : f64>}
+  gradus.state @half : tensor<37xbf16> {role = #gradus.role<parameter>, init = #gradus.init<uniform, 1.0 : f64>}
+})");
+  Philox uniform(9, "uniform"), normal(9, "normal"), half(9, "half");
+  auto uniforms = floats(text.program().getState("uniform"), 9),
+       normals = floats(text.program().getState("normal"), 9);
+  ASSERT_EQ(uniforms.size(), count);
+  ASSERT_EQ(normals.size(), count);
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < count; ++i)
+    wrong += uniforms[i] != float(0.3 * (uniform.uniform(i) * 2 - 1)) ||
+             normals[i] != float(0.3 * normal.normal(i));
+  EXPECT_EQ(wrong, 0u);
+  std::vector<char> bytes = initialBytes(text.program().getState("half"), 9);
+  ASSERT_EQ(bytes.size(), 37u * 2);
+  for (uint64_t i = 0; i < 37; ++i) {
+    llvm::APFloat number(half.uniform(i) * 2 - 1);
+    bool lost;
+    number.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven,
+                   &lost);
+    uint16_t stored;
+    std::memcpy(&stored, &bytes[i * 2], 2);
+    EXPECT_EQ(stored, number.bitcastToAPInt().getZExtValue()) << i;
+  }
 }
 
 TEST(Philox, GivesThePublishedWords) {
