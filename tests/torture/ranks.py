@@ -6,6 +6,7 @@ line of stderr names the rank and the last checkpoint, that is whole, and the ru
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -247,13 +248,16 @@ def main():
     parser.add_argument("--sleep", type=int, default=40, help="seconds that a rank sleeps in its data (%(default)s)")
     parser.add_argument("--short", type=int, default=200, help="short runs without harm (%(default)s)")
     parser.add_argument("--steps", type=int, default=6000, help="of the runs that are harmed (%(default)s)")
+    parser.add_argument("--recipe", type=json.loads, default={}, metavar="JSON",
+                        help='keys over those of the recipe, as \'{"distribution": {"mode": "data_parallel", "reduce": "adasum"}}\'')
+    parser.add_argument("--ranks", type=int, nargs="+", default=(2, 3, 4), help="numbers of ranks (%(default)s)")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the moments")
     options = parser.parse_args()
     print(f"ranks: seed {options.seed}", file=sys.stderr)
     chance, folder = random.Random(options.seed), Folder("torture_ranks")
-    artifact = folder.compile("net.gradus", deterministic=True, **EVERYTHING, distribution={"mode": "data_parallel"})
+    artifact = folder.compile("net.gradus", **{"deterministic": True, **EVERYTHING, "distribution": {"mode": "data_parallel"}, **options.recipe})
     try:
-        trainings = [Run(folder, artifact, ranks, options.steps) for ranks in (2, 3, 4)]
+        trainings = [Run(folder, artifact, ranks, options.steps) for ranks in options.ranks]
         if options.kills:
             print(harmed(trainings, signal.SIGKILL, options.kills, chance))
         if options.stops:
