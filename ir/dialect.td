@@ -89,15 +89,17 @@ def InGroup : I32EnumAttr<"InGroup", "what ranks of one group make", [
 }
 def AcrossGroups : I32EnumAttr<"AcrossGroups", "what groups of ranks make", [
     I32EnumAttrCase<"nothing", 0>, // numbered as in runtime/artifact.fbs
-    I32EnumAttrCase<"adasum", 1>, I32EnumAttrCase<"adasum_of_all", 2>]> {
+    I32EnumAttrCase<"adasum", 1>, I32EnumAttrCase<"adasum_of_all", 2>,
+    I32EnumAttrCase<"gather", 3>]> {
   let cppNamespace = "::gradus";
   let genSpecializedAttr = 0;
 }
 
 /// Two levels of ranks: `within` neighbours, or with 0 those of a host, are a
 /// group, which makes its sum or mean; the groups make nothing of these, or
-/// their AdaSum, of each tensor by itself or of all as one vector. `epsilon` is
-/// what each group adds to a dot product.
+/// their AdaSum, of each tensor by itself or of all as one vector, or they lay
+/// them one behind the other. `epsilon` is what each group adds to a dot
+/// product.
 def GroupsAttr : AttrDef<Gradus_Dialect, "Groups"> {
   let mnemonic = "groups";
   let parameters = (ins "int64_t":$within, EnumParameter<InGroup>:$inside,

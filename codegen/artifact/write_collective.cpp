@@ -27,10 +27,10 @@ static std::vector<uint32_t> buffersOf(CommandWriter &writer,
 
 static std::string nameOf(StringRef phase, plan::StartOp start) {
   GroupsAttr groups = start.getGroupsAttr();
-  bool isAdasum = groups && groups.getAcross() != AcrossGroups::nothing;
-  return (phase + (isAdasum ? " adasum of " : " sum of ") +
-          Twine(start.getOperands().size()))
-      .str();
+  bool isSum = !groups || groups.getAcross() == AcrossGroups::nothing;
+  bool gathers = groups && groups.getAcross() == AcrossGroups::gather;
+  StringRef name = isSum ? " sum of " : gathers ? " gather of " : " adasum of ";
+  return (phase + name + Twine(start.getOperands().size())).str();
 }
 
 static flatbuffers::Offset<fb::RankGroups>

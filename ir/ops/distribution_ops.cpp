@@ -6,8 +6,29 @@
 
 #include "mlir/IR/PatternMatch.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace gradus;
+
+static LogicalResult verifyGather(AllReduceOp op, GroupsAttr groups) {
+  if (groups.getWithin() != 1)
+    return op.emitOpError("gathers groups of ")
+           << groups.getWithin() << " ranks, expected 1";
+  for (Type type : op.getOperandTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (tensor.getRank() == 0)
+      return op.emitOpError("gathers ")
+             << type << ", expected a first axis that counts ranks";
+    int64_t bytes = tensor.getNumElements() / tensor.getDimSize(0) *
+                    tensor.getElementTypeBitWidth() / 8;
+    if (bytes % 64 != 0)
+      return op.emitOpError("gathers parts of ")
+             << bytes << " bytes, expected a multiple of 64";
+  }
+  return success();
+}
 
 static LogicalResult verifyGroups(AllReduceOp op, GroupsAttr groups) {
   if (groups.getWithin() < 0)
@@ -16,6 +37,8 @@ static LogicalResult verifyGroups(AllReduceOp op, GroupsAttr groups) {
   if (double epsilon = groups.getEpsilon().getValueAsDouble(); !(epsilon >= 0))
     return op.emitOpError("has the epsilon ")
            << epsilon << ", expected a number from 0 on";
+  if (groups.getAcross() == AcrossGroups::gather)
+    return verifyGather(op, groups);
   Type first = getElementTypeOrSelf(op.getOperand(0));
   for (Type type : op.getOperandTypes())
     if (Type element = getElementTypeOrSelf(type);
@@ -32,7 +55,8 @@ LogicalResult AllReduceOp::verify() {
     return emitOpError("has results of other types than its operands");
   for (Type type : getOperands().getTypes())
     if (Type element = cast<RankedTensorType>(type).getElementType();
-        !isa<FloatType>(element) && !element.isSignlessInteger(64))
+        !gathers() && !isa<FloatType>(element) &&
+        !element.isSignlessInteger(64))
       return emitOpError("sums ") << element << ", expected floats or i64";
   if (auto groups = getGroups())
     if (failed(verifyGroups(*this, *groups)))
@@ -148,6 +172,8 @@ double AllReduceOp::getSentBytes(int64_t ranks) {
   auto groups = getGroups();
   if (!groups)
     return bytes * sentOf(ranks);
+  if (gathers())
+    return bytes * sentOf(ranks) / 2;
   int64_t within = groups->getWithin();
   within = within == 0 ? ranks : std::min(within, ranks);
   double sent = sentOf(within);

@@ -30,6 +30,10 @@ def AllReduceOp : GradusOp<"all_reduce", [
     the results are combined in pairs of neighbours, up to one. Operands are f32,
     or all f64; it has no gradient.
 
+    Across `gather` nothing is combined: the first axis of an operand counts ranks,
+    of which each has its own part there, and the result has those of all. Parts are
+    whole lines of 64 bytes, of any type.
+
     `of` names for each operand the parameter whose gradient it is, "" for what
     is none: reports show it, and buckets may be cut by it.
 
@@ -56,6 +60,10 @@ def AllReduceOp : GradusOp<"all_reduce", [
     /// Whether all ranks have the same results.
     bool isSharedByAll() {
       return !getGroups() || getGroups()->getAcross() != AcrossGroups::nothing;
+    }
+    /// Whether ranks get the parts of all, rather than a sum.
+    bool gathers() {
+      return getGroups() && getGroups()->getAcross() == AcrossGroups::gather;
     }
     /// Names it for each operand; removes the attribute where all are "".
     void setParameters(::llvm::ArrayRef<::llvm::StringRef> names);

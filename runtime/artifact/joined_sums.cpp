@@ -29,16 +29,46 @@ std::vector<JoinedSum> joinedSums(const artifact::Plan &plan,
   return sums;
 }
 
-std::vector<const artifact::RankGroups *> groupsOf(const artifact::Plan &plan) {
-  std::vector<const artifact::RankGroups *> groups;
+template <typename Visit>
+static void forEachStart(const artifact::Plan &plan, const Visit &visit) {
   for (unsigned g = 0; g < countOf(plan.graphs()); ++g) {
     const artifact::GraphPlan &graph = *plan.graphs()->Get(g);
     for (unsigned i = 0; i < countOf(graph.commands()); ++i)
-      if (const auto *start = graph.commands()->Get(i)->kind_as_StartCommand();
-          start && start->groups())
-        groups.push_back(start->groups());
+      if (const auto *start = graph.commands()->Get(i)->kind_as_StartCommand())
+        visit(*start);
   }
+}
+
+std::vector<const artifact::RankGroups *> groupsOf(const artifact::Plan &plan) {
+  std::vector<const artifact::RankGroups *> groups;
+  forEachStart(plan, [&](const artifact::StartCommand &start) {
+    if (start.groups())
+      groups.push_back(start.groups());
+  });
   return groups;
+}
+
+bool gathers(const artifact::StartCommand &command) {
+  return command.groups() &&
+         command.groups()->across() == artifact::Across::gather;
+}
+
+Status checkGathered(const artifact::Plan &plan, int64_t ranks) {
+  Status status;
+  forEachStart(plan, [&](const artifact::StartCommand &start) {
+    for (unsigned i = 0; gathers(start) && i < countOf(start.buffers()); ++i) {
+      uint32_t number = start.buffers()->Get(i);
+      uint64_t bytes = *bytesOf(typeOf(plan.buffers()->Get(number)->type()));
+      bool fills =
+          bytes % 64 == 0 && bytes / 64 % static_cast<uint64_t>(ranks) == 0;
+      if (!fills && status.ok())
+        status = invalid("gathers buffer ", number, " of ", bytes,
+                         " bytes, expected whole lines of 64 bytes from each "
+                         "of ",
+                         ranks, " ranks");
+    }
+  });
+  return status;
 }
 
 } // namespace gradus::runtime

@@ -1,9 +1,10 @@
 // The sums over ranks that a command begins: its buffers, neighbours of them
-// together; and the groups in which commands combine ranks.
+// together; the groups in which commands combine ranks; and what they gather.
 
 #pragma once
 
 #include "runtime/artifact_generated.h"
+#include "runtime/status.h"
 #include "runtime/tensor_type.h"
 
 #include <vector>
@@ -26,5 +27,12 @@ std::vector<JoinedSum> joinedSums(const artifact::Plan &plan,
 
 /// The groups in which commands of a plan combine what ranks have.
 std::vector<const artifact::RankGroups *> groupsOf(const artifact::Plan &plan);
+
+/// Whether a command gathers the parts of ranks, rather than combining them.
+bool gathers(const artifact::StartCommand &command);
+
+/// Refuses buffers that a plan gathers, but that do not fall into as many parts
+/// of whole lines of 64 bytes as there are ranks.
+Status checkGathered(const artifact::Plan &plan, int64_t ranks);
 
 } // namespace gradus::runtime

@@ -28,9 +28,9 @@ private:
   Time isFree_;
 };
 
-/// How long the ranks exchange an allReduce or a groupReduce over the network,
-/// if all of them begin it at once, as a simulation makes them wait. Adding up,
-/// and what the memory of the host takes, comes on top.
+/// How long the ranks exchange an allReduce, an allGather or a groupReduce over
+/// the network, if all of them begin it at once, as a simulation makes them
+/// wait. Adding up, and what the memory of the host takes, comes on top.
 std::chrono::nanoseconds allReduceTime(const Network &network,
                                        const Collective &collective, int ranks);
 

@@ -1,4 +1,5 @@
-// A sum of joined buffers, or a reduction of buffers in groups.
+// A sum of joined buffers, a reduction of buffers in groups, or a gathering of
+// each.
 
 #include "runtime/commands/begun_collectives.h"
 
@@ -30,9 +31,27 @@ static Collective inGroups(const artifact::Plan &plan,
   return collective;
 }
 
+/// One for each buffer, as parts of two buffers do not follow each other.
+static std::vector<Collective> gathered(const artifact::Plan &plan,
+                                        const artifact::StartCommand &start,
+                                        std::span<uint8_t *const> buffers) {
+  std::vector<Collective> gathers;
+  for (size_t i = 0; i < countOf(start.buffers()); ++i) {
+    uint32_t number = start.buffers()->Get(i);
+    TensorType type = typeOf(plan.buffers()->Get(number)->type());
+    gathers.push_back({.op = CollectiveOp::allGather,
+                       .type = type.dtype,
+                       .data = buffers.empty() ? nullptr : buffers[number],
+                       .count = *bytesOf(type) / bytesOf(type.dtype)});
+  }
+  return gathers;
+}
+
 std::vector<Collective> begunCollectives(const artifact::Plan &plan,
                                          const artifact::StartCommand &start,
                                          std::span<uint8_t *const> buffers) {
+  if (gathers(start))
+    return gathered(plan, start, buffers);
   if (start.groups())
     return {inGroups(plan, start, buffers)};
   std::vector<Collective> sums;

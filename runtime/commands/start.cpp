@@ -1,6 +1,7 @@
 // The command start: begins to sum buffers over the ranks, in place.
 
 #include "runtime/artifact/command_kinds.h"
+#include "runtime/artifact/joined_sums.h"
 #include "runtime/artifact/verify.h"
 #include "runtime/commands/begun_collectives.h"
 #include "runtime/cpu/command.h"
@@ -22,12 +23,14 @@ bool canBeSummed(DType type) {
          type == DType::bf16 || type == DType::i64;
 }
 
-Status verifySummand(const artifact::Plan &plan, uint32_t number) {
+Status verifySummand(const artifact::Plan &plan,
+                     const artifact::StartCommand &start, uint32_t number) {
   GRADUS_TRY(verifyBuffer(plan, number, true));
   const artifact::Buffer &buffer = *plan.buffers()->Get(number);
   if (buffer.region() != artifact::Region::arena)
     return invalid("sums buffer ", number, ", which is not in the arena");
-  if (DType type = typeOf(buffer.type()).dtype; !canBeSummed(type))
+  if (DType type = typeOf(buffer.type()).dtype;
+      !gathers(start) && !canBeSummed(type))
     return invalid("sums ", nameOf(type), ", expected floats or i64");
   return Status();
 }
@@ -48,6 +51,10 @@ Status verifyGroups(const artifact::Plan &plan,
   if (count == 0 || count > kMostMembers)
     return invalid("combines ", count, " buffers in groups, expected 1 to ",
                    kMostMembers);
+  if (gathers(start))
+    return groups.within() == 1 ? Status()
+                                : invalid("gathers groups of ", groups.within(),
+                                          " ranks, expected 1");
   std::optional<DType> first;
   for (size_t i = 0; i < count; ++i) {
     DType type =
@@ -66,7 +73,7 @@ Status verifyGroups(const artifact::Plan &plan,
 Status verifyKind(const artifact::Plan &plan, const artifact::CodeHeader *,
                   const artifact::StartCommand &start) {
   for (size_t i = 0; i < countOf(start.buffers()); ++i)
-    GRADUS_TRY(verifySummand(plan, start.buffers()->Get(i)));
+    GRADUS_TRY(verifySummand(plan, start, start.buffers()->Get(i)));
   return start.groups() ? verifyGroups(plan, start) : Status();
 }
 

@@ -2,8 +2,8 @@
 
 #include "runtime/session/place.h"
 
-#include "runtime/collectives/collectives.h"
 #include "runtime/artifact/joined_sums.h"
+#include "runtime/collectives/collectives.h"
 #include "runtime/flat.h"
 #include "runtime/session/session_facts.h"
 #include "runtime/well_known.h"
@@ -34,7 +34,7 @@ Status verifyTrainsOn(const artifact::Header &header,
   for (const artifact::RankGroups *groups : groupsOf(plan))
     GRADUS_TRY(checkWithin(static_cast<int>(groups->within()),
                            static_cast<int>(ranks)));
-  return {};
+  return checkGathered(plan, ranks);
 }
 
 StatusOr<Place> placeOf(const artifact::Header &header, int64_t rank,

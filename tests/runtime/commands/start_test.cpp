@@ -95,6 +95,23 @@ TEST(Start, CombinesItsBuffersInGroupsAsOneCollective) {
   EXPECT_EQ(begun.groups->members[2].count, 16u);
 }
 
+/// Parts of two buffers do not follow each other.
+TEST(Start, GathersEachBufferByItself) {
+  Summing plan;
+  std::vector<uint32_t> bucket = {plan.add(fb::DType::i32, 32, 0),
+                                  plan.add(fb::DType::i32, 32, 128)};
+  fb::StartCommandT start = startInGroups(bucket, 1);
+  start.groups->across = fb::Across::gather;
+  auto collectives = std::make_shared<RecordedCollectives>();
+  OpenSums sums(collectives);
+  ASSERT_TRUE(plan.prepare(start, &sums)->run().ok());
+  ASSERT_EQ(collectives->begun.size(), 2u);
+  EXPECT_EQ(collectives->begun[1].op, CollectiveOp::allGather);
+  EXPECT_EQ(collectives->begun[1].data, plan.arena + 128);
+  EXPECT_EQ(collectives->begun[1].count, 32u);
+  EXPECT_EQ(collectives->begun[1].type, DType::i32);
+}
+
 TEST(Start, RefusesGroupsThatMeanNothing) {
   const std::string where =
       "adder: plan 0 (cpu:x86-64-v2): graph train: command 4 (start): ";
@@ -110,7 +127,12 @@ TEST(Start, RefusesGroupsThatMeanNothing) {
             where + "has groups of 4294967295 ranks, expected at most "
                     "2147483647");
   EXPECT_EQ(words([](auto &groups) { groups.across = fb::Across(9); }),
-            where + "combines groups in the way 9, expected at most 2");
+            where + "combines groups in the way 9, expected at most 3");
+  EXPECT_EQ(words([](auto &groups) {
+              groups.across = fb::Across::gather;
+              groups.within = 2;
+            }),
+            where + "gathers groups of 2 ranks, expected 1");
   EXPECT_EQ(words([](auto &groups) { groups.epsilon = -1; }),
             where + "has the epsilon -1, expected a finite number from 0 on");
   for (double epsilon : {double(NAN), double(INFINITY)})

@@ -6,10 +6,11 @@
 #include "runtime/well_known.h"
 #include "tests/runtime/test_artifact.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 using namespace gradus;
 using namespace gradus::runtime;
+using testing::MatchesRegex;
 
 namespace {
 
@@ -34,6 +35,23 @@ StatusOr<Place> placed(int64_t logicalRanks, int rank, int ranks) {
   EXPECT_TRUE(artifact.ok()) << artifact.status();
   Silent silent(rank, ranks);
   return placeOf((*artifact)->header(), ranks > 1 ? &silent : nullptr);
+}
+
+/// A plan that combines f32 of ranks in groups.
+StatusOr<std::shared_ptr<const Artifact>>
+combining(uint32_t within, artifact::Across across, int64_t elements) {
+  gradus::test::TestArtifact made;
+  uint32_t buffer = made.addArena(elements);
+  artifact::StartCommandT start;
+  start.buffers = {buffer};
+  start.groups = std::make_unique<artifact::RankGroupsT>();
+  start.groups->within = within;
+  start.groups->across = across;
+  made.add("start", std::move(start));
+  artifact::FinishCommandT finish;
+  finish.buffers = finish.results = {buffer};
+  made.add("finish", std::move(finish));
+  return Artifact::fromBytes(made.bytes(), "adder");
 }
 
 int64_t valueIn(const Place &place, const char *name) {
@@ -96,17 +114,7 @@ TEST(Place, IsForTheRanksThatAnArtifactNames) {
 }
 
 TEST(Place, TrainsWhereRanksFillItsGroups) {
-  gradus::test::TestArtifact made;
-  uint32_t buffer = made.addArena(4);
-  artifact::StartCommandT start;
-  start.buffers = {buffer};
-  start.groups = std::make_unique<artifact::RankGroupsT>();
-  start.groups->within = 4;
-  made.add("start", std::move(start));
-  artifact::FinishCommandT finish;
-  finish.buffers = finish.results = {buffer};
-  made.add("finish", std::move(finish));
-  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  auto artifact = combining(4, artifact::Across::nothing, /*elements=*/4);
   ASSERT_TRUE(artifact.ok()) << artifact.status();
   const artifact::Header &header = (*artifact)->header();
   const artifact::Plan &plan = *header.plans()->Get(0);
@@ -116,4 +124,21 @@ TEST(Place, TrainsWhereRanksFillItsGroups) {
             "6 ranks are no groups of 4, which adasum.within says; run it on "
             "a multiple of 4, or compile it with --set "
             "distribution.adasum.within=1");
+}
+
+TEST(Place, TrainsWhereRanksGatherWholeLines) {
+  auto artifact = combining(1, artifact::Across::gather, /*elements=*/96);
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const artifact::Header &header = (*artifact)->header();
+  const artifact::Plan &plan = *header.plans()->Get(0);
+  for (int64_t ranks : {1, 2, 3, 6})
+    EXPECT_TRUE(verifyTrainsOn(header, plan, ranks).ok()) << ranks;
+  EXPECT_THAT(verifyTrainsOn(header, plan, 4).message(),
+              MatchesRegex("gathers buffer [0-9]+ of 384 bytes, expected whole "
+                           "lines of 64 bytes from each of 4 ranks"));
+  auto uneven = combining(1, artifact::Across::gather, /*elements=*/4);
+  ASSERT_TRUE(uneven.ok()) << uneven.status();
+  EXPECT_FALSE(verifyTrainsOn((*uneven)->header(),
+                              *(*uneven)->header().plans()->Get(0), 1)
+                   .ok());
 }
