@@ -232,6 +232,8 @@ SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
   if (one)
     return {one};
   SmallVector<Value> several = lowerCollective(builder, op);
+  if (several.empty())
+    several = lowerSelection(builder, op);
   return several.empty() ? lowerWindowOp(builder, op) : several;
 }
 

@@ -38,6 +38,11 @@ llvm::SmallVector<mlir::Value> lowerWindowOp(mlir::OpBuilder &builder,
 /// has indices) and returns the value of its result; null for other ops.
 mlir::Value lowerIndexingOp(mlir::OpBuilder &builder, mlir::Operation *op);
 
+/// Lowers the selection of the largest elements to a command and returns its
+/// results; nothing for other ops.
+llvm::SmallVector<mlir::Value> lowerSelection(mlir::OpBuilder &builder,
+                                              mlir::Operation *op);
+
 /// Lowers a collective to the commands that begin and end it; nothing for other
 /// ops.
 llvm::SmallVector<mlir::Value> lowerCollective(mlir::OpBuilder &builder,

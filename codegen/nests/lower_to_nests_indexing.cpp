@@ -1,5 +1,6 @@
 // Lowers slices, padding and concatenation to nests that read with guards, and
-// ops with indices known at run time to commands of their own.
+// ops with indices known at run time, and the selection of such, to commands of
+// their own.
 
 #include "codegen/nests/lower_to_nests.h"
 
@@ -159,6 +160,15 @@ Value lower(OpBuilder &builder, ScatterAddOp op) {
 }
 
 } // namespace
+
+SmallVector<Value> lowerSelection(OpBuilder &builder, Operation *op) {
+  auto select = dyn_cast<SelectLargestOp>(op);
+  if (!select)
+    return {};
+  return plan::SelectOp::create(builder, op->getLoc(), select.getResultTypes(),
+                                select.getInput(), select.getThreshold())
+      .getResults();
+}
 
 // Op list: it calls the overloads of `lower`.
 Value lowerIndexingOp(OpBuilder &builder, Operation *op) {

@@ -315,6 +315,33 @@ def LibraryOp : PlanOp<"library", [Pure,
   let assemblyFormat = "$call `(` $operands `)` `config` $config `layouts` $layouts attr-dict `:` functional-type($operands, results)";
 }
 
+def SelectOp : PlanOp<"select", [Pure,
+    DeclareOpInterfaceMethods<CommandInterface, ["getScratchBytes"]>]> {
+  let summary = "Selects the elements that are largest by their absolute value";
+  let description = [{
+    The results are those of `gradus.select_largest`. The runtime has its code,
+    on CPUs alone: it counts digits of magnitudes, those of `parts` parts of the
+    input apart.
+
+    Example:
+
+    ```mlir
+    %indices, %values = plan.select %x : tensor<1000xf32> -> tensor<10xi32>, tensor<10xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$threshold);
+  let results = (outs AnyRankedTensor:$indices, AnyRankedTensor:$values);
+  let assemblyFormat = "$input (`from` $threshold^)? attr-dict `:` type($input) (`from` type($threshold)^)? `->` type($indices) `,` type($values)";
+  let extraClassDeclaration = [{
+    /// The parts that are counted apart, and the bits of a digit: more of both
+    /// where many elements are worth large tables.
+    int64_t getParts();
+    int64_t getDigitBits();
+    /// The elements of a part that may be listed before it is decided.
+    int64_t getListed();
+  }];
+}
+
 def Token : TensorOf<[I8]>;
 
 class CollectiveOp<string mnemonic, list<string> methods>

@@ -1,5 +1,5 @@
 // Collectives: verification, gradients, what one rank computes, and what none
-// needs.
+// needs; and the selection of what is sent.
 
 #include "ir/build.h"
 #include "ir/evaluator/evaluator.h"
@@ -21,6 +21,8 @@ static LogicalResult verifyGather(AllReduceOp op, GroupsAttr groups) {
     if (tensor.getRank() == 0)
       return op.emitOpError("gathers ")
              << type << ", expected a first axis that counts ranks";
+    if (tensor.getNumElements() == 0)
+      continue;
     int64_t bytes = tensor.getNumElements() / tensor.getDimSize(0) *
                     tensor.getElementTypeBitWidth() / 8;
     if (bytes % 64 != 0)
@@ -192,4 +194,62 @@ bool AllReduceOp::mayJoin(Operation *other) {
            getGroups()->getAcross() == AcrossGroups::adasum_of_all) &&
          getElementTypeOrSelf(sum.getOperand(0)) ==
              getElementTypeOrSelf(getOperand(0));
+}
+
+//===-- the selection of what is sent -------------------------------------===//
+
+LogicalResult SelectLargestOp::verify() {
+  RankedTensorType input = getInput().getType(),
+                   indices = getIndices().getType(),
+                   values = getValues().getType();
+  Type element = input.getElementType();
+  if (input.getRank() != 1 || (!element.isF32() && !element.isF64()))
+    return emitOpError("selects of ")
+           << input << ", expected one axis of f32 or f64";
+  if (input.getDimSize(0) > std::numeric_limits<int32_t>::max())
+    return emitOpError("selects of ")
+           << input.getDimSize(0) << " elements, expected indices of i32";
+  if (indices.getShape() != values.getShape() || indices.getRank() != 1 ||
+      values.getElementType() != element)
+    return emitOpError("has the results ")
+           << indices << " and " << values << ", expected as many of one axis, "
+           << "values of " << element;
+  if (values.getDimSize(0) > input.getDimSize(0))
+    return emitOpError("selects ") << values.getDimSize(0) << " of "
+                                   << input.getDimSize(0) << " elements";
+  if (Value threshold = getThreshold();
+      threshold && threshold.getType() != RankedTensorType::get({}, element))
+    return emitOpError("has a threshold of the type ")
+           << threshold.getType() << ", expected "
+           << RankedTensorType::get({}, element);
+  return success();
+}
+
+/// Whether a number comes before another: a NaN before all that are none.
+static bool isLarger(double one, double other) {
+  if (std::isnan(other))
+    return false;
+  return std::isnan(one) || std::fabs(one) > std::fabs(other);
+}
+
+FailureOr<SmallVector<HostTensor>>
+SelectLargestOp::evaluate(ArrayRef<HostTensor> operands) {
+  const auto &numbers = operands[0].floats;
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < operands[0].size(); ++i)
+    if (operands.size() == 1 || !isLarger(operands[1].floats[0], numbers[i]))
+      order.push_back(i);
+  llvm::stable_sort(order, [&](int64_t one, int64_t other) {
+    return isLarger(numbers[one], numbers[other]);
+  });
+  HostTensor indices = zeros(getIndices().getType()),
+             values = zeros(getValues().getType());
+  order.truncate(std::min<size_t>(order.size(), indices.size()));
+  llvm::sort(order);
+  llvm::fill(indices.integers, operands[0].size());
+  for (auto [to, from] : llvm::enumerate(order)) {
+    indices.integers[to] = from;
+    values.floats[to] = numbers[from];
+  }
+  return SmallVector<HostTensor>{indices, values};
 }

@@ -74,4 +74,34 @@ def AllReduceOp : GradusOp<"all_reduce", [
   }]>];
 }
 
+def SelectLargestOp : GradusOp<"select_largest", [Pure, ReturnsExactNumbers,
+    DeclareOpInterfaceMethods<Evaluable>]> {
+  let summary = "The elements that are largest by their absolute value, and their indices";
+  let description = [{
+    The K elements of the input with the largest absolute values, where `indices`
+    and `values` have K, in the order of their indices. Of equal ones those with the
+    lowest indices are taken, so the result is exact on any device; a NaN is larger
+    than any number. With `threshold` elements with a smaller absolute value are left
+    out. Entries that are left over have as index the number of elements, at which
+    `scatter_add` adds nothing, and the value 0.
+
+    It has no gradient: what is selected is sent, after autodiff. CPUs alone have
+    code for it.
+
+    Example:
+
+    ```mlir
+    gradus.graph @largest(%x: tensor<1000xf32>, %t: tensor<f32>) -> (i: tensor<10xi32>, y: tensor<10xf32>, j: tensor<50xi32>, z: tensor<50xf32>) {
+      %i, %y = gradus.select_largest %x : tensor<1000xf32> -> tensor<10xi32>, tensor<10xf32>
+      %j, %z = gradus.select_largest %x from %t : tensor<1000xf32> from tensor<f32> -> tensor<50xi32>, tensor<50xf32>
+      gradus.return %i, %y, %j, %z : tensor<10xi32>, tensor<10xf32>, tensor<50xi32>, tensor<50xf32>
+    }
+    ```
+  }];
+  let arguments = (ins FloatTensor:$input, Optional<FloatTensor>:$threshold);
+  let results = (outs PositionTensor:$indices, FloatTensor:$values);
+  let assemblyFormat = "$input (`from` $threshold^)? attr-dict `:` type($input) (`from` type($threshold)^)? `->` type($indices) `,` type($values)";
+  let hasVerifier = 1;
+}
+
 #endif // GRADUS_DISTRIBUTION_OPS_TD

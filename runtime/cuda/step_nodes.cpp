@@ -207,6 +207,14 @@ Status StepNodes::addNodes(const artifact::FinishCommand &,
   return Status(); // Its start has been refused.
 }
 
+Status StepNodes::addNodes(const artifact::SelectCommand &,
+                           std::vector<Node> &) {
+  return invalid(
+      "selects the largest elements, which GPUs cannot do yet: "
+      "compile with another distribution.reduce than \"sparse_topk\" "
+      "and \"sparse_threshold\", or for a CPU");
+}
+
 StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
                                                size_t command) {
   const artifact::Command &facts = *graph.commands()->Get(command);

@@ -56,11 +56,40 @@ static void addSums(TestArtifact &artifact) {
   }
 }
 
+/// Adds a selection of two of eight numbers, and a gathering of lines of ranks.
+static void addSelection(TestArtifact &artifact) {
+  artifact::SelectCommandT select;
+  select.input = kX;
+  select.threshold = artifact.addArena(1);
+  select.indices = artifact.addArena(2);
+  artifact.plan().buffers[select.indices]->type->dtype = artifact::DType::i32;
+  select.values = artifact.addArena(2);
+  // For each part 16 counts, and two elements with their indices.
+  select.scratch = artifact.addArena(2 * (16 + 2 * 2));
+  select.parts = 2;
+  select.digit_bits = 4;
+  select.listed = 2;
+  artifact.add("select", std::move(select));
+  std::vector<uint32_t> sent = {artifact.addArena(96)};
+  artifact::StartCommandT start;
+  start.number = 2;
+  start.buffers = sent;
+  start.groups = std::make_unique<artifact::RankGroupsT>();
+  start.groups->within = 1;
+  start.groups->across = artifact::Across::gather;
+  artifact.add("start", std::move(start));
+  artifact::FinishCommandT finish;
+  finish.number = 2;
+  finish.buffers = finish.results = sent;
+  artifact.add("finish", std::move(finish));
+}
+
 static MutationCounts mutate(Hashes hashes) {
   using Clock = std::chrono::steady_clock;
   TestArtifact artifact;
   artifact.addGpuPlan();
   addSums(artifact);
+  addSelection(artifact);
   addLibraryCalls(*artifact.header.plans[1]->graphs[0]);
   auto file = artifact.bytes();
   auto end = Clock::now() + kBudget;

@@ -35,6 +35,23 @@ gradus.program @p {
     gradus.return %x : tensor<4xf32>
   }
 
+  // Each rank has a row of its own of any type, and gets those of all.
+  // CHECK-LABEL: @gather
+  gradus.graph @gather(%a: tensor<2x16xi32>) -> (x: tensor<2x16xi32>) {
+    // CHECK-NEXT: gradus.all_reduce %a {groups = #gradus.groups<within 1 sum across gather epsilon 0.000000e+00 : f64>} : tensor<2x16xi32> -> tensor<2x16xi32>
+    %x = gradus.all_reduce %a {groups = #gradus.groups<within 1 sum across gather epsilon 0.0 : f64>} : tensor<2x16xi32> -> tensor<2x16xi32>
+    gradus.return %x : tensor<2x16xi32>
+  }
+
+  // CHECK-LABEL: @select
+  gradus.graph @select(%x: tensor<8xf64>, %t: tensor<f64>) -> (i: tensor<2xi32>, y: tensor<2xf64>, j: tensor<3xi32>, z: tensor<3xf64>) {
+    // CHECK-NEXT: gradus.select_largest %x : tensor<8xf64> -> tensor<2xi32>, tensor<2xf64>
+    %i, %y = gradus.select_largest %x : tensor<8xf64> -> tensor<2xi32>, tensor<2xf64>
+    // CHECK-NEXT: gradus.select_largest %x from %t : tensor<8xf64> from tensor<f64> -> tensor<3xi32>, tensor<3xf64>
+    %j, %z = gradus.select_largest %x from %t : tensor<8xf64> from tensor<f64> -> tensor<3xi32>, tensor<3xf64>
+    gradus.return %i, %y, %j, %z : tensor<2xi32>, tensor<2xf64>, tensor<3xi32>, tensor<3xf64>
+  }
+
   // All ranks leave out what nothing uses, and what only that needs. Two sums of
   // one value stay two messages, in their order.
   // CLEAN-LABEL: @unused

@@ -77,3 +77,83 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x16xi32>) {
+    // expected-error @below {{gathers groups of 2 ranks, expected 1}}
+    %y = gradus.all_reduce %x {groups = #gradus.groups<within 2 sum across gather epsilon 0.0 : f64>} : tensor<2x16xi32> -> tensor<2x16xi32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<f32>) {
+    // expected-error @below {{gathers 'tensor<f32>', expected a first axis that counts ranks}}
+    %y = gradus.all_reduce %x {groups = #gradus.groups<within 1 sum across gather epsilon 0.0 : f64>} : tensor<f32> -> tensor<f32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x8xf32>) {
+    // expected-error @below {{gathers parts of 32 bytes, expected a multiple of 64}}
+    %y = gradus.all_reduce %x {groups = #gradus.groups<within 1 sum across gather epsilon 0.0 : f64>} : tensor<2x8xf32> -> tensor<2x8xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x8xf32>) {
+    // expected-error @below {{selects of 'tensor<2x8xf32>', expected one axis of f32 or f64}}
+    %i, %y = gradus.select_largest %x : tensor<2x8xf32> -> tensor<2xi32>, tensor<2xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<8xf16>) {
+    // expected-error @below {{selects of 'tensor<8xf16>', expected one axis of f32 or f64}}
+    %i, %y = gradus.select_largest %x : tensor<8xf16> -> tensor<2xi32>, tensor<2xf16>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<8xf32>) {
+    // expected-error @below {{has the results 'tensor<3xi32>' and 'tensor<2xf32>', expected as many of one axis, values of 'f32'}}
+    %i, %y = gradus.select_largest %x : tensor<8xf32> -> tensor<3xi32>, tensor<2xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<8xf32>) {
+    // expected-error @below {{selects 9 of 8 elements}}
+    %i, %y = gradus.select_largest %x : tensor<8xf32> -> tensor<9xi32>, tensor<9xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<8xf32>, %t: tensor<f64>) {
+    // expected-error @below {{has a threshold of the type 'tensor<f64>', expected 'tensor<f32>'}}
+    %i, %y = gradus.select_largest %x from %t : tensor<8xf32> from tensor<f64> -> tensor<2xi32>, tensor<2xf32>
+    gradus.return
+  }
+}

@@ -2,6 +2,8 @@
 
 #include "tests/ir/graphs.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace gradus;
 using namespace gradus::testing;
@@ -90,4 +92,38 @@ TEST(AllReduce, SharesTheGradientsThatThereAre) {
   auto shared = gradients[1].getDefiningOp<AllReduceOp>();
   ASSERT_TRUE(shared);
   EXPECT_EQ(shared.getOperands(), ValueRange(seed));
+}
+
+TEST(AllReduce, GathersEachPartOnce) {
+  auto module = parseGraph(
+      "%a: tensor<4x16xf32>",
+      "%x = gradus.all_reduce %a {groups = #gradus.groups<within 1 sum across "
+      "gather epsilon 0.0 : f64>} : tensor<4x16xf32> -> tensor<4x16xf32>");
+  EXPECT_EQ(lastSum(module).getSentBytes(4), 192);
+  EXPECT_TRUE(lastSum(module).isSharedByAll());
+}
+
+// Of equal ones the first are taken, and a NaN before all others.
+TEST(SelectLargest, GivesIndicesInOrderWithTheirValues) {
+  auto found = evaluate("%x: tensor<6xf64>",
+                        "%i, %y = gradus.select_largest %x : tensor<6xf64> -> "
+                        "tensor<3xi32>, tensor<3xf64>",
+                        {floats({6}, {1, -2, 0, 2, -2, 1})});
+  EXPECT_EQ(found[0].integers, (std::vector<int64_t>{1, 3, 4}));
+  EXPECT_EQ(found[1].floats, (std::vector<double>{-2, 2, -2}));
+  found = evaluate("%x: tensor<3xf64>",
+                   "%i, %y = gradus.select_largest %x : tensor<3xf64> -> "
+                   "tensor<1xi32>, tensor<1xf64>",
+                   {floats({3}, {INFINITY, NAN, 1})});
+  EXPECT_EQ(found[0].integers, (std::vector<int64_t>{1}));
+}
+
+TEST(SelectLargest, LeavesOutWhatIsSmallerThanTheThreshold) {
+  auto found = evaluate("%x: tensor<4xf64>, %t: tensor<f64>",
+                        "%i, %y = gradus.select_largest %x from %t : "
+                        "tensor<4xf64> from tensor<f64> -> tensor<3xi32>, "
+                        "tensor<3xf64>",
+                        {floats({4}, {1, -2, 0.5, 1}), floats({}, {1.5})});
+  EXPECT_EQ(found[0].integers, (std::vector<int64_t>{1, 4, 4}));
+  EXPECT_EQ(found[1].floats, (std::vector<double>{-2, 0, 0}));
 }
