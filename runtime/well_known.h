@@ -42,6 +42,10 @@ inline constexpr char kRanks[] = "distribution.ranks";
 /// counts from t - 1 to 2 t - 2, and so tells t, too. A state of the role
 /// `place`.
 inline constexpr char kTurn[] = "distribution.turn";
+/// Begins the names of states that each rank has of its own for good, such as
+/// what it has not sent yet: a checkpoint has those of all ranks. (Others that
+/// differ between ranks do so only until an update has been made.)
+inline constexpr char kLasting[] = "kept/";
 /// Ends the name of the state that a normalized layer is multiplied by.
 inline constexpr char kMultiplier[] = ".multiplier";
 

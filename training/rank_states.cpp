@@ -14,11 +14,13 @@ using namespace gradus::runtime;
 
 namespace gradus::training {
 
-/// The numbers of the states that a rank has of its own.
-static std::vector<int> ownStates(const Session &session) {
+/// The numbers of the states that a rank has of its own; of those that last
+/// alone, or of all.
+static std::vector<int> ownStates(const Session &session, bool all = true) {
   std::vector<int> own;
   for (size_t i = 0; i < session.states().size(); ++i)
-    if (isSaved(session.states()[i]) && session.states()[i].isPerRank)
+    if (const StateInfo &state = session.states()[i];
+        isSaved(state) && (isLasting(state) || (all && state.isPerRank)))
       own.push_back(static_cast<int>(i));
   return own;
 }
@@ -36,11 +38,9 @@ Status RankStates::beforeSave(SaveReport &report) {
   values_.clear();
   bool isWanted = ranks_.rank() == 0 && isWanted_();
   GRADUS_ASSIGN(std::string told, fromRankZero(ranks_, isWanted ? "1" : ""));
-  if (told.empty())
-    return {};
   Status own;
   std::vector<NamedTensor> others;
-  for (int number : ownStates(session_)) {
+  for (int number : ownStates(session_, !told.empty())) {
     const StateInfo &state = session_.states()[static_cast<size_t>(number)];
     auto value = session_.stateBytes(number);
     if (!value.ok() && own.ok())
@@ -69,8 +69,7 @@ namespace {
 /// The values of other ranks than the first in a checkpoint.
 struct OnRanks {
   Safetensors file;
-  std::vector<int> own; // states
-  int ranks = 1;        // with the first
+  int ranks = 1; // with the first
 
   /// Null if there is none, or of another type.
   const NamedTensor *find(const Session &session, int rank, int state) const {
@@ -80,31 +79,49 @@ struct OnRanks {
   }
 };
 
+/// Finds out how many ranks have values in a file. Each of them has one of each
+/// state that lasts, and of each other of which one has one.
 StatusOr<OnRanks> openOnRanks(const Session &session,
                               const std::string &checkpoint) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(checkpoint));
-  OnRanks found{std::move(file), ownStates(session)};
+  OnRanks found{std::move(file)};
+  std::vector<int> own = ownStates(session);
   auto isThere = [&](int rank) {
-    return std::ranges::any_of(found.own, [&](int state) {
+    return std::ranges::any_of(own, [&](int state) {
       return found.find(session, rank, state) != nullptr;
     });
   };
   while (isThere(found.ranks))
     ++found.ranks;
-  for (int rank = 1; rank < found.ranks; ++rank)
-    for (int state : found.own)
+  for (int state : own) {
+    const StateInfo &info = session.states()[static_cast<size_t>(state)];
+    int having = 1;
+    for (int rank = 1; rank < found.ranks; ++rank)
+      having += found.find(session, rank, state) != nullptr;
+    if (having == 1 && !isLasting(info))
+      continue;
+    for (int rank = 1; having < found.ranks; ++rank)
       if (!found.find(session, rank, state))
-        return invalid(
-            checkpoint, ": lacks ",
-            nameOnRank(rank,
-                       session.states()[static_cast<size_t>(state)].name));
+        return invalid(checkpoint, ": lacks ", nameOnRank(rank, info.name));
+  }
   return found;
 }
 
-/// Empty where there are as many ranks as before.
-std::string remarkOn(const std::string &checkpoint, int before, int now) {
+/// Empty where there are as many ranks as before. What lasts of ranks that are
+/// no more would be lost in silence.
+StatusOr<std::string> remarkOn(const Session &session,
+                               const std::string &checkpoint, int before,
+                               int now) {
   if (before == 1 || before == now)
-    return "";
+    return std::string();
+  if (std::vector<int> lasting = ownStates(session, /*all=*/false);
+      !lasting.empty())
+    return invalid(checkpoint, ": was saved on ", before,
+                   " ranks, each of which has states of its own, such as ",
+                   session.states()[static_cast<size_t>(lasting.front())].name,
+                   ", and there ", now == 1 ? "is " : "are ", now,
+                   " now: go on with ", before,
+                   ", or begin with its weights, without them (--init)");
   return absl::StrCat(checkpoint, ": was saved on ", before,
                       " ranks before they had shared what each had of its own, "
                       "and there ",
@@ -113,17 +130,17 @@ std::string remarkOn(const std::string &checkpoint, int before, int now) {
                       "lost");
 }
 
-/// Tells one rank its values; all call it together.
+/// Tells one rank its values; all call it together. A state of which ranks have
+/// none is told as nothing.
 Status give(Session &session, CommunicationThread &ranks, const OnRanks *from,
             int rank) {
   for (int state : ownStates(session)) {
     std::string value;
-    if (from) {
-      std::span<const uint8_t> data = from->find(session, rank, state)->data;
-      value.assign(data.begin(), data.end());
-    }
+    if (const NamedTensor *found =
+            from ? from->find(session, rank, state) : nullptr)
+      value.assign(found->data.begin(), found->data.end());
     GRADUS_ASSIGN(value, fromRankZero(ranks, std::move(value)));
-    if (ranks.rank() == rank)
+    if (ranks.rank() == rank && !value.empty())
       GRADUS_TRY(session.writeState(
           state,
           {reinterpret_cast<const uint8_t *>(value.data()), value.size()}));
@@ -146,7 +163,9 @@ StatusOr<std::string> restoreRankStates(Session &session,
   int before = 1;
   if (!absl::SimpleAtoi(told, &before))
     return failed("rank 0 (", ranks.host(0), ") tells no number of ranks");
-  std::string remark = remarkOn(checkpoint, before, ranks.ranks());
+  GRADUS_ASSIGN(std::string remark,
+                remarkOn(session, ranks.rank() ? "the checkpoint" : checkpoint,
+                         before, ranks.ranks()));
   if (before > 1 && before == ranks.ranks())
     for (int rank = 1; rank < before; ++rank)
       GRADUS_TRY(give(session, ranks, found ? &*found : nullptr, rank));
@@ -158,7 +177,7 @@ StatusOr<std::string> remarkAlone(const Session &session,
   if (checkpoint.empty())
     return std::string();
   GRADUS_ASSIGN(OnRanks found, openOnRanks(session, checkpoint));
-  return remarkOn(checkpoint, found.ranks, 1);
+  return remarkOn(session, checkpoint, found.ranks, 1);
 }
 
 } // namespace gradus::training

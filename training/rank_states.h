@@ -3,7 +3,8 @@
 // As a rule they are those of rank 0: what ranks have gathered means nothing
 // when an update has been made. Where a state is saved in the middle of one,
 // the checkpoint has those of the other ranks, too, under names of their own
-// (runtime/session/checkpoint.h), and stays one file.
+// (runtime/session/checkpoint.h), and stays one file. It always has those that
+// last (runtime/well_known.h), such as what a rank has not sent yet.
 
 #pragma once
 
@@ -22,7 +23,8 @@ namespace gradus::training {
 /// this.
 class RankStates : public Observer {
 public:
-  /// `isWanted` says on rank 0 whether a checkpoint needs them.
+  /// `isWanted` says on rank 0 whether a checkpoint needs those that do not
+  /// last.
   RankStates(const runtime::Session &session,
              runtime::CommunicationThread &ranks,
              std::function<bool()> isWanted)
@@ -40,14 +42,16 @@ private:
 };
 
 /// Gives each rank its own states in `checkpoint`, which rank 0 has loaded; all
-/// ranks call it together, and only rank 0's path counts. Returns a remark
-/// where they are of another number of ranks: then all have those of rank 0.
+/// ranks call it together, and only rank 0's path counts. Where they are of
+/// another number of ranks it is an error, if some of them last; else returns a
+/// remark, and all have those of rank 0.
 runtime::StatusOr<std::string>
 restoreRankStates(runtime::Session &session,
                   runtime::CommunicationThread &ranks,
                   const std::string &checkpoint);
 
-/// The remark for a process alone, which goes on from a checkpoint of ranks.
+/// The remark, or error, for a process alone, which goes on from a checkpoint
+/// of ranks.
 runtime::StatusOr<std::string> remarkAlone(const runtime::Session &session,
                                            const std::string &checkpoint);
 

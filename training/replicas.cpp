@@ -37,7 +37,7 @@ Status compareReplicas(const Session &session, CommunicationThread &ranks,
   Facts facts;
   for (size_t i = 0; i < session.states().size(); ++i) {
     const StateInfo &state = session.states()[i];
-    if (!isSaved(state) || (state.isPerRank && !haveMet))
+    if (!isSaved(state) || isLasting(state) || (state.isPerRank && !haveMet))
       continue;
     GRADUS_ASSIGN(std::span<const uint8_t> value,
                   session.stateBytes(static_cast<int>(i)));

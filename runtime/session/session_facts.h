@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/session/session.h"
+#include "runtime/well_known.h"
 
 namespace gradus::runtime {
 
@@ -38,6 +39,11 @@ inline bool isFixed(const StateInfo &state) {
 inline bool isSaved(const StateInfo &state) {
   return !isCopy(state) && !isPlace(state) && !isFixed(state) &&
          state.role != artifact::Role::scratch;
+}
+
+/// Whether ranks have values of their own of a state after each update, too.
+inline bool isLasting(const StateInfo &state) {
+  return state.isPerRank && state.name.starts_with(well_known::kLasting);
 }
 
 /// The index of what has a name; -1 if nothing has it.

@@ -277,6 +277,12 @@ GraphPlanT &TestArtifact::addVariant(const char *name) {
   return *plan().graphs.back();
 }
 
+void TestArtifact::addOwn(const char *name, double number) {
+  addState(name, Role::slot, type(DType::f32, {1}), 4);
+  header.states.back()->fill = number;
+  header.states.back()->per_rank = true;
+}
+
 void TestArtifact::addFixed(double number) {
   addState("rows", Role::fixed, type(DType::f32, {2}), 8);
   header.states.back()->fill = number;

@@ -59,6 +59,8 @@ struct TestArtifact {
   /// two turns: `train_partial` keeps `x` in the state `waiting`, then
   /// `train_final` adds it and `x` to `total`.
   void addTurns();
+  /// Adds a state of one number that each rank has of its own.
+  void addOwn(const char *name, double number);
   /// Adds the fixed state `rows` of two numbers.
   void addFixed(double number);
 

@@ -22,16 +22,27 @@ namespace {
 
 /// A session whose state `total` is the rank's own, with a value in all of it.
 struct Own {
-  explicit Own(float value) : adding(artifact()) {
+  explicit Own(float value, bool lasts = false) : adding(artifact(lasts)) {
     std::vector<float> values(8, value);
     EXPECT_TRUE(session().writeState("total", values.data(), 32).ok());
+    if (lasts)
+      EXPECT_TRUE(session().writeState("kept/rest", &value, 4).ok());
   }
 
-  static gradus::test::TestArtifact artifact() {
+  /// With `lasts` there is a second state that ranks have of their own for
+  /// good.
+  static gradus::test::TestArtifact artifact(bool lasts) {
     gradus::test::TestArtifact made;
+    if (lasts)
+      made.addOwn("kept/rest", 5);
     for (auto &state : made.header.states)
-      state->per_rank = state->name == "total";
+      state->per_rank = state->name == "total" || state->per_rank;
     return made;
+  }
+  int rest() {
+    float value = 0;
+    EXPECT_TRUE(session().readState("kept/rest", &value, 4).ok());
+    return static_cast<int>(value);
   }
   int value() {
     float values[8];
@@ -52,9 +63,9 @@ protected:
   ~RankStatesTest() override { fs::remove(path_); }
 
   /// Saves as a trainer does; rank r has 10 + r.
-  void save(int ranks, bool isWanted = true) {
+  void save(int ranks, bool isWanted = true, bool lasts = false) {
     onRanks(inProcess(ranks), [&](CommunicationThread &rank) {
-      Own own(10 + static_cast<float>(rank.rank()));
+      Own own(10 + static_cast<float>(rank.rank()), lasts);
       RankStates states(own.session(), rank, [&] { return isWanted; });
       SaveReport report{7, SaveKind::end, {}};
       EXPECT_TRUE(states.beforeSave(report).ok());
@@ -71,16 +82,17 @@ protected:
 
   /// What going on from the checkpoint says on each of so many ranks, with the
   /// value that the rank has then: "remark|11"; or an error.
-  std::vector<std::string> restored(int ranks) {
+  std::vector<std::string> restored(int ranks, bool lasts = false) {
     std::vector<std::string> said(static_cast<size_t>(ranks));
     onRanks(inProcess(ranks), [&](CommunicationThread &rank) {
-      Own own(-1);
+      Own own(-1, lasts);
       if (rank.rank() == 0)
         EXPECT_TRUE(own.session().loadCheckpoint(path_).ok());
       auto remark = restoreRankStates(own.session(), rank,
                                       rank.rank() ? "not looked at" : path_);
       said[static_cast<size_t>(rank.rank())] =
-          remark.ok() ? *remark + "|" + std::to_string(own.value())
+          remark.ok() ? *remark + "|" + std::to_string(own.value()) +
+                            (lasts ? "|" + std::to_string(own.rest()) : "")
                       : remark.status().message();
     });
     return said;
@@ -111,6 +123,33 @@ TEST_F(RankStatesTest, AreNotSavedWhereTheyMeanNothing) {
   ASSERT_TRUE(file.ok());
   EXPECT_FALSE(file->find(nameOnRank(1, "total")));
   EXPECT_THAT(restored(3), ElementsAre("|10", "|-1", "|-1"));
+}
+
+/// What has not been sent yet is there between updates, too; what was gathered
+/// means nothing then.
+TEST_F(RankStatesTest, KeepWhatLasts) {
+  save(3, /*isWanted=*/false, /*lasts=*/true);
+  auto file = Safetensors::open(path_);
+  ASSERT_TRUE(file.ok());
+  EXPECT_FALSE(file->find(nameOnRank(1, "total")));
+  EXPECT_TRUE(file->find(nameOnRank(2, "kept/rest")));
+  EXPECT_THAT(restored(3, /*lasts=*/true),
+              ElementsAre("|10|10", "|-1|11", "|-1|12"));
+  save(3, /*isWanted=*/true, /*lasts=*/true);
+  EXPECT_THAT(restored(3, /*lasts=*/true),
+              ElementsAre("|10|10", "|11|11", "|12|12"));
+}
+
+TEST_F(RankStatesTest, AreRefusedOnAnotherNumberOfRanksIfTheyLast) {
+  save(3, /*isWanted=*/false, /*lasts=*/true);
+  for (const std::string &said : restored(2, /*lasts=*/true))
+    EXPECT_THAT(said, HasSubstr("was saved on 3 ranks, each of which has "
+                                "states of its own, such as kept/rest, and "
+                                "there are 2 now: go on with 3, or begin with "
+                                "its weights, without them (--init)"));
+  Own own(-1, /*lasts=*/true);
+  EXPECT_THAT(remarkAlone(own.session(), path_).status().message(),
+              HasSubstr("and there is 1 now"));
 }
 
 TEST_F(RankStatesTest, AreLostOnAnotherNumberOfRanks) {
