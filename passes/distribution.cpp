@@ -15,6 +15,7 @@ using recipe::Field;
 using S = DistributionSettings;
 using Keys = recipe::Keys<S>;
 using A = AdasumSettings;
+using Sparse = SparseSettings;
 
 /// The keys of what is computed.
 Keys meaning() {
@@ -50,7 +51,45 @@ Keys meaning() {
                 "the largest absolute value of an element of a rank's own "
                 "gradient, before these are summed; null: any"}
               .positive()
-              .into(&S::localClip)};
+              .into(&S::own, &OwnSettings::clip)};
+}
+
+/// The keys of sums of a part of the elements.
+Keys sparseKeys() {
+  auto bound = [](const Field &field, auto member) {
+    return field.into(&S::sparse, member);
+  };
+  return {
+      bound(Field{"ratio", number, "null",
+                  "with reduce sparse_topk: the part of each tensor's elements "
+                  "that a process sends, up to 1"}
+                .positive(),
+            &Sparse::ratio),
+      bound(Field{"threshold", number, "null",
+                  "with reduce sparse_threshold: the smallest absolute value "
+                  "that a process sends"}
+                .positive(),
+            &Sparse::threshold),
+      bound(Field{"capacity", number, "0.05",
+                  "with reduce sparse_threshold: the part of each tensor's "
+                  "elements that a message has room for; of more the largest "
+                  "are sent"}
+                .positive(),
+            &Sparse::capacity),
+      bound(Field{"error_feedback", boolean, "true",
+                  "with sparse sums: what is not sent is added to the next "
+                  "gradient; else it is lost"},
+            &Sparse::errorFeedback),
+      bound(Field{"momentum_correction", boolean, "false",
+                  "with sparse sums: each process adds up the momentum of sgd "
+                  "by itself, before it selects (Deep Gradient Compression)"},
+            &Sparse::momentumCorrection),
+      bound(Field{"warmup", integer, "0",
+                  "with sparse sums: first updates in which gradients are "
+                  "summed whole"}
+                .from(0)
+                .below(1e9),
+            &Sparse::warmup)};
 }
 
 recipe::Choice planned(std::string_view name) { return {name, {}, false}; }
@@ -104,15 +143,17 @@ Keys travel() {
       Field{"reduce", choice, "\"plain\"",
             "how gradients are combined: as sums in their own type, in f16 or "
             "bf16; by AdaSum, which is a sum where they are orthogonal and a "
-            "mean where they are equal; or local: they are not, and weights "
-            "meet after some updates"}
+            "mean where they are equal; as sums of each process's largest "
+            "elements, or of those that reach a threshold; or local: they are "
+            "not, and weights meet after some updates"}
           .among({{"plain"},
                   {"half"},
                   {"bf16"},
                   {"adasum"},
                   {"local"},
-                  planned("partial"),
-                  planned("sparse")})
+                  {"sparse_topk"},
+                  {"sparse_threshold"},
+                  planned("partial")})
           .into(&S::reduce),
       Field{"every", integer, "1",
             "with reduce local: updates that each process makes of its own "
@@ -132,7 +173,7 @@ Keys travel() {
             "factor of gradients while they have 16 bits; null: the loss "
             "scale, or 1 without one"}
           .positive()
-          .into(&S::halfScale),
+          .into(&S::own, &OwnSettings::halfScale),
       Field{"bucket_bytes", bytes, "16777216",
             "of gradients that travel together, such as \"16MiB\", the default"}
           .from(1)
@@ -160,7 +201,7 @@ Keys travel() {
 const recipe::Field &gradus::distributionKey() {
   static const Field key = [] {
     recipe::Fields all;
-    for (const Keys &keys : {meaning(), travel()})
+    for (const Keys &keys : {meaning(), travel(), sparseKeys()})
       all.insert(all.end(), keys.begin(), keys.end());
     all.push_back(recipe::compat("instead of the recipe's"));
     return Field{"distribution", object, "{}", "training on several processes"}

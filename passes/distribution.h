@@ -35,8 +35,10 @@ enum class ReduceType {
   plain, // summed as they are
   half,  // summed in f16
   bf16,
-  adasum, // by AdaSum, in f32 or f64
-  local,  // not: ranks meet after some updates
+  adasum,          // by AdaSum, in f32 or f64
+  local,           // not: ranks meet after some updates
+  sparseTopk,      // as sums of the largest elements of each rank's
+  sparseThreshold, // of those that reach a threshold
 };
 
 /// The optimizer of the weights with which ranks go on when they meet: plain
@@ -71,6 +73,22 @@ struct AdasumSettings {
   double epsilon = 0; // added by each group to a dot product
 };
 
+/// Sums of a part of the elements.
+struct SparseSettings {
+  std::optional<double> ratio;             // of sparseTopk
+  std::optional<recipe::Number> threshold; // of sparseThreshold
+  double capacity = 0;       // the part that a message of it has room for
+  bool errorFeedback = true; // What is not sent is added to the next gradient.
+  bool momentumCorrection = false; // each rank adds up momentum before it
+  int64_t warmup = 0;              // first updates by whole sums
+};
+
+/// The changes of a rank's own gradient before it is sent.
+struct OwnSettings {
+  std::optional<recipe::Number> halfScale; // nothing: the loss scale, or 1
+  std::optional<recipe::Number> clip;      // nothing: no bound
+};
+
 struct DistributionSettings {
   DistributionMode mode = DistributionMode::none;
   std::optional<int64_t> logicalRanks; // nothing: as many as processes
@@ -79,15 +97,21 @@ struct DistributionSettings {
   LossMean lossMean = LossMean::global;
   BatchNormRanks batchNorm = BatchNormRanks::average;
   ReduceType reduce = ReduceType::plain;
-  LocalSettings local;                     // of `local`
-  AdasumSettings adasum;                   // of `adasum`
-  std::optional<recipe::Number> halfScale; // nothing: the loss scale, or 1
-  std::optional<recipe::Number> localClip; // nothing: no bound
+  LocalSettings local;   // of `local`
+  AdasumSettings adasum; // of `adasum`
+  SparseSettings sparse; // of both kinds of sparse sums
+  OwnSettings own;
   double bucketBytes = 0;
   std::optional<int64_t> bucketElements; // cuts buckets by SINGA's rule
   std::optional<std::vector<int64_t>>
       gradientSplits;   // cuts them by MindSpore's
   int64_t inFlight = 0; // buckets that may travel while another is awaited
+
+  bool isSparse() const {
+    return mode == DistributionMode::dataParallel &&
+           (reduce == ReduceType::sparseTopk ||
+            reduce == ReduceType::sparseThreshold);
+  }
 };
 
 /// The key `distribution`, and its value in a program's recipe.

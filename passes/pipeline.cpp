@@ -92,6 +92,8 @@ const Stage stages[] = {
        program.addPass(createAdasum());
        // Gradients are all that is large enough to be worth fewer bits.
        program.addPass(createHalfReduce());
+       // Or send a part of each, and keep the rest.
+       program.addPass(createSparseReduce());
      }},
     // Methods on final gradients: clipping, weight decay, centralization.
     {"methods",

@@ -10,7 +10,8 @@ def DataParallel : GradusPass<"data-parallel"> {
 
     * each update gets the mean over ranks of its gradient, or with
       `"mean": false` the sum; `local_clip` bounds each rank's own elements first
-      (with `"reduce": "adasum"` a gradient stays a rank's own here);
+      (with `"reduce": "adasum"`, and with sparse sums, a gradient stays a rank's
+      own here);
     * random bits of samples are counted on from those of the ranks before;
     * a guard holds where it holds on all ranks, so all of them change their
       states, or none does;
@@ -84,6 +85,72 @@ def Adasum : GradusPass<"adasum"> {
       gradus.graph @train(%g: tensor<4xf32>) -> () {
         %all = gradus.all_reduce %g {groups = #gradus.groups<within 2 mean across adasum epsilon 0.0 : f64>, of = ["w"]} : tensor<4xf32> -> tensor<4xf32>
         gradus.update @w, %all : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def SparseReduce : GradusPass<"sparse-reduce"> {
+  let summary = "Sums the largest elements of the ranks' gradients";
+  let description = [{
+    With `reduce` `sparse_topk` in the recipe's `distribution`, each rank selects of
+    each gradient the part `ratio` of its elements that are largest by their absolute
+    value, and sends these with their indices. With `sparse_threshold` it selects
+    those that reach `threshold`, of more than the part `capacity` the largest. All
+    ranks add up what all have sent, rank by rank.
+
+    Gradients of 16 bits are kept and sent as f32.
+
+    With `error_feedback` what was not sent is the state `kept/residual/NAME`, of
+    each rank its own, and is added to its next gradient. With `momentum_correction`
+    each rank adds up the momentum of its gradients by itself, in the state
+    `kept/momentum/NAME`, which starts anew where an element is sent; `sgd` leaves
+    its momentum out then. The first `warmup` updates are `@train_dense`, in which
+    gradients are summed whole.
+
+    A message has a fixed size, so `ranks` says their number. Those of gradients
+    travel together, up to `bucket_bytes`.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64, error_feedback = false}}} {
+      gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<64xf32>) -> () {
+        gradus.update @w, %g : tensor<64xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64, error_feedback = false}}} {
+      gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @distribution.rank : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<64xf32>) -> () attributes {gradus.sparse} {
+        %two = arith.constant dense<2.0> : tensor<64xf32>
+        %zero = arith.constant dense<0.0> : tensor<2x16xf32>
+        %none = arith.constant dense<0> : tensor<2x16xi32>
+        %i, %v = gradus.select_largest %g : tensor<64xf32> -> tensor<16xi32>, tensor<16xf32>
+        %rank = gradus.read @distribution.rank : tensor<i64>
+        %ranks = gradus.broadcast %rank dims [] : tensor<i64> -> tensor<2x16xi64>
+        %rows = gradus.iota axis 0 : tensor<2x16xi64>
+        %own = arith.cmpi eq, %rows, %ranks : tensor<2x16xi64>
+        %is = gradus.broadcast %i dims [1] : tensor<16xi32> -> tensor<2x16xi32>
+        %part = arith.select %own, %is, %none : tensor<2x16xi1>, tensor<2x16xi32>
+        %all = gradus.all_reduce %part {groups = #gradus.groups<within 1 sum across gather epsilon 0.0 : f64>} : tensor<2x16xi32> -> tensor<2x16xi32>
+        %vs = gradus.broadcast %v dims [1] : tensor<16xf32> -> tensor<2x16xf32>
+        %sent = arith.select %own, %vs, %zero : tensor<2x16xi1>, tensor<2x16xf32>
+        %values = gradus.all_reduce %sent {groups = #gradus.groups<within 1 sum across gather epsilon 0.0 : f64>} : tensor<2x16xf32> -> tensor<2x16xf32>
+        %at = gradus.reshape %all : tensor<2x16xi32> -> tensor<32xi32>
+        %added = gradus.reshape %values : tensor<2x16xf32> -> tensor<32xf32>
+        %sum = gradus.scatter_add %added at %at axis 0 : tensor<32xf32>, tensor<32xi32> -> tensor<64xf32>
+        %mean = arith.divf %sum, %two : tensor<64xf32>
+        gradus.update @w, %mean : tensor<64xf32>
         gradus.return
       }
     }

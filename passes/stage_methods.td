@@ -318,6 +318,8 @@ def WeightDecay : GradusPass<"weight-decay"> {
     `gradient + weight_decay * parameter`, for optimizers whose decay goes
     through the gradient: all but `adamw`, `lamb`, `lars`, `lion`, `adafactor`
     and `muon`, and those with `decoupled_weight_decay`.
+    Where `sparse-reduce` has added momentum to the gradient already, decay adds
+    up its own, in the state `sgd/decay/NAME`.
 
     Before:
 

@@ -47,6 +47,8 @@ private:
   void checkLastBatch();
   void checkDistribution();
   void checkAdasum();
+  void checkSparse();
+  void checkMomentumCorrection();
   void checkLogicalRanks();
   std::string whoWantsAdasum() const;
 
@@ -162,6 +164,7 @@ void Together::checkDistribution() {
             ", but distribution.reduce is ", jsonText(shared["reduce"]),
             ", which scales nothing; take \"half\" or \"bf16\"");
   checkAdasum();
+  checkSparse();
   if (!shared["gradient_splits"].is_null() &&
       !shared["bucket_elements"].is_null())
     mistake("distribution.gradient_splits",
@@ -209,6 +212,91 @@ void Together::checkAdasum() {
     mistake("distribution.adasum.of", "is \"weights\"", whoWantsAdasum(),
             ", which is not built yet with precondition; take "
             "\"gradients\"");
+}
+
+/// Whether a way to reduce gradients is a sparse sum.
+static bool sendsParts(const Json &reduce) {
+  return reduce == "sparse_topk" || reduce == "sparse_threshold";
+}
+
+/// Refuses keys of sparse sums that are missing or contradict each other.
+void Together::checkSparse() {
+  const Json &shared = recipe_["distribution"];
+  if (shared["mode"] == "none")
+    return;
+  const Json &reduce = shared["reduce"];
+  bool byRatio = reduce == "sparse_topk";
+  if (!sendsParts(reduce)) {
+    const std::pair<const char *, Json> keys[] = {
+        {"ratio", nullptr}, {"threshold", nullptr},
+        {"capacity", 0.05}, {"error_feedback", true},
+        {"warmup", 0},      {"momentum_correction", false}};
+    for (const auto &[key, fallback] : keys)
+      if (shared[key] != fallback)
+        mistake("distribution." + std::string(key), "is ",
+                jsonText(shared[key]), ", but distribution.reduce is ",
+                jsonText(reduce),
+                ", which sends all elements; take \"sparse_topk\" or "
+                "\"sparse_threshold\"");
+    return;
+  }
+  const std::string used = byRatio ? "ratio" : "threshold",
+                    other = byRatio ? "threshold" : "ratio";
+  if (shared[used].is_null())
+    mistake(
+        "distribution." + used, "is null, but distribution.reduce is ",
+        jsonText(reduce),
+        byRatio
+            ? ", which sends that part of each tensor's elements, such as 0.01"
+            : ", which sends the elements that reach it, such as 0.001");
+  if (!shared[other].is_null())
+    mistake("distribution." + other, "is ", jsonText(shared[other]),
+            ", but distribution.reduce is ", jsonText(reduce),
+            ", for which distribution.", used,
+            " says what is sent; set one of them to null");
+  if (byRatio && shared["capacity"] != 0.05)
+    mistake("distribution.capacity", "is ", jsonText(shared["capacity"]),
+            ", but distribution.reduce is \"sparse_topk\", whose messages have "
+            "room for distribution.ratio");
+  for (const char *part : {"ratio", "capacity"})
+    if (shared[part].is_number() && shared[part] > 1.0)
+      mistake("distribution." + std::string(part), "is ",
+              jsonText(shared[part]),
+              ", expected a part of the elements, at most 1");
+  if (shared["ranks"].is_null())
+    mistake("distribution.ranks", "is null, but distribution.reduce is ",
+            jsonText(reduce),
+            ", whose messages have a size that depends on it: set the number "
+            "of processes");
+  if (recipe_["precondition"].is_object())
+    mistake("distribution.reduce", "is ", jsonText(reduce),
+            ", which excludes precondition: what is sent is of the gradients "
+            "of several steps, and curvature is of one");
+  if (shared["momentum_correction"] == true)
+    checkMomentumCorrection();
+}
+
+/// Each rank adds up what the optimizer would add up otherwise.
+void Together::checkMomentumCorrection() {
+  const std::string key = "distribution.momentum_correction";
+  const Json &optimizer = recipe_["optimizer"];
+  if (recipe_["distribution"]["error_feedback"] == false)
+    mistake(key, "is true, but error_feedback is false; momentum adds up what "
+                 "was not sent, too");
+  if (optimizer["type"] != "sgd")
+    mistake(key,
+            "is true, which adds up the momentum of sgd, but "
+            "optimizer.type is ",
+            jsonText(optimizer["type"]));
+  else if (optimizer["momentum"] == 0.0 || optimizer["dampening"] != 0.0)
+    mistake(key,
+            "is true, which needs a momentum without dampening, but "
+            "optimizer.momentum is ",
+            jsonText(optimizer["momentum"]), " and optimizer.dampening is ",
+            jsonText(optimizer["dampening"]));
+  const Json &pieces = recipe_["schedule"]["momentum"];
+  if (pieces.is_array() && !pieces.empty())
+    mistake(key, "is true, which excludes schedule.momentum");
 }
 
 /// The bits of logical ranks are those of one tree of sums, and a process
@@ -330,7 +418,8 @@ static void addIdleDistribution(const Json &recipe,
   forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
              {"mean", "loss_mean", "batch_norm", "local_clip", "reduce",
               "half_scale", "bucket_bytes", "bucket_elements", "in_flight",
-              "logical_ranks", "ranks", "every"},
+              "logical_ranks", "ranks", "every", "ratio", "threshold",
+              "capacity", "error_feedback", "momentum_correction", "warmup"},
              [&](const std::string &key, const Json &value) {
                remarks.push_back(
                    message("distribution.", key, " is ", jsonText(value),
@@ -339,23 +428,31 @@ static void addIdleDistribution(const Json &recipe,
 }
 
 /// Adds a remark for each key that cuts gradients to buckets, where all of them
-/// are one vector.
+/// are one vector, or parts of them travel.
 static void addIdleBuckets(const Json &recipe,
                            std::vector<std::string> &remarks) {
   const Json &shared = recipe.at("distribution");
+  auto addFor = [&](const std::set<std::string_view> &keys,
+                    const std::string &why) {
+    forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
+               keys, [&](const std::string &key, const Json &value) {
+                 remarks.push_back(message("distribution.", key, " is ",
+                                           jsonText(value), why));
+               });
+  };
+  if (shared.at("mode") != "none" && sendsParts(shared.at("reduce")))
+    addFor({"bucket_elements", "gradient_splits"},
+           message(" without effect: distribution.reduce is ",
+                   jsonText(shared.at("reduce")),
+                   "; bucket_bytes says what travels together"));
   const Json &adasum = shared.at("adasum");
   bool hasOthers = adasum.at("of") == "weights" && adasum.at("within") != 1;
   if (shared.at("mode") == "none" || shared.at("reduce") != "adasum" ||
       adasum.at("per") != "model" || hasOthers)
     return;
-  forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
-             {"bucket_bytes", "bucket_elements", "gradient_splits"},
-             [&](const std::string &key, const Json &value) {
-               remarks.push_back(
-                   message("distribution.", key, " is ", jsonText(value),
-                           " without effect on what AdaSum combines: "
-                           "distribution.adasum.per is \"model\", one vector"));
-             });
+  addFor({"bucket_bytes", "bucket_elements", "gradient_splits"},
+         " without effect on what AdaSum combines: distribution.adasum.per is "
+         "\"model\", one vector");
 }
 
 /// Adds a remark where an epsilon of `clip` or `clip_update` was changed that

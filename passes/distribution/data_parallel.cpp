@@ -73,15 +73,16 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     Arithmetic math(builder, update.getLoc());
     OpOperand &gradient = update.getGradientUse();
     Value own = gradient.get();
-    if (settings.localClip) {
+    if (settings.own.clip) {
       Value limit = readNumber(builder, update.getLoc(), getOperation(),
-                               *settings.localClip);
+                               *settings.own.clip);
       if (!limit)
         return failure();
       Value low = spreadLike(math, math.negate(limit), own);
       own = math.smaller(math.larger(own, low), spreadLike(math, limit, own));
     }
-    if (isLocal || // passes/update/local_steps.cpp
+    if (isLocal ||             // passes/update/local_steps.cpp
+        settings.isSparse() || // passes/distribution/sparse_reduce.cpp
         settings.reduce == ReduceType::adasum) { // passes/distribution/adasum.h
       gradient.set(own);
       return success();

@@ -75,8 +75,8 @@ struct HalfReducePass : impl::HalfReduceBase<HalfReducePass> {
 
   /// Reads the factor of a parameter's gradient while it is narrow, a scalar.
   Value readScale(OpBuilder &builder, Location loc, StringRef parameter) {
-    if (settings.halfScale)
-      return readNumber(builder, loc, getOperation(), *settings.halfScale);
+    if (settings.own.halfScale)
+      return readNumber(builder, loc, getOperation(), *settings.own.halfScale);
     return scaleOfGradient(builder, loc, getOperation(), parameter);
   }
 

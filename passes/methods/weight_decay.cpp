@@ -5,7 +5,9 @@
 // Optimizers that take decay off the parameter themselves do so in their rule.
 
 #include "passes/clock.h"
+#include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
+#include "passes/optimizers/sgd.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
@@ -65,7 +67,8 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
     return success();
   }
 
-  /// `gradient + weight_decay * parameter`, the other way for `maximize`.
+  /// `gradient + weight_decay * parameter`, the other way for `maximize`. Where
+  /// momentum has been added to the gradient already, decay gets its own.
   LogicalResult addDecay(Decayed decayed, States &states, Value factor) {
     ParameterUpdate update = decayed.update;
     OpBuilder builder(update);
@@ -84,12 +87,33 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
     if (factor)
       decay = math.multiply(factor, decay);
     Value rate = spreadLike(math, decay, parameter);
-    gradient.set(math.add(gradient.get(), math.multiply(rate, parameter)));
+    Value pull = math.multiply(rate, parameter);
+    if (update->hasAttr(kHasMomentum) &&
+        !(pull = withMomentum(math, decayed, states, pull)))
+      return failure();
+    gradient.set(math.add(gradient.get(), pull));
     update->setAttr(kDecayed, builder.getUnitAttr());
     remark::passed(update.getLoc(),
                    remark::RemarkOpts::name("Decayed").category(getArgument()))
         << update.getParameterName() << " decays through its gradient";
     return success();
+  }
+
+  /// Adds up the momentum of sgd; null with an error where the model has a
+  /// state of its name.
+  Value withMomentum(const Arithmetic &math, const Decayed &decayed,
+                     States &states, Value pull) {
+    ParameterUpdate update = decayed.update;
+    auto sgd = decayed.settings.own.as<SgdSettings>();
+    std::string slot = ("sgd/decay/" + update.getParameterName()).str();
+    Value factor =
+        readNumber(math.builder, math.loc, getOperation(), sgd.momentum);
+    if (!factor || failed(states.ensure(slot, tensorType(pull), Role::slot)))
+      return {};
+    Value old = readState(math.builder, math.loc, slot, tensorType(pull));
+    Velocity velocity = nextVelocity(math, factor, sgd.nesterov, old, pull);
+    writeState(math.builder, math.loc, slot, velocity.kept);
+    return velocity.direction;
   }
 };
 

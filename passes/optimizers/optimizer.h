@@ -95,9 +95,13 @@ public:
   std::string name;
   double learningRateFactor = 1; // of the groups, which learningRate has
   ProgramOp program = {};
-  std::string path = {}; // of the optimizer in the recipe
-  bool failed = false;   // a slot has the name of a state of the model
+  std::string path = {};    // of the optimizer in the recipe
+  bool failed = false;      // a slot has the name of a state of the model
+  bool hasMomentum = false; // the gradient is the direction of sgd already
 };
+
+/// Marks updates whose gradient has the momentum of sgd in it.
+constexpr llvm::StringLiteral kHasMomentum = "gradus.has_momentum";
 
 struct Optimizer {
   std::string_view name; // the recipe's `type`

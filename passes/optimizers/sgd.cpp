@@ -3,7 +3,8 @@
 //   v = momentum * v + (1 - dampening) * g     (v = g at the first step)
 //   w = w - learning_rate * v                  (g + momentum * v if nesterov)
 //
-// With `dampens_first`, as in SINGA, the first gradient is dampened, too.
+// With `dampens_first`, as in SINGA, the first gradient is dampened, too. Where
+// ranks have added up the momentum before they sent it, none is added here.
 
 #include "passes/optimizers/sgd.h"
 
@@ -28,6 +29,15 @@ static Value newVelocity(ParameterStep &step, const SgdSettings &settings,
   return velocity;
 }
 
+Velocity gradus::nextVelocity(const Arithmetic &math, Value factor,
+                              bool nesterov, Value old, Value gradient) {
+  Value spread = spreadLike(math, factor, old);
+  Value kept = math.add(math.multiply(spread, old), gradient);
+  if (!nesterov)
+    return {kept, kept};
+  return {kept, math.add(gradient, math.multiply(spread, kept))};
+}
+
 LogicalResult gradus::moveBySgd(ParameterStep &step,
                                 const SgdSettings &settings) {
   bool hasMomentum = settings.momentum.initial != 0;
@@ -36,9 +46,9 @@ LogicalResult gradus::moveBySgd(ParameterStep &step,
            << "is true, but momentum is 0; it looks ahead along the momentum";
   Value direction = step.gradient;
   Value momentum = step.number(settings.momentum);
-  if (hasMomentum)
+  if (hasMomentum && !step.hasMomentum)
     direction = newVelocity(step, settings, momentum);
-  if (settings.nesterov)
+  if (settings.nesterov && !step.hasMomentum)
     direction = step.math.add(step.gradient, step.scale(momentum, direction));
   step.descend(direction);
   return success();

@@ -13,6 +13,15 @@ struct SgdSettings {
 /// `rate` is the default of `learning_rate`.
 recipe::Fields sgdKeys(std::string_view rate);
 
+/// Momentum that is added up outside of the optimizer, and where it leads.
+struct Velocity {
+  mlir::Value kept, direction;
+};
+/// `factor * old + gradient` for a scalar; it leads there, or with `nesterov`
+/// to `gradient + factor * kept`.
+Velocity nextVelocity(const Arithmetic &math, mlir::Value factor, bool nesterov,
+                      mlir::Value old, mlir::Value gradient);
+
 mlir::LogicalResult moveBySgd(ParameterStep &step, const SgdSettings &settings);
 
 } // namespace gradus

@@ -168,6 +168,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
                        settings.learningRateFactor,
                        getOperation(),
                        settings.own.where()};
+    step.hasMomentum = update->hasAttr(kHasMomentum);
     step.learningRate = learningRate(step, update);
     if (failed(optimizer.rule(step, settings.own)) || step.failed)
       return failure();

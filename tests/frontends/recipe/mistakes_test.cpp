@@ -277,6 +277,89 @@ TEST(Mistakes, TellThatOneVectorHasNoBuckets) {
       Lines{});
 }
 
+TEST(Mistakes, RefuseWhatSparseSumsCannotDo) {
+  auto said = [](const std::string &reduce, Overrides settings) {
+    settings.insert(settings.begin(),
+                    {"distribution.mode=data_parallel",
+                     "distribution.reduce=" + reduce, "distribution.ranks=2"});
+    return refusal(settings);
+  };
+  auto ofLargest = [&](Overrides settings) {
+    settings.insert(settings.begin(), "distribution.ratio=0.01");
+    return said("sparse_topk", settings);
+  };
+  EXPECT_EQ(ofLargest({}), "");
+  EXPECT_EQ(said("sparse_threshold", {"distribution.threshold=0.1"}), "");
+  EXPECT_THAT(said("sparse_topk", {}),
+              HasSubstr("distribution.ratio: is null, but distribution.reduce "
+                        "is \"sparse_topk\", which sends that part"));
+  EXPECT_THAT(said("sparse_threshold", {}),
+              HasSubstr("distribution.threshold: is null, but"));
+  EXPECT_THAT(ofLargest({"distribution.threshold=0.1"}),
+              HasSubstr("distribution.threshold: is 0.1, but "
+                        "distribution.reduce is \"sparse_topk\", for which "
+                        "distribution.ratio says what is sent"));
+  EXPECT_THAT(ofLargest({"distribution.ratio=1.5"}),
+              HasSubstr("distribution.ratio: is 1.5, expected a part of the "
+                        "elements, at most 1"));
+  EXPECT_NE(ofLargest({"distribution.ratio=0"}), "");
+  EXPECT_THAT(ofLargest({"distribution.capacity=0.5"}),
+              HasSubstr("distribution.capacity: is 0.5, but "
+                        "distribution.reduce is \"sparse_topk\""));
+  EXPECT_THAT(ofLargest({"distribution.ranks=null"}),
+              HasSubstr("distribution.ranks: is null, but distribution.reduce "
+                        "is \"sparse_topk\", whose messages"));
+  EXPECT_THAT(ofLargest({"precondition=thor"}),
+              HasSubstr("which excludes precondition"));
+  EXPECT_THAT(ofLargest({"distribution.half_scale=8"}),
+              HasSubstr("but distribution.reduce is \"sparse_topk\""));
+  EXPECT_THAT(ofLargest({"distribution.logical_ranks=2", "deterministic=true"}),
+              HasSubstr("needs distribution.reduce \"plain\", but it is "
+                        "\"sparse_topk\""));
+  EXPECT_THAT(
+      refusal({"distribution.mode=data_parallel", "distribution.ratio=0.01"}),
+      HasSubstr("distribution.ratio: is 0.01, but distribution.reduce "
+                "is \"plain\", which sends all elements"));
+}
+
+TEST(Mistakes, TellWhatCutsNoSparseSums) {
+  using Lines = std::vector<std::string>;
+  auto with = [](const std::string &key) {
+    return remarks({"distribution.mode=data_parallel", "distribution.ranks=2",
+                    "distribution.reduce=sparse_topk",
+                    "distribution.ratio=0.01", key});
+  };
+  EXPECT_EQ(with("distribution.bucket_bytes=64"), Lines{});
+  EXPECT_EQ(with("distribution.compat=singa"), Lines{});
+  EXPECT_EQ(with("distribution.bucket_elements=64"),
+            Lines{"distribution.bucket_elements is 64 without effect: "
+                  "distribution.reduce is \"sparse_topk\"; bucket_bytes says "
+                  "what travels together"});
+  EXPECT_EQ(with("distribution.gradient_splits=[1]").size(), 1u);
+}
+
+TEST(Mistakes, RefuseMomentumThatRanksCannotAddUp) {
+  auto said = [](Overrides settings) {
+    settings.insert(settings.begin(),
+                    {"distribution.mode=data_parallel",
+                     "distribution.reduce=sparse_topk",
+                     "distribution.ratio=0.01", "distribution.ranks=2",
+                     "distribution.momentum_correction=true"});
+    return refusal(settings);
+  };
+  EXPECT_EQ(said({"optimizer=sgd", "optimizer.momentum=0.9"}), "");
+  EXPECT_THAT(said({"optimizer=adam"}),
+              HasSubstr("distribution.momentum_correction: is true, which adds "
+                        "up the momentum of sgd, but optimizer.type is "
+                        "\"adam\""));
+  EXPECT_THAT(said({"optimizer=sgd"}),
+              HasSubstr("which needs a momentum without dampening, but "
+                        "optimizer.momentum is 0"));
+  EXPECT_THAT(said({"optimizer=sgd", "optimizer.momentum=0.9",
+                    "distribution.error_feedback=false"}),
+              HasSubstr("but error_feedback is false"));
+}
+
 TEST(Mistakes, TellWhatOneProcessPassesOver) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(remarks({"distribution.reduce=half"}),

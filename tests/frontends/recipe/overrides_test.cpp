@@ -40,9 +40,10 @@ TEST(Overrides, BlamesTheOverrideThatAMistakeComesFrom) {
       "  --set optimizer=adamv: optimizer.type: unknown value \"adamv\"; did "
       "you mean \"adam\"?\n"
       "  --set seed=-2: seed: expected at least 0, found -2");
-  EXPECT_EQ(refused("{}", {"distribution.reduce=sparse"}),
-            "--set distribution.reduce=sparse: distribution.reduce: \"sparse\" "
-            "is not built yet");
+  EXPECT_EQ(
+      refused("{}", {"distribution.reduce=partial"}),
+      "--set distribution.reduce=partial: distribution.reduce: \"partial\" "
+      "is not built yet");
 }
 
 TEST(Overrides, SetWithinShortForms) {

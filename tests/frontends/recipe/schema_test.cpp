@@ -55,7 +55,7 @@ TEST(RecipeSchema, TakesTheValuesThatTheReaderTakesAndNamesTheOthers) {
       kSchema["properties"]["distribution"]["anyOf"][0]["properties"]["reduce"];
   const json &taken = field["enum"];
   std::string help = field["description"];
-  for (std::string name : {"plain", "adasum", "sparse"}) {
+  for (std::string name : {"plain", "adasum", "partial"}) {
     bool reads = gradus::recipe::read("{}", "", {"distribution.reduce=" + name})
                      .status()
                      .ok();

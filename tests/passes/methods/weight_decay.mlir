@@ -56,3 +56,20 @@ gradus.program @matrices attributes {recipe = {settable = false, optimizer = {ty
     gradus.return
   }
 }
+
+// Momentum is in the gradient already, so decay adds up its own.
+// CHECK-LABEL: gradus.program @momentum
+// CHECK:         gradus.state @"sgd/decay/w"
+// CHECK-DAG:     %[[PULL:.*]] = arith.mulf %{{.*}}, %cst
+// CHECK-DAG:     %[[OLD:.*]] = gradus.read @"sgd/decay/w"
+// CHECK:         %[[KEPT:.*]] = arith.addf %{{.*}}, %[[PULL]]
+// CHECK:         gradus.write @"sgd/decay/w", %[[KEPT]]
+// CHECK:         %[[SUM:.*]] = arith.addf %g, %[[KEPT]]
+// CHECK:         gradus.update @w, %[[SUM]]
+gradus.program @momentum attributes {recipe = {settable = false, optimizer = {type = "sgd", weight_decay = 0.5, momentum = 0.9}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g {gradus.has_momentum} : tensor<4xf32>
+    gradus.return
+  }
+}

@@ -1,0 +1,29 @@
+// RUN: gradus-opt %s --split-input-file --sparse-reduce --verify-diagnostics
+
+// expected-error @below {{distribution.momentum_correction is true, which adds up the momentum of sgd, but w is moved by adam}}
+gradus.program @p attributes {recipe = {optimizer = {type = "sgd", momentum = 0.9}, groups = [{match = ["w"], optimizer = {type = "adam"}}], distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64, momentum_correction = true}}} {
+  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<64xf32>) -> () {
+    gradus.update @w, %g : tensor<64xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// expected-error @below {{distribution.warmup excludes other variants of the step: accumulation, gradient_freeze}}
+gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64, warmup = 3 : i64}}} {
+  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"step/variant" : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<64xf32>) -> () {
+    gradus.update @w, %g : tensor<64xf32>
+    gradus.return
+  }
+  gradus.graph @train_accumulate(%g: tensor<64xf32>) -> () {
+    gradus.return
+  }
+  gradus.schedule @train by @"step/variant" {
+    gradus.variant @train every 2
+    gradus.variant @train_accumulate every 2 at 1
+  }
+}
