@@ -26,3 +26,29 @@ llvm::DenseSet<Value> gradus::ownValues(ProgramOp program, GraphOp graph) {
   }
   return own;
 }
+
+void gradus::markOwn(StateOp state) {
+  state.setDiffersAlongAttr(
+      Builder(state.getContext()).getStrArrayAttr({kDataAxis}));
+}
+
+SmallVector<WriteOp> gradus::ownWrites(ProgramOp program, GraphOp graph) {
+  llvm::DenseSet<Value> own = ownValues(program, graph);
+  SmallVector<WriteOp> writes;
+  for (auto write : graph.getBody().front().getOps<WriteOp>())
+    if (own.contains(write.getValue()) &&
+        isa<FloatType>(tensorType(write.getValue()).getElementType()))
+      writes.push_back(write);
+  return writes;
+}
+
+SmallVector<WriteOp> gradus::markOwnWrites(ProgramOp program, GraphOp graph) {
+  SmallVector<WriteOp> writes = ownWrites(program, graph);
+  for (size_t known = 0; known < writes.size();) {
+    known = writes.size();
+    for (WriteOp write : writes)
+      markOwn(program.getState(write.getState()));
+    writes = ownWrites(program, graph);
+  }
+  return writes;
+}

@@ -1,4 +1,5 @@
-// This tells which values of a training graph may differ between ranks.
+// This tells which values of a training graph, and which states, may differ
+// between ranks.
 #pragma once
 
 #include "ir/gradus.h"
@@ -11,5 +12,15 @@ bool isOwnState(ProgramOp program, llvm::StringRef state);
 /// The values that follow from a rank's samples, or from states that are its
 /// own, without a sum over ranks.
 llvm::DenseSet<mlir::Value> ownValues(ProgramOp program, GraphOp graph);
+
+/// Says that ranks have values of their own of a state.
+void markOwn(StateOp state);
+
+/// The writes of floating-point numbers that are among those values.
+llvm::SmallVector<WriteOp> ownWrites(ProgramOp program, GraphOp graph);
+
+/// Marks the states of these writes, and those that follow from them from one
+/// step to the next. Returns their writes.
+llvm::SmallVector<WriteOp> markOwnWrites(ProgramOp program, GraphOp graph);
 
 } // namespace gradus

@@ -13,13 +13,11 @@
 // Runs behind the optimizer, whichever it is: it sees only writes.
 
 #include "ir/arithmetic.h"
-#include "passes/distribution.h"
 #include "passes/distribution/own_values.h"
 #include "passes/passes.h"
-#include "passes/preconditioning.h"
 #include "passes/step_variants.h"
 #include "passes/update/average_weights.h"
-#include "passes/update/lookahead.h"
+#include "passes/update/own_weights.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -54,44 +52,25 @@ struct LocalStepsPass : impl::LocalStepsBase<LocalStepsPass> {
 private:
   //===-- checks ----------------------------------------------------------===//
 
-  InFlightDiagnostic error() {
-    return recipe::keyError(getOperation(), "distribution.reduce")
-           << "\"local\" excludes ";
-  }
-
   LogicalResult check(GraphOp train) {
-    if (settings.logicalRanks)
-      return error() << "distribution.logical_ranks, whose ranks have one "
-                        "state";
-    if (settings.batchNorm == BatchNormRanks::synchronized)
-      return error() << "distribution.batch_norm \"synchronized\", for which "
-                        "ranks meet in each step";
-    if (lookahead().of(getOperation()))
-      return error()
-             << "lookahead, whose slow weights the meetings would move, "
-                "too";
+    if (failed(checkOwnWeights(train, "local")))
+      return failure();
     if (movingAverage().of(getOperation()))
-      return error() << "ema: the weights of a step are each rank's own";
-    if (preconditioning().of(getOperation()))
-      return error() << "precondition, whose curvature is that of all ranks";
+      return ownWeightsExclude(train, "local")
+             << "ema: the weights of a step are each rank's own";
     if (!train.getBody().front().getOps<GuardOp>().empty())
-      return error() << "steps that are skipped (on_nonfinite \"skip\", a "
-                        "dynamic loss_scale), about which ranks would have to "
-                        "agree in each of them; take precision \"bf16\" or a "
-                        "static loss_scale";
-    for (auto schedule : getOperation().getBody().getOps<ScheduleOp>())
-      if (schedule.getGraph() == kTrain)
-        return error() << "other variants of the step: accumulation, "
-                          "gradient_freeze";
+      return ownWeightsExclude(train, "local")
+             << "steps that are skipped (on_nonfinite \"skip\", a "
+                "dynamic loss_scale), about which ranks would have to "
+                "agree in each of them; take precision \"bf16\" or a "
+                "static loss_scale";
     return success();
   }
 
   //===-- variants --------------------------------------------------------===//
 
   LogicalResult split(GraphOp train) {
-    for (WriteOp write : ownWrites(train))
-      markOwn(getOperation().getState(write.getState()));
-    report(train);
+    report(train, markOwnWrites(getOperation(), train).size());
     if (settings.local.every == 1)
       return meet(train);
     SmallVector<std::string> names = {kMeet.str()};
@@ -126,22 +105,6 @@ private:
     return math.select(meets, math.number(1, number), math.number(0, number));
   }
 
-  /// The writes of numbers that follow from a rank's own samples.
-  SmallVector<WriteOp> ownWrites(GraphOp graph) {
-    llvm::DenseSet<Value> own = ownValues(getOperation(), graph);
-    SmallVector<WriteOp> writes;
-    for (auto write : graph.getBody().front().getOps<WriteOp>())
-      if (own.contains(write.getValue()) &&
-          isa<FloatType>(tensorType(write.getValue()).getElementType()))
-        writes.push_back(write);
-    return writes;
-  }
-
-  void markOwn(StateOp state) {
-    state.setDiffersAlongAttr(
-        Builder(&getContext()).getStrArrayAttr({kDataAxis}));
-  }
-
   /// Adds a slot. It is equal on all ranks, but follows from weights of which
   /// only the meetings know that they are.
   LogicalResult ensureSlot(const std::string &name, RankedTensorType type) {
@@ -160,7 +123,7 @@ private:
   /// Keeps the parameters before the first update, from which all ranks start.
   LogicalResult begin(GraphOp graph) {
     OpBuilder builder = OpBuilder::atBlockBegin(&graph.getBody().front());
-    for (WriteOp write : ownWrites(graph)) {
+    for (WriteOp write : ownWrites(getOperation(), graph)) {
       if (!isParameter(write))
         continue;
       RankedTensorType type = tensorType(write.getValue());
@@ -180,7 +143,7 @@ private:
     Value ranks = readRanks(builder, graph.getLoc(), getOperation());
     if (!ranks)
       return failure();
-    for (WriteOp write : ownWrites(graph)) {
+    for (WriteOp write : ownWrites(getOperation(), graph)) {
       Value start;
       if (isParameter(write) && hasOuter())
         start = startOf(builder, write);
@@ -233,11 +196,11 @@ private:
     return success();
   }
 
-  void report(GraphOp train) {
+  void report(GraphOp train, size_t states) {
     remark::passed(
         train.getLoc(),
         remark::RemarkOpts::name("LocalSteps").category(getArgument()))
-        << ("ranks train " + Twine(ownWrites(train).size()) +
+        << ("ranks train " + Twine(states) +
             " states of their own, and meet after every " +
             Twine(settings.local.every) + " updates")
                .str();

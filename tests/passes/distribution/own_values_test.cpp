@@ -35,3 +35,31 @@ gradus.program @p {
   EXPECT_TRUE(isOwnState(text.program(), "distribution.rank"));
   EXPECT_FALSE(isOwnState(text.program(), "w"));
 }
+
+/// The decayed weight follows from no sample in this step, but from what
+/// samples have made of it.
+TEST(OwnValues, AreWrittenToStatesThatFollowFromEachOther) {
+  PassText text(R"(
+gradus.program @p {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @behind : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.state @farther : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.state @shared : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<f32>) -> () {
+    %old = gradus.read @w : tensor<f32>
+    %last = gradus.read @behind : tensor<f32>
+    %sum = gradus.all_reduce %x : tensor<f32> -> tensor<f32>
+    gradus.write @farther, %last : tensor<f32>
+    gradus.write @behind, %old : tensor<f32>
+    gradus.write @w, %x : tensor<f32>
+    gradus.write @shared, %sum : tensor<f32>
+    gradus.return
+  }
+})");
+  GraphOp graph = text.program().getGraph("train");
+  EXPECT_EQ(ownWrites(text.program(), graph).size(), 1u);
+  EXPECT_EQ(markOwnWrites(text.program(), graph).size(), 3u);
+  for (const char *own : {"w", "behind", "farther"})
+    EXPECT_TRUE(isOwnState(text.program(), own)) << own;
+  EXPECT_FALSE(isOwnState(text.program(), "shared"));
+}
