@@ -76,7 +76,9 @@ struct StoreRoundedWeightsPass
             .str();
     if (failed(states->ensure(name, type.clone(element), Role::slot)))
       return failure();
-    states->find(name)->setAttr("copy", UnitAttr::get(&getContext()));
+    StateOp copy = states->find(name);
+    copy->setAttr("copy", UnitAttr::get(&getContext()));
+    copy.setDiffersAlongAttr(state.getDiffersAlongAttr());
     copies[state.getSymNameAttr()] = name;
     return success();
   }

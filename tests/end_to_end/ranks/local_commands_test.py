@@ -12,7 +12,7 @@ from resumed_training import EVAL  # noqa: E402
 
 
 class LocalSteps(rank_runs.RanksTest):
-    RECIPE = {"optimizer": {"type": "adamw", "learning_rate": 0.001},
+    RECIPE = {"optimizer": {"type": "adamw", "learning_rate": 0.001}, "precision": "bf16",
               "distribution": {"mode": "data_parallel", "reduce": "local", "every": 10}}
 
     def test_a_run_that_goes_on_from_a_meeting_has_the_bits_of_a_whole_one(self):

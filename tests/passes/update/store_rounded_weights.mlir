@@ -59,3 +59,19 @@ gradus.program @model {
     gradus.return %y : tensor<4xbf16>
   }
 }
+
+// The copy of a weight that each rank has of its own is the rank's own, too.
+// CHECK-LABEL: gradus.program @ranks
+// CHECK:         gradus.state @"bf16/copy/own" : tensor<4xbf16> {copy, differs_along = ["data"], init
+// CHECK:         gradus.state @"bf16/copy/shared" : tensor<4xbf16> {copy, init
+gradus.program @ranks {
+  gradus.state @own : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>, differs_along = ["data"]}
+  gradus.state @shared : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train() -> (y: tensor<4xbf16>, z: tensor<4xbf16>) {
+    %own = gradus.read @own : tensor<4xf32>
+    %shared = gradus.read @shared : tensor<4xf32>
+    %y = arith.truncf %own : tensor<4xf32> to tensor<4xbf16>
+    %z = arith.truncf %shared : tensor<4xf32> to tensor<4xbf16>
+    gradus.return %y, %z : tensor<4xbf16>, tensor<4xbf16>
+  }
+}
