@@ -77,32 +77,6 @@ private:
   Decider &decider_;
 };
 
-/// Warns of steps that did not do what one expects.
-class StepWarnings : public training::Observer {
-public:
-  StepWarnings(const Session &session, int ranks)
-      : session_(session), ranks_(ranks), skipped_(session) {}
-
-  Status onEpoch(const training::EpochReport &report) override {
-    if (std::string words = skipped_.allOf(report.ran); !words.empty())
-      warn(words);
-    return {};
-  }
-  Status onSave(const training::SaveReport &report) override {
-    // Between updates a run on ranks is saved only as the best, or at its end.
-    if (ranks_ == 1 && report.kind != training::SaveKind::end)
-      return {};
-    if (std::string words = unappliedBatches(session_, ranks_); !words.empty())
-      note(words);
-    return {};
-  }
-
-private:
-  const Session &session_;
-  int ranks_;
-  SkippedSteps skipped_;
-};
-
 /// The data of a run, and how it is divided.
 struct Sources {
   data::Dataset training, test;

@@ -4,6 +4,7 @@
 
 #include "runtime/well_known.h"
 #include "tool/session/session_options.h"
+#include "tool/text.h"
 #include "training/gathered.h"
 
 #include "absl/strings/str_cat.h"
@@ -47,6 +48,21 @@ std::string unappliedBatches(const Session &session, int ranks) {
                       left == 1 ? " batch has" : " batches have",
                       " changed no weight: one update takes ", each,
                       " (accumulation); ", later);
+}
+
+Status StepWarnings::onEpoch(const training::EpochReport &report) {
+  if (std::string words = skipped_.allOf(report.ran); !words.empty())
+    warn(words);
+  return {};
+}
+
+Status StepWarnings::onSave(const training::SaveReport &report) {
+  // Between updates a run on ranks is saved only as the best, or at its end.
+  if (ranks_ == 1 && report.kind != training::SaveKind::end)
+    return {};
+  if (std::string words = unappliedBatches(session_, ranks_); !words.empty())
+    note(words);
+  return {};
 }
 
 } // namespace gradus::cli

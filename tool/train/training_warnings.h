@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/session/session.h"
+#include "training/observer.h"
 
 #include <cstdint>
 #include <string>
@@ -30,5 +31,21 @@ private:
 /// A sentence if the last batches of a run, whose gradients are accumulated,
 /// have made no update yet; else empty.
 std::string unappliedBatches(const runtime::Session &session, int ranks = 1);
+
+/// Warns of steps that did not do what one expects.
+class StepWarnings : public training::Observer {
+public:
+  /// The session must outlive this.
+  StepWarnings(const runtime::Session &session, int ranks)
+      : session_(session), ranks_(ranks), skipped_(session) {}
+
+  runtime::Status onEpoch(const training::EpochReport &report) override;
+  runtime::Status onSave(const training::SaveReport &report) override;
+
+private:
+  const runtime::Session &session_;
+  int ranks_;
+  SkippedSteps skipped_;
+};
 
 } // namespace gradus::cli
