@@ -92,7 +92,8 @@ Keys sparseKeys() {
             &Sparse::warmup)};
 }
 
-recipe::Choice planned(std::string_view name) { return {name, {}, false}; }
+/// Each part is a variant of the step.
+constexpr int64_t kMostParts = 256;
 
 /// The keys of `outer`, by default those of DiLoCo.
 recipe::Keys<OuterSettings> outerKeys() {
@@ -137,23 +138,24 @@ recipe::Keys<A> adasumKeys() {
           .into(&A::epsilon)};
 }
 
-/// The keys of how gradients travel.
-Keys travel() {
+/// The keys of what is combined.
+Keys combining() {
   return {
       Field{"reduce", choice, "\"plain\"",
             "how gradients are combined: as sums in their own type, in f16 or "
             "bf16; by AdaSum, which is a sum where they are orthogonal and a "
             "mean where they are equal; as sums of each process's largest "
-            "elements, or of those that reach a threshold; or local: they are "
-            "not, and weights meet after some updates"}
+            "elements, or of those that reach a threshold; or local, partial: "
+            "they are not, and weights meet, all after some updates or a part "
+            "of them in each"}
           .among({{"plain"},
                   {"half"},
                   {"bf16"},
                   {"adasum"},
                   {"local"},
+                  {"partial"},
                   {"sparse_topk"},
-                  {"sparse_threshold"},
-                  planned("partial")})
+                  {"sparse_threshold"}})
           .into(&S::reduce),
       Field{"every", integer, "1",
             "with reduce local: updates that each process makes of its own "
@@ -166,9 +168,22 @@ Keys travel() {
             "processes, by default as DiLoCo's"}
           .of(outerKeys())
           .into(&S::local, &LocalSettings::outer),
+      Field{"parts", integer, "null",
+            "with reduce partial: parts of the parameters, of about equal "
+            "bytes, of which one meets in each update, by turns; 1 is reduce "
+            "plain; null: 4, or as bucket_elements cuts them (SINGA's rule)"}
+          .from(1)
+          .below(kMostParts + 1)
+          .into(&S::local, &LocalSettings::parts),
       Field{"adasum", object, "{}", "of reduce: adasum"}
           .of(adasumKeys())
           .into(&S::adasum),
+  };
+}
+
+/// The keys of how gradients travel.
+Keys travel() {
+  return {
       Field{"half_scale", number, "null",
             "factor of gradients while they have 16 bits; null: the loss "
             "scale, or 1 without one"}
@@ -201,7 +216,7 @@ Keys travel() {
 const recipe::Field &gradus::distributionKey() {
   static const Field key = [] {
     recipe::Fields all;
-    for (const Keys &keys : {meaning(), travel(), sparseKeys()})
+    for (const Keys &keys : {meaning(), combining(), travel(), sparseKeys()})
       all.insert(all.end(), keys.begin(), keys.end());
     all.push_back(recipe::compat("instead of the recipe's"));
     return Field{"distribution", object, "{}", "training on several processes"}
@@ -213,7 +228,11 @@ const recipe::Field &gradus::distributionKey() {
 }
 
 DistributionSettings gradus::distributionOf(ProgramOp program) {
-  return recipe::valueOf(program, distributionKey()).as<DistributionSettings>();
+  auto settings =
+      recipe::valueOf(program, distributionKey()).as<DistributionSettings>();
+  if (settings.reduce == ReduceType::partial && settings.local.parts == 1)
+    settings.reduce = ReduceType::plain;
+  return settings;
 }
 
 static Value readPlace(OpBuilder &builder, Location loc, ProgramOp program,

@@ -37,6 +37,7 @@ enum class ReduceType {
   bf16,
   adasum,          // by AdaSum, in f32 or f64
   local,           // not: ranks meet after some updates
+  partial,         // not: in each update ranks meet in a part of the parameters
   sparseTopk,      // as sums of the largest elements of each rank's
   sparseThreshold, // of those that reach a threshold
 };
@@ -50,8 +51,9 @@ struct OuterSettings {
 
 /// Ranks that train on their own.
 struct LocalSettings {
-  int64_t every = 1; // updates from one meeting to the next
+  int64_t every = 1; // of `local`: updates from one meeting to the next
   OuterSettings outer;
+  std::optional<int64_t> parts; // of `partial`; nothing: as it finds right
 };
 
 /// The tensors that AdaSum combines.
@@ -97,7 +99,7 @@ struct DistributionSettings {
   LossMean lossMean = LossMean::global;
   BatchNormRanks batchNorm = BatchNormRanks::average;
   ReduceType reduce = ReduceType::plain;
-  LocalSettings local;   // of `local`
+  LocalSettings local;   // of `local` and `partial`
   AdasumSettings adasum; // of `adasum`
   SparseSettings sparse; // of both kinds of sparse sums
   OwnSettings own;
@@ -112,9 +114,15 @@ struct DistributionSettings {
            (reduce == ReduceType::sparseTopk ||
             reduce == ReduceType::sparseThreshold);
   }
+  /// Whether each rank updates its own weights by its own gradients, until
+  /// ranks meet.
+  bool hasOwnWeights() const {
+    return reduce == ReduceType::local || reduce == ReduceType::partial;
+  }
 };
 
-/// The key `distribution`, and its value in a program's recipe.
+/// The key `distribution`, and its value in a program's recipe. With one part,
+/// `partial` is `plain`: nothing is left that ranks would have of their own.
 const recipe::Field &distributionKey();
 DistributionSettings distributionOf(ProgramOp program);
 

@@ -123,6 +123,8 @@ const Stage stages[] = {
        program.addPass(createExpandOptimizer());
        // Ranks that train on their own meet behind their updates.
        program.addPass(createLocalSteps());
+       // Or share a part of the parameters in each update.
+       program.addPass(createPartialReduce());
        // Whatever follows the parameters follows those that all ranks have.
        program.addPass(createAdasumWeights());
        // Pull back the parameters that the optimizer has written.

@@ -136,6 +136,69 @@ def LocalSteps : GradusPass<"local-steps"> {
   }];
 }
 
+def PartialReduce : GradusPass<"partial-reduce"> {
+  let summary = "Shares one part of the ranks' own parameters in each update";
+  let description = [{
+    With `reduce` `partial` in the recipe's `distribution`, gradients are each
+    rank's own, and what the optimizer writes is, too. Parameters are divided into
+    `parts`, of about equal bytes, or by SINGA's rule where `bucket_elements` is
+    set. In each update one of them, by turns, goes on from its mean over ranks.
+
+    `@train` shares the first part, and `@train_part_2` and so on the others. A
+    schedule picks the one whose turn it is by the number of the update.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "partial", parts = 2 : i64}}} {
+      gradus.state @v : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<4xf32>, %y: tensor<4xf32>) -> () {
+        gradus.write @v, %x : tensor<4xf32>
+        gradus.write @w, %y : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After, but for what counts the updates:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "partial", parts = 2 : i64}}} {
+      gradus.state @v : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>, differs_along = ["data"]}
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>, differs_along = ["data"]}
+      gradus.state @distribution.ranks : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.state @"step/variant" : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<4xf32>, %y: tensor<4xf32>) -> () {
+        %ranks = gradus.read @distribution.ranks : tensor<i64>
+        %sum = gradus.all_reduce %x : tensor<4xf32> -> tensor<4xf32>
+        %count = arith.sitofp %ranks : tensor<i64> to tensor<f32>
+        %counts = gradus.broadcast %count dims [] : tensor<f32> -> tensor<4xf32>
+        %mean = arith.divf %sum, %counts : tensor<4xf32>
+        gradus.write @v, %mean : tensor<4xf32>
+        gradus.write @w, %y : tensor<4xf32>
+        gradus.return
+      }
+      gradus.graph @train_part_2(%x: tensor<4xf32>, %y: tensor<4xf32>) -> () {
+        %ranks = gradus.read @distribution.ranks : tensor<i64>
+        gradus.write @v, %x : tensor<4xf32>
+        %sum = gradus.all_reduce %y : tensor<4xf32> -> tensor<4xf32>
+        %count = arith.sitofp %ranks : tensor<i64> to tensor<f32>
+        %counts = gradus.broadcast %count dims [] : tensor<f32> -> tensor<4xf32>
+        %mean = arith.divf %sum, %counts : tensor<4xf32>
+        gradus.write @w, %mean : tensor<4xf32>
+        gradus.return
+      }
+      gradus.schedule @train by @step/variant {
+        gradus.variant @train every 2 at 0
+        gradus.variant @train_part_2 every 2 at 1
+      }
+    }
+    ```
+  }];
+}
+
 def Lookahead : GradusPass<"lookahead"> {
   let summary = "Lets slow copies of the parameters follow them, and go on from these";
   let description = [{

@@ -177,10 +177,14 @@ void Together::checkDistribution() {
             ", but distribution.reduce is ", jsonText(shared["reduce"]),
             ", with which all processes make each update together; take "
             "\"local\"");
-  if (shared["reduce"] == "local" && shared["mean"] == false)
-    mistake("distribution.mean",
-            "is false, but distribution.reduce is \"local\", and ranks meet at "
-            "their mean");
+  if ((shared["reduce"] == "local" || shared["reduce"] == "partial") &&
+      shared["mean"] == false)
+    mistake("distribution.mean", "is false, but distribution.reduce is ",
+            jsonText(shared["reduce"]), ", and ranks meet at their mean");
+  if (!shared["parts"].is_null() && shared["reduce"] != "partial")
+    mistake("distribution.parts", "is ", shared["parts"],
+            ", but distribution.reduce is ", jsonText(shared["reduce"]),
+            ", which shares all parameters at once; take \"partial\"");
   if (shared["reduce"] == "local" && shared["batch_norm"] == "local")
     mistake("distribution.batch_norm",
             "is \"local\", but distribution.reduce is \"local\", and running "

@@ -50,7 +50,6 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     ranks = readRanks(builder, graph.getLoc(), getOperation());
     if (!ranks || failed(countDrawsByRank(getOperation(), graph)))
       return failure();
-    isLocal = settings.reduce == ReduceType::local;
     shareConditions(block);
     factor = factorOfLoss(graph);
     auto range = block.getOps<ParameterUpdate>();
@@ -58,14 +57,19 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     for (ParameterUpdate update : updates)
       if (failed(shareGradient(update)))
         return failure();
-    if (isLocal) // passes/update/local_steps.cpp
+    if (settings.reduce == ReduceType::local) // passes/update/local_steps.cpp
       return success();
     shareFactors(graph);
     shareStatistics(block);
     shareOutputs(graph);
-    if (settings.reduce != ReduceType::adasum) // which another pass reports
+    if (sharesGradients()) // Else another pass reports.
       report(graph, updates.size());
     return success();
+  }
+
+  bool sharesGradients() const {
+    return !settings.hasOwnWeights() && !settings.isSparse() &&
+           settings.reduce != ReduceType::adasum;
   }
 
   LogicalResult shareGradient(ParameterUpdate update) {
@@ -81,9 +85,8 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
       Value low = spreadLike(math, math.negate(limit), own);
       own = math.smaller(math.larger(own, low), spreadLike(math, limit, own));
     }
-    if (isLocal ||             // passes/update/local_steps.cpp
-        settings.isSparse() || // passes/distribution/sparse_reduce.cpp
-        settings.reduce == ReduceType::adasum) { // passes/distribution/adasum.h
+    if (!sharesGradients()) { // where else: passes/update/own_weights.h,
+                              // sparse_reduce.cpp, adasum.h
       gradient.set(own);
       return success();
     }
@@ -206,7 +209,6 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
   }
 
   DistributionSettings settings;
-  bool isLocal = false; // ranks meet after some updates
   // These two are of the graph that is being changed.
   Value ranks;
   Value factor; // of summed gradients; null: they need none

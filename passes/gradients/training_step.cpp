@@ -77,7 +77,9 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
         settings.reduce == ReduceType::local)
       return success();
     OpBuilder builder = OpBuilder::atBlockBegin(&train.getBody().front());
-    ranks.mean = settings.lossMean;
+    // Each rank's weights follow the mean over its own labels.
+    ranks.mean = settings.reduce == ReduceType::partial ? LossMean::rank
+                                                        : settings.lossMean;
     ranks.inTurn = settings.logicalRanks.has_value();
     ranks.count =
         gradus::readRanks(builder, named(train, "loss"), getOperation());

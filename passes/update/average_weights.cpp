@@ -87,6 +87,8 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
                       cast<RankedTensorType>(states.find(name).getType()));
       if (failed(states.ensure(average, tensorType(parameter), Role::slot)))
         return failure();
+      states.find(average).setDiffersAlongAttr(
+          states.find(name).getDiffersAlongAttr());
       append(builder, average, parameter, first, clock->number, decay,
              ema.warmup);
     }

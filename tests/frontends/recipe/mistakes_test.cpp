@@ -172,6 +172,23 @@ TEST(Mistakes, FindMeetingsOfRanksThatShareEachUpdate) {
               HasSubstr("distribution.every: expected at least 1"));
 }
 
+TEST(Mistakes, FindPartsOfWhatIsSharedAtOnce) {
+  Overrides parts = {"distribution.mode=data_parallel", "distribution.parts=3"};
+  EXPECT_EQ(refusal({parts[0], parts[1], "distribution.reduce=partial"}), "");
+  EXPECT_THAT(refusal(parts),
+              HasSubstr("distribution.parts: is 3, but distribution.reduce is "
+                        "\"plain\", which shares all parameters at once; take "
+                        "\"partial\""));
+  EXPECT_THAT(refusal({parts[0], parts[1], "distribution.reduce=partial",
+                       "distribution.mean=false"}),
+              HasSubstr("distribution.mean: is false, but distribution.reduce "
+                        "is \"partial\", and ranks meet at their mean"));
+  EXPECT_THAT(refusal({"distribution.parts=0"}),
+              HasSubstr("distribution.parts: expected at least 1"));
+  EXPECT_THAT(refusal({"distribution.parts=257"}),
+              HasSubstr("distribution.parts: expected less than 257"));
+}
+
 TEST(Mistakes, FindWhatLogicalRanksExclude) {
   auto said = [](Overrides more, bool isDeterministic = true) {
     more.insert(more.end(), {"distribution.mode=data_parallel",

@@ -63,3 +63,17 @@ gradus.program @frozen attributes {recipe = {ema = {decay = 0.75}}} {
     gradus.return
   }
 }
+
+// The average of a weight that each rank has of its own is the rank's own, too.
+// CHECK-LABEL: gradus.program @ranks
+// CHECK:         gradus.state @"ema/average/own" : tensor<4xf32> {differs_along = ["data"], init
+// CHECK:         gradus.state @"ema/average/shared" : tensor<4xf32> {init
+gradus.program @ranks attributes {recipe = {ema = {decay = 0.75}}} {
+  gradus.state @own : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>, differs_along = ["data"]}
+  gradus.state @shared : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%new: tensor<4xf32>) {
+    gradus.write @own, %new : tensor<4xf32>
+    gradus.write @shared, %new : tensor<4xf32>
+    gradus.return
+  }
+}
