@@ -46,13 +46,22 @@ int64_t stepsPerUpdate(const nlohmann::json &recipe) {
   return countAt(recipe, "accumulation");
 }
 
-int64_t updatesPerMeeting(const nlohmann::json &recipe) {
+/// Whether ranks train together and share what they compute in such a way.
+static bool reducesBy(const nlohmann::json &recipe, const char *reduce) {
   auto shared = recipe.find("distribution");
-  if (shared == recipe.end() || !shared->is_object() ||
-      shared->value("mode", nlohmann::json()) != "data_parallel" ||
-      shared->value("reduce", nlohmann::json()) != "local")
-    return 0;
-  return countAt(*shared, "every");
+  return shared != recipe.end() && shared->is_object() &&
+         shared->value("mode", nlohmann::json()) == "data_parallel" &&
+         shared->value("reduce", nlohmann::json()) == reduce;
+}
+
+int64_t updatesPerMeeting(const nlohmann::json &recipe) {
+  return reducesBy(recipe, "local") ? countAt(recipe["distribution"], "every")
+                                    : 0;
+}
+
+bool ranksKeepOwn(const nlohmann::json &recipe) {
+  return reducesBy(recipe, "partial") &&
+         recipe["distribution"].value("parts", nlohmann::json()) != 1;
 }
 
 RunLength runLengthOf(const nlohmann::json &recipe, int64_t steps,

@@ -14,22 +14,11 @@ using namespace gradus::runtime;
 
 namespace gradus::training {
 
-/// The numbers of the states that a rank has of its own; of those that last
-/// alone, or of all.
-static std::vector<int> ownStates(const Session &session, bool all = true) {
-  std::vector<int> own;
-  for (size_t i = 0; i < session.states().size(); ++i)
-    if (const StateInfo &state = session.states()[i];
-        isSaved(state) && (isLasting(state) || (all && state.isPerRank)))
-      own.push_back(static_cast<int>(i));
-  return own;
-}
-
 //===-- saving ------------------------------------------------------------===//
 
 Status RankStates::onSave(const SaveReport &) {
   values_.clear();
-  return {};
+  return means_ ? means_->giveBack() : Status();
 }
 
 /// A rank that cannot read a state sends nothing, and goes on with the others:
@@ -49,7 +38,7 @@ Status RankStates::beforeSave(SaveReport &report) {
     if (value.ok())
       bytes = {reinterpret_cast<const char *>(value->data()), value->size()};
     GRADUS_ASSIGN(std::vector<std::string> texts, atRankZero(ranks_, bytes));
-    for (size_t rank = 1; rank < texts.size(); ++rank) {
+    for (size_t rank = means_ ? 0 : 1; rank < texts.size(); ++rank) {
       values_.push_back(std::move(texts[rank]));
       others.push_back(
           {nameOnRank(static_cast<int>(rank), state.name), state.type, {}});
@@ -59,6 +48,9 @@ Status RankStates::beforeSave(SaveReport &report) {
     others[i].data = {reinterpret_cast<const uint8_t *>(values_[i].data()),
                       values_[i].size()};
   report.others = std::move(others);
+  if (means_ && !told.empty())
+    if (Status taken = means_->take(); own.ok())
+      own = taken;
   return own;
 }
 
@@ -66,10 +58,13 @@ Status RankStates::beforeSave(SaveReport &report) {
 
 namespace {
 
-/// The values of other ranks than the first in a checkpoint.
+/// The values of ranks in a checkpoint.
 struct OnRanks {
   Safetensors file;
   int ranks = 1; // with the first
+  /// Whether the states themselves are means, and those of the first rank stand
+  /// beside those of the others.
+  bool areMeans = false;
 
   /// Null if there is none, or of another type.
   const NamedTensor *find(const Session &session, int rank, int state) const {
@@ -93,6 +88,7 @@ StatusOr<OnRanks> openOnRanks(const Session &session,
   };
   while (isThere(found.ranks))
     ++found.ranks;
+  found.areMeans = isThere(0);
   for (int state : own) {
     const StateInfo &info = session.states()[static_cast<size_t>(state)];
     int having = 1;
@@ -100,20 +96,37 @@ StatusOr<OnRanks> openOnRanks(const Session &session,
       having += found.find(session, rank, state) != nullptr;
     if (having == 1 && !isLasting(info))
       continue;
-    for (int rank = 1; having < found.ranks; ++rank)
+    having -= found.areMeans && !found.find(session, 0, state);
+    for (int rank = found.areMeans ? 0 : 1; having < found.ranks; ++rank)
       if (!found.find(session, rank, state))
         return invalid(checkpoint, ": lacks ", nameOnRank(rank, info.name));
   }
   return found;
 }
 
+/// How a checkpoint's ranks go on.
+struct Former {
+  int ranks = 1;
+  bool areMeans = false;
+
+  /// Whether each of so many ranks goes on from its own states.
+  bool areSame(int now) const { return ranks > 1 && ranks == now; }
+};
+
 /// Empty where there are as many ranks as before. What lasts of ranks that are
 /// no more would be lost in silence.
 StatusOr<std::string> remarkOn(const Session &session,
-                               const std::string &checkpoint, int before,
+                               const std::string &checkpoint, Former former,
                                int now) {
+  int before = former.ranks;
   if (before == 1 || before == now)
     return std::string();
+  if (former.areMeans)
+    return absl::StrCat(checkpoint, ": was saved on ", before,
+                        " ranks with parameters of their own, and there ",
+                        now == 1 ? "is " : "are ", now,
+                        " now: what each had is lost, and all go on from their "
+                        "mean");
   if (std::vector<int> lasting = ownStates(session, /*all=*/false);
       !lasting.empty())
     return invalid(checkpoint, ": was saved on ", before,
@@ -154,20 +167,22 @@ StatusOr<std::string> restoreRankStates(Session &session,
                                         CommunicationThread &ranks,
                                         const std::string &checkpoint) {
   std::optional<OnRanks> found;
-  std::string told = "1";
+  std::string told = "1", means;
   if (ranks.rank() == 0 && !checkpoint.empty()) {
     GRADUS_ASSIGN(found, openOnRanks(session, checkpoint));
     told = std::to_string(found->ranks);
+    means = found->areMeans ? "means" : "";
   }
   GRADUS_ASSIGN(told, fromRankZero(ranks, told));
-  int before = 1;
-  if (!absl::SimpleAtoi(told, &before))
+  GRADUS_ASSIGN(means, fromRankZero(ranks, means));
+  Former former{.areMeans = !means.empty()};
+  if (!absl::SimpleAtoi(told, &former.ranks))
     return failed("rank 0 (", ranks.host(0), ") tells no number of ranks");
   GRADUS_ASSIGN(std::string remark,
                 remarkOn(session, ranks.rank() ? "the checkpoint" : checkpoint,
-                         before, ranks.ranks()));
-  if (before > 1 && before == ranks.ranks())
-    for (int rank = 1; rank < before; ++rank)
+                         former, ranks.ranks()));
+  if (former.areSame(ranks.ranks()))
+    for (int rank = former.areMeans ? 0 : 1; rank < former.ranks; ++rank)
       GRADUS_TRY(give(session, ranks, found ? &*found : nullptr, rank));
   return remark;
 }
@@ -177,7 +192,7 @@ StatusOr<std::string> remarkAlone(const Session &session,
   if (checkpoint.empty())
     return std::string();
   GRADUS_ASSIGN(OnRanks found, openOnRanks(session, checkpoint));
-  return remarkOn(session, checkpoint, found.ranks, 1);
+  return remarkOn(session, checkpoint, {found.ranks, found.areMeans}, 1);
 }
 
 } // namespace gradus::training

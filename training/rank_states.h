@@ -5,12 +5,17 @@
 // the checkpoint has those of the other ranks, too, under names of their own
 // (runtime/session/checkpoint.h), and stays one file. It always has those that
 // last (runtime/well_known.h), such as what a rank has not sent yet.
+//
+// Where ranks have parameters of their own (`distribution.reduce` `partial`),
+// the states themselves are the means over ranks, which anybody may read, and
+// the checkpoint has those of rank 0 beside those of the others.
 
 #pragma once
 
 #include "runtime/collectives/communication_thread.h"
 #include "runtime/session/session.h"
 #include "training/observer.h"
+#include "training/rank_means.h"
 
 #include <functional>
 #include <string>
@@ -24,11 +29,12 @@ namespace gradus::training {
 class RankStates : public Observer {
 public:
   /// `isWanted` says on rank 0 whether a checkpoint needs those that do not
-  /// last.
+  /// last. With `means` it has means, too; null where there is no use for them.
   RankStates(const runtime::Session &session,
              runtime::CommunicationThread &ranks,
-             std::function<bool()> isWanted)
-      : session_(session), ranks_(ranks), isWanted_(std::move(isWanted)) {}
+             std::function<bool()> isWanted, RankMeans *means = nullptr)
+      : session_(session), ranks_(ranks), isWanted_(std::move(isWanted)),
+        means_(means) {}
 
   runtime::Status beforeSave(SaveReport &report) override;
   runtime::Status onSave(const SaveReport &) override;
@@ -37,6 +43,7 @@ private:
   const runtime::Session &session_;
   runtime::CommunicationThread &ranks_;
   std::function<bool()> isWanted_;
+  RankMeans *means_;
   std::vector<std::string>
       values_; // of others, on rank 0, until they are saved
 };
@@ -44,7 +51,7 @@ private:
 /// Gives each rank its own states in `checkpoint`, which rank 0 has loaded; all
 /// ranks call it together, and only rank 0's path counts. Where they are of
 /// another number of ranks it is an error, if some of them last; else returns a
-/// remark, and all have those of rank 0.
+/// remark, and all have those of rank 0, or the means.
 runtime::StatusOr<std::string>
 restoreRankStates(runtime::Session &session,
                   runtime::CommunicationThread &ranks,

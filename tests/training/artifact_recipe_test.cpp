@@ -33,6 +33,25 @@ TEST(ArtifactRecipe, ListsTheGraphsThatThereAre) {
       testing::HasSubstr("has no graph 'tran'; it has train, evaluate"));
 }
 
+TEST(ArtifactRecipe, SaysWhetherRanksHaveParametersOfTheirOwn) {
+  auto keep = [](const char *text) {
+    return ranksKeepOwn(nlohmann::json::parse(text));
+  };
+  for (
+      const char *own :
+      {R"({"distribution": {"mode": "data_parallel", "reduce": "partial"}})",
+       R"({"distribution": {"mode": "data_parallel", "reduce": "partial", "parts": null}})",
+       R"({"distribution": {"mode": "data_parallel", "reduce": "partial", "parts": 2}})"})
+    EXPECT_TRUE(keep(own)) << own;
+  for (
+      const char *shared :
+      {"{}", R"({"distribution": 3})",
+       R"({"distribution": {"mode": "none", "reduce": "partial"}})",
+       R"({"distribution": {"mode": "data_parallel", "reduce": "local"}})",
+       R"({"distribution": {"mode": "data_parallel", "reduce": "partial", "parts": 1}})"})
+    EXPECT_FALSE(keep(shared)) << shared;
+}
+
 TEST(ArtifactRecipe, CountsTheUpdatesUpToAMeeting) {
   auto meeting = [](const char *text) {
     return updatesPerMeeting(nlohmann::json::parse(text));

@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <filesystem>
 
 using namespace gradus::runtime;
@@ -63,10 +64,14 @@ protected:
   ~RankStatesTest() override { fs::remove(path_); }
 
   /// Saves as a trainer does; rank r has 10 + r.
-  void save(int ranks, bool isWanted = true, bool lasts = false) {
+  void save(int ranks, bool isWanted = true, bool lasts = false,
+            bool withMeans = false) {
     onRanks(inProcess(ranks), [&](CommunicationThread &rank) {
       Own own(10 + static_cast<float>(rank.rank()), lasts);
-      RankStates states(own.session(), rank, [&] { return isWanted; });
+      RankMeans means(own.session(), rank);
+      RankStates states(
+          own.session(), rank, [&] { return isWanted; },
+          withMeans ? &means : nullptr);
       SaveReport report{7, SaveKind::end, {}};
       EXPECT_TRUE(states.beforeSave(report).ok());
       if (rank.rank() == 0)
@@ -77,6 +82,7 @@ protected:
       else
         EXPECT_TRUE(report.others.empty());
       EXPECT_TRUE(states.onSave(report).ok());
+      EXPECT_EQ(own.value(), 10 + rank.rank());
     });
   }
 
@@ -138,6 +144,51 @@ TEST_F(RankStatesTest, KeepWhatLasts) {
   save(3, /*isWanted=*/true, /*lasts=*/true);
   EXPECT_THAT(restored(3, /*lasts=*/true),
               ElementsAre("|10|10", "|11|11", "|12|12"));
+}
+
+/// 10, 11 and 12: a file with their mean, and what the first had beside it.
+TEST_F(RankStatesTest, AreBesideTheirMeans) {
+  save(3, /*isWanted=*/true, /*lasts=*/false, /*withMeans=*/true);
+  auto file = Safetensors::open(path_);
+  ASSERT_TRUE(file.ok());
+  float mean = 0;
+  std::memcpy(&mean, file->find("total")->data.data(), sizeof(mean));
+  EXPECT_EQ(mean, 11);
+  EXPECT_TRUE(file->find(nameOnRank(0, "total")));
+  EXPECT_THAT(restored(3), ElementsAre("|10", "|11", "|12"));
+}
+
+/// Others than the first get their states from it (copyFromRankZero).
+TEST_F(RankStatesTest, AreTheirMeansOnAnotherNumberOfRanks) {
+  save(3, /*isWanted=*/true, /*lasts=*/false, /*withMeans=*/true);
+  EXPECT_THAT(restored(2),
+              ElementsAre(AllOf(HasSubstr("was saved on 3 ranks with "
+                                          "parameters of their own, and there "
+                                          "are 2 now: what each had is lost, "
+                                          "and all go on from their mean"),
+                                testing::EndsWith("|11")),
+                          testing::EndsWith("|-1")));
+  Own own(-1);
+  ASSERT_TRUE(own.session().loadCheckpoint(path_).ok());
+  EXPECT_EQ(own.value(), 11);
+  EXPECT_THAT(*remarkAlone(own.session(), path_), HasSubstr("there is 1 now"));
+}
+
+TEST_F(RankStatesTest, AreNoMeansWhereNothingIsSaved) {
+  save(2, /*isWanted=*/false, /*lasts=*/false, /*withMeans=*/true);
+  EXPECT_THAT(restored(2), ElementsAre("|10", "|-1"));
+}
+
+TEST_F(RankStatesTest, OfTheFirstAreMissedToo) {
+  save(3, /*isWanted=*/true, /*lasts=*/true, /*withMeans=*/true);
+  auto file = Safetensors::open(path_);
+  ASSERT_TRUE(file.ok());
+  std::vector<NamedTensor> tensors;
+  for (const NamedTensor &tensor : file->tensors())
+    if (tensor.name != nameOnRank(0, "total"))
+      tensors.push_back(tensor);
+  ASSERT_TRUE(writeSafetensors(path_, tensors, {}).ok());
+  EXPECT_THAT(restored(3, /*lasts=*/true)[0], HasSubstr("lacks ranks/0/total"));
 }
 
 TEST_F(RankStatesTest, AreRefusedOnAnotherNumberOfRanksIfTheyLast) {

@@ -116,6 +116,14 @@ struct Kept {
   std::unique_ptr<training::TrainingLog> log;
 };
 
+/// What ranks do beside their steps; nothing of a process alone.
+struct Together {
+  std::optional<training::LedDecider> led;
+  std::optional<training::ReplicaCheck> replicas;
+  std::optional<training::RankMeans> means; // of parameters of their own
+  std::optional<training::RankStates> own;
+};
+
 class TrainCommand {
 public:
   TrainCommand(const TrainOptions &options, const Ranks &ranks);
@@ -137,6 +145,7 @@ private:
   TrainingOutline outline() const;
   training::Outcome ended(const training::LedDecider *led);
   [[noreturn]] void leave(const training::Outcome &outcome) const;
+  void joinRanks();
   void train(Clock::time_point began);
   TrainingSummary summary(Clock::time_point began) const;
   void writeReport();
@@ -154,6 +163,7 @@ private:
   Checks checks_;
   Kept kept_;
   std::optional<training::FeedBatches> batches_;
+  Together together_;
   std::optional<training::Policy> policy_;
   std::optional<training::Trainer> trainer_;
 };
@@ -370,10 +380,14 @@ void TrainCommand::makeTrainer(training::Decider &decider) {
   options.record = record();
   trainer_.emplace(take(training::Trainer::create(*session_, *batches_, decider,
                                                   std::move(options))));
-  if (const auto &test = sources_.feeds.test)
-    trainer_->testBy(training::testerOf(
+  if (const auto &test = sources_.feeds.test) {
+    training::Tester tester = training::testerOf(
         *session_, findEvaluation(*session_, options_.test.averaged), *test,
-        dataThreads(options_.session), ranks_.thread().get()));
+        dataThreads(options_.session), ranks_.thread().get());
+    if (together_.means)
+      tester = training::testerOfMeans(std::move(tester), *together_.means);
+    trainer_->testBy(std::move(tester));
+  }
   if (former_.record)
     trainer_->resume(*former_.record);
 }
@@ -425,6 +439,31 @@ void TrainCommand::leave(const training::Outcome &outcome) const {
   throw SharedFailure({failure.code, failure.what() + saved});
 }
 
+void TrainCommand::joinRanks() {
+  if (ranks_.isAlone())
+    return;
+  auto &[led, replicas, means, own] = together_;
+  nlohmann::json recipe = recipeOf(*session_);
+  int64_t meets = training::updatesPerMeeting(recipe),
+          each = stepsPerUpdate(recipe) * std::max<int64_t>(1, meets);
+  auto isWhole = [this, each] {
+    return training::gatheredBatches(*session_, each) == 0;
+  };
+  led.emplace(*ranks_.thread(), *policy_, Interrupt::requested, isWhole);
+  bool keepOwn = training::ranksKeepOwn(recipe);
+  if (keepOwn)
+    means.emplace(*session_, *ranks_.thread());
+  own.emplace(
+      *session_, *ranks_.thread(),
+      [this, isWhole, keepOwn] {
+        return !options_.checkpoint.path.empty() && (keepOwn || !isWhole());
+      },
+      keepOwn ? &*means : nullptr);
+  if (options_.ranks.checkReplicas)
+    replicas.emplace(*session_, *ranks_.thread(), options_.ranks.checkReplicas,
+                     meets > 0);
+}
+
 void TrainCommand::train(Clock::time_point began) {
   Progress progress(length_.total, length_.start,
                     ranks_.isAlone() && Progress::onTerminal() &&
@@ -435,24 +474,8 @@ void TrainCommand::train(Clock::time_point began) {
   if (ranks_.isAlone() && options_.ranks.checkReplicas)
     warn("--check-replicas: one process has nothing to compare");
   Interruptible alone(*policy_);
-  std::optional<training::LedDecider> led;
-  std::optional<training::ReplicaCheck> replicas;
-  std::optional<training::RankStates> own;
-  if (!ranks_.isAlone()) {
-    nlohmann::json recipe = recipeOf(*session_);
-    int64_t meets = training::updatesPerMeeting(recipe),
-            each = stepsPerUpdate(recipe) * std::max<int64_t>(1, meets);
-    auto isWhole = [this, each] {
-      return training::gatheredBatches(*session_, each) == 0;
-    };
-    led.emplace(*ranks_.thread(), *policy_, Interrupt::requested, isWhole);
-    own.emplace(*session_, *ranks_.thread(), [this, isWhole] {
-      return !options_.checkpoint.path.empty() && !isWhole();
-    });
-    if (options_.ranks.checkReplicas)
-      replicas.emplace(*session_, *ranks_.thread(),
-                       options_.ranks.checkReplicas, meets > 0);
-  }
+  joinRanks();
+  auto &[led, replicas, means, own] = together_;
   makeTrainer(led ? static_cast<training::Decider &>(*led) : alone);
   ProgressBar bar(progress);
   TrainingLines lines(options_.session.json);
@@ -472,6 +495,8 @@ void TrainCommand::train(Clock::time_point began) {
   if (outcome.end == training::Outcome::End::brokenOff ||
       outcome.end == training::Outcome::End::unreadable)
     leave(outcome);
+  if (means) // What follows compares predictions of the model.
+    check(means->take());
   TrainingSummary summed = summary(began);
   if (ranks_.isFirst())
     summed.print(options_, *session_);

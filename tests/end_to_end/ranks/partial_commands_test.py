@@ -1,0 +1,111 @@
+"""Ranks with parameters of their own: all of them in one file, whose states are their means."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import rank_runs  # noqa: E402
+from rank_runs import SIMULATED, STARTED, missing  # noqa: E402
+from resumed_training import EVAL, GRADUS, run  # noqa: E402
+
+THREE = ["--simulate-ranks", "3"]
+
+
+def tensors(file):
+    """The f32 tensors of a checkpoint by name."""
+    size = struct.unpack("<Q", file[:8])[0]
+    found = {}
+    for name, facts in json.loads(file[8:8 + size]).items():
+        if name != "__metadata__" and facts["dtype"] == "F32":
+            begin, end = (8 + size + offset for offset in facts["data_offsets"])
+            found[name] = struct.unpack(f"<{(end - begin) // 4}f", file[begin:end])
+    return found
+
+
+class Partial(rank_runs.RanksTest):
+    RECIPE = {"optimizer": {"type": "adamw", "learning_rate": 0.001}, "precision": "bf16", "ema": {"decay": 0.9},
+              "distribution": {"mode": "data_parallel", "reduce": "partial", "parts": 3}}
+
+    def test_a_run_that_goes_on_has_the_bits_of_a_whole_one(self):
+        self.train(20, "whole", *SIMULATED)
+        for steps in (7, 11, 20):
+            self.train(steps, "cut", *SIMULATED)
+        self.expect_same_bits("whole", "cut")
+
+    @unittest.skipIf(missing(), missing())
+    def test_processes_have_the_bits_of_simulated_ranks(self):
+        self.train(8, "simulated", *SIMULATED)
+        self.train(8, "started", *STARTED)
+        self.expect_same_bits("simulated", "started")
+        self.train(14, "simulated", *STARTED)
+        self.train(14, "started", *SIMULATED)
+        self.expect_same_bits("simulated", "started")
+
+    def test_a_checkpoint_has_the_means_and_what_each_rank_has(self):
+        self.train(5, "three", *THREE)
+        found = tensors(self.read("three"))
+        for name in ("fc1.weight", "fc2.weight", "adamw/first_moment/fc1.weight", "ema/average/fc1.bias"):
+            own = [found[f"ranks/{rank}/{name}"] for rank in range(3)]
+            mean = [sum(each) / 3 for each in zip(*own)]
+            self.assertLess(max(abs(a - b) for a, b in zip(found[name], mean)), 1e-6)
+        # The fifth update has shared the second part, which is the second largest parameter.
+        for name, is_shared in (("fc1.weight", False), ("fc2.weight", True), ("fc1.bias", False)):
+            own = {found[f"ranks/{rank}/{name}"] for rank in range(3)}
+            self.assertEqual(len(own), 1 if is_shared else 3, name)
+        self.assertNotIn("ranks/1/step", found)
+
+    def test_tests_and_saves_change_no_bit_of_a_run(self):
+        self.train(20, "whole", *SIMULATED)
+        said = self.train(20, "often", *SIMULATED, *EVAL, "--eval-every", "4steps", "--best", "accuracy", "--checkpoint-every", "3steps",
+                          "--check-replicas", "2")
+        self.assertIn("test", said)
+        whole, often = (tensors(self.read(name)) for name in ("whole", "often"))
+        self.assertEqual(whole, often)
+
+    def test_tests_are_of_the_means(self):
+        """The last test of a run has the figures of the checkpoint, which one process evaluates."""
+        said = self.train(20, "run", *SIMULATED, *EVAL, "--json", "--best", "loss")
+        last = [json.loads(line) for line in said.splitlines() if '"test' in line or '"eval' in line]
+        for name in ("run.safetensors", "run.best.safetensors"):
+            alone = run([GRADUS, "evaluate", self.artifact, "--data", EVAL[1], "--resume", self.at(name), "--json"])
+            loss = json.loads(alone.splitlines()[-1])["loss"]
+            self.assertTrue(any(f'{loss}' in json.dumps(line) for line in last), (loss, said))
+        ranks = run([GRADUS, "evaluate", self.artifact, "--data", EVAL[1], "--resume", self.at("run.safetensors"), "--json", *SIMULATED])
+        self.assertEqual(json.loads(ranks.splitlines()[-1])["loss"], loss)
+
+    def test_another_number_of_ranks_goes_on_from_the_means(self):
+        self.train(5, "run", *SIMULATED)
+        means = tensors(self.read("run"))
+        said = self.train(6, "run", *THREE)
+        self.assertRegex(said, r"warning: .*run\.safetensors: was saved on 2 ranks with parameters of their own, and there are 3 now: what "
+                               r"each had is lost, and all go on from their mean")
+        self.assertNotEqual(means["fc1.weight"], tensors(self.read("run"))["fc1.weight"])
+        said = self.train(7, "run")
+        self.assertIn("was saved on 3 ranks with parameters of their own, and there is 1 now", said)
+        self.assertFalse([name for name in tensors(self.read("run")) if name.startswith("ranks/")])
+        self.assertNotIn("of their own", self.train(8, "run", *SIMULATED))
+
+    def test_parameters_of_a_checkpoint_begin_a_run_at_the_means(self):
+        self.train(5, "run", *SIMULATED)
+        said = run([GRADUS, "train", self.artifact, *rank_runs.DATA, "--steps", "1", "--checkpoint", self.at("new.safetensors"),
+                    "--init", self.at("run.safetensors"), *SIMULATED])
+        self.assertNotIn("ranks/1", said)
+
+    def test_more_parts_than_parameters_are_refused(self):
+        from resumed_training import MODEL, RECIPE
+        model, recipe = self.at("net.mlir"), self.at("recipe.json")
+        with open(model, "w", encoding="utf-8") as file:
+            file.write(MODEL)
+        with open(recipe, "w", encoding="utf-8") as file:
+            json.dump({**RECIPE, **self.RECIPE}, file)
+        said = self.ends([GRADUS, "compile", model, "--recipe", recipe, "--set", "distribution.parts=4", "-o", self.at("net.gradus")])
+        self.assertIn("distribution.parts is 4, but 3 parameters are trained, and none is divided; take at most 3", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+// States that each rank has of its own for good, such as the parameters of
+// `distribution.reduce` `partial`, as their means over ranks: what is tested
+// and what a checkpoint gives to others is one model.
+
+#pragma once
+
+#include "runtime/collectives/communication_thread.h"
+#include "runtime/session/session.h"
+#include "training/trainer.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gradus::training {
+
+/// The numbers of the states that a rank has of its own and a checkpoint may
+/// have; of those that last alone (runtime/well_known.h), or of all.
+std::vector<int> ownStates(const runtime::Session &session, bool all = true);
+
+/// Puts means into the session and the rank's own values back. Holds a copy of
+/// these meanwhile. Session and ranks must outlive this.
+class RankMeans {
+public:
+  RankMeans(runtime::Session &session, runtime::CommunicationThread &ranks)
+      : session_(session), ranks_(ranks) {}
+
+  /// Gives all ranks the means of their own states of floating-point numbers,
+  /// in f32 (f64 where they are f64); all call it together. A rank that cannot
+  /// read or write a state takes part to the end, and fails.
+  runtime::Status take();
+  /// Puts back what the rank had, to the bit; nothing if nothing was taken.
+  runtime::Status giveBack();
+
+private:
+  runtime::Session &session_;
+  runtime::CommunicationThread &ranks_;
+  std::vector<std::vector<uint8_t>> own_; // of ownStates()
+};
+
+/// Tests the means, and gives each rank its own values back. `means` must
+/// outlive the tester.
+Tester testerOfMeans(Tester tester, RankMeans &means);
+
+} // namespace gradus::training
