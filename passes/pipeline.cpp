@@ -145,6 +145,8 @@ const Stage stages[] = {
        program.addPass(createCSEPass());
        // Merged values fold further; dead reads vanish.
        program.addPass(createCanonicalizerPass());
+       // What is inverted is known, and equal on all ranks.
+       program.addPass(createDealInverses());
        // All that ranks share and write is there.
        program.addPass(createCheckRanks());
        // Nothing else will be shared between ranks: join what travels.

@@ -165,7 +165,11 @@ recipe::Field refreshKey() {
             "each; the first update refreshes all"}
           .from(1)
           .below(65)
-          .into(&RefreshSettings::spread)};
+          .into(&RefreshSettings::spread),
+      Field{"dealt", boolean, "false",
+            "whether each of distribution.ranks processes inverts a part of "
+            "the blocks, and gets the others'; else each inverts all"}
+          .into(&RefreshSettings::isDealt)};
   return Field{"refresh", object, "{}",
                "when factors are measured and inverted; other updates use what "
                "the last one made"}
@@ -181,6 +185,11 @@ LogicalResult checkRefreshes(ProgramOp program, StringRef owner,
     return recipe::keyError(program, owner)
            << "excludes distribution.logical_ranks, whose processes compute "
               "several ranks one after the other";
+  if (settings.isDealt && isDataParallel(program) &&
+      !distributionOf(program).ranks)
+    return error("dealt")
+           << "is true, which needs the number of processes that invert a part "
+              "each: set distribution.ranks";
   const auto &at = settings.at;
   if (settings.measureEvery && (!averages || at))
     return error("measure_every")
@@ -222,6 +231,8 @@ LogicalResult checkRefreshes(ProgramOp program, StringRef owner,
 
 LogicalResult addRefreshes(GraphOp train, RefreshSettings settings) {
   SmallVector<FactorsOp> layers = factorsOf(train);
+  if (settings.isDealt && !layers.empty())
+    train->setAttr(kDealt, UnitAttr::get(train.getContext()));
   if (layers.empty() || settings.isInEach())
     return success();
   // A part has a layer at least.

@@ -17,7 +17,8 @@ struct RefreshSettings {
   int64_t every = 0;                           // where `at` is empty
   std::optional<int64_t> measureEvery = {};    // nothing: where it is inverted
   std::optional<std::vector<int64_t>> at = {}; // ascending, from 0 on
-  int64_t spread = 1; // updates that share the work of a refresh
+  int64_t spread = 1;   // updates that share the work of a refresh
+  bool isDealt = false; // ranks share the work of inverting
 
   /// Whether each update refreshes, so that there is one form of the step.
   bool isInEach() const { return !at && every == 1 && spread == 1; }
@@ -30,6 +31,10 @@ template <> void recipe::Value::to(RefreshSettings &settings) const;
 /// The key `refresh`, an object of which a RefreshSettings is filled.
 recipe::Field refreshKey();
 
+/// Marks graphs whose inverses ranks share out among them: the pass
+/// `deal-inverses` does it.
+constexpr llvm::StringLiteral kDealt = "gradus.dealt";
+
 /// Fails if settings contradict each other, or if processes compute several
 /// ranks in turns, for which factors are not built. `owner` is the path of the
 /// object that has the key; `averages` says whether factors are a mean over
@@ -38,8 +43,9 @@ mlir::LogicalResult checkRefreshes(ProgramOp program, llvm::StringRef owner,
                                    const RefreshSettings &settings,
                                    bool averages);
 
-/// Moves the factors of @train into @train_refresh, and schedules it for the
-/// updates that refresh; the first one does. With `measureEvery` there is
+/// Marks @train if ranks share its inverses, and moves its factors into
+/// @train_refresh, and schedules it for the updates that refresh; the first one
+/// does. With `measureEvery` there is
 /// @train_measure, too, whose factors are `measured_only`, with `spread`
 /// @train_refresh_1 and so on. Nothing changes where each update refreshes.
 /// Fails if the model has a state or a graph of a name.

@@ -201,6 +201,61 @@ def HalfReduce : GradusPass<"half-reduce"> {
   }];
 }
 
+def DealInverses : GradusPass<"deal-inverses"> {
+  let summary = "Lets each rank invert a part of the blocks of curvature";
+  let description = [{
+    In graphs that `refresh.dealt` of the recipe marks, the blocks of one size that
+    all `gradus.inverse` ops invert are put one behind the other, and each of the
+    `distribution.ranks` ranks inverts its part of them: as many as the others,
+    and the last ones some twice where they are not enough. A sum over ranks, to
+    which each brings zeros in the place of the others' blocks, gives all to all.
+    What differs between ranks is not touched, nor is a block that is the only
+    one of its size.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", ranks = 2 : i64}}} {
+      gradus.state @a : tensor<4x8x8xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train() -> (y: tensor<4x8x8xf32>) attributes {gradus.dealt} {
+        %a = gradus.read @a : tensor<4x8x8xf32>
+        %y = gradus.inverse %a : tensor<4x8x8xf32>
+        gradus.return %y : tensor<4x8x8xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", ranks = 2 : i64}}} {
+      gradus.state @a : tensor<4x8x8xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.state @distribution.rank : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<zeros>}
+      gradus.graph @train() -> (y: tensor<4x8x8xf32>) attributes {gradus.dealt} {
+        %a = gradus.read @a : tensor<4x8x8xf32>
+        %rank = gradus.read @distribution.rank : tensor<i64>
+        %ranks = gradus.broadcast %rank dims [] : tensor<i64> -> tensor<2xi64>
+        %two = arith.constant dense<2> : tensor<2xi64>
+        %first = arith.muli %ranks, %two : tensor<2xi64>
+        %next = gradus.iota axis 0 : tensor<2xi64>
+        %index = arith.addi %first, %next : tensor<2xi64>
+        %own = gradus.gather %a at %index axis 0 : tensor<4x8x8xf32>, tensor<2xi64> -> tensor<2x8x8xf32>
+        %inverse = gradus.inverse %own : tensor<2x8x8xf32>
+        %spread = gradus.broadcast %inverse dims [1, 2, 3] : tensor<2x8x8xf32> -> tensor<2x2x8x8xf32>
+        %place = gradus.iota axis 0 : tensor<2x2x8x8xi64>
+        %own_place = gradus.broadcast %rank dims [] : tensor<i64> -> tensor<2x2x8x8xi64>
+        %is_own = arith.cmpi eq, %place, %own_place : tensor<2x2x8x8xi64>
+        %zeros = arith.constant dense<0.0> : tensor<2x2x8x8xf32>
+        %placed = arith.select %is_own, %spread, %zeros : tensor<2x2x8x8xi1>, tensor<2x2x8x8xf32>
+        %part = gradus.reshape %placed : tensor<2x2x8x8xf32> -> tensor<4x8x8xf32>
+        %y = gradus.all_reduce %part : tensor<4x8x8xf32> -> tensor<4x8x8xf32>
+        gradus.return %y : tensor<4x8x8xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def CheckRanks : GradusPass<"check-ranks"> {
   let summary = "Refuses a step that would make the states of ranks differ";
   let description = [{

@@ -30,6 +30,7 @@ public:
     checkSchedules();
     checkLastBatch();
     checkDistribution();
+    checkSubspace();
     return std::move(mistakes_);
   }
 
@@ -50,6 +51,7 @@ private:
   void checkSparse();
   void checkMomentumCorrection();
   void checkLogicalRanks();
+  void checkSubspace();
   std::string whoWantsAdasum() const;
 
   const Json &recipe_;
@@ -211,11 +213,6 @@ void Together::checkAdasum() {
     mistake("distribution.mean",
             "is false, which makes a sum of the ranks of adasum.within, but "
             "that is 1; AdaSum itself is neither a sum nor a mean");
-  if (shared["adasum"]["of"] == "weights" &&
-      recipe_["precondition"].is_object())
-    mistake("distribution.adasum.of", "is \"weights\"", whoWantsAdasum(),
-            ", which is not built yet with precondition; take "
-            "\"gradients\"");
 }
 
 /// Whether a way to reduce gradients is a sparse sum.
@@ -335,6 +332,30 @@ void Together::checkLogicalRanks() {
         "1 (more logical ranks accumulate, too)");
   if (!recipe_["gradient_freeze"].is_null())
     mistake(key, "is ", count, ", which excludes gradient_freeze");
+}
+
+/// Steps in a subspace follow from the gradient of the loss by which they are
+/// tried, which is the mean over the samples of all ranks.
+void Together::checkSubspace() {
+  const Json &shared = recipe_["distribution"];
+  if (!recipe_["dim_reduce"].is_object() || shared["mode"] == "none")
+    return;
+  const Json &reduce = shared["reduce"];
+  if (reduce != "plain" && reduce != "half" && reduce != "bf16")
+    mistake("distribution.reduce", "is ", jsonText(reduce), whoWantsAdasum(),
+            ", and dim_reduce needs the gradient of all ranks' loss; take "
+            "\"plain\", \"half\" or \"bf16\"");
+  if (shared["mean"] == false)
+    mistake("distribution.mean",
+            "is false, and dim_reduce tries its steps by the mean of the "
+            "ranks' losses, of which the sum of their gradients is no "
+            "gradient; take true");
+  if (!shared["logical_ranks"].is_null())
+    mistake("distribution.logical_ranks", "is ",
+            jsonText(shared["logical_ranks"]),
+            ", which excludes dim_reduce: the loss of a trial is summed over "
+            "ranks when their gradients have been, and a process computes "
+            "logical ranks one after the other");
 }
 
 } // namespace

@@ -43,6 +43,12 @@ GroupsAttr gradus::changeGroups(MLIRContext *context,
   return groupsOf(context, settings.adasum, InGroup::mean, adasumPer(settings));
 }
 
+GroupsAttr gradus::sumOfGroup(MLIRContext *context,
+                              const DistributionSettings &settings) {
+  return groupsOf(context, settings.adasum, InGroup::sum,
+                  AcrossGroups::nothing);
+}
+
 bool gradus::hasGroups(GraphOp graph, AcrossGroups across) {
   return llvm::any_of(graph.getBody().front().getOps<AllReduceOp>(),
                       [&](AllReduceOp op) {

@@ -14,6 +14,11 @@ bool isByAdasum(const DistributionSettings &settings, AdasumOf of);
 GroupsAttr changeGroups(mlir::MLIRContext *context,
                         const DistributionSettings &settings);
 
+/// Returns how the ranks of a group, which make the same update where weights
+/// are combined, sum what they have.
+GroupsAttr sumOfGroup(mlir::MLIRContext *context,
+                      const DistributionSettings &settings);
+
 /// Whether a graph has such a combination already.
 bool hasGroups(GraphOp graph, AcrossGroups across);
 

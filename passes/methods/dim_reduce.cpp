@@ -7,12 +7,15 @@
 // part of it: each trial is the loss of the same batch at other weights. The
 // optimizer starts where the accepted step leads, and moves by what is left of
 // the gradient, g - P^T P g.
+//
+// On several ranks g is the sum that they share anyway, so each computes P g
+// alone. A trial's loss is copied with its sum over ranks, and is that of all
+// samples: all accept the same one.
 
 #include "passes/methods/dim_reduce.h"
 
 #include "ir/evaluator/values_in_place.h"
 #include "passes/computation.h"
-#include "passes/distribution.h"
 #include "passes/methods/quasi_newton.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
@@ -110,10 +113,6 @@ private:
   }
 
   LogicalResult check(ArrayRef<ParameterUpdate> updates) {
-    if (isDataParallel(getOperation()))
-      return error() << "is not built yet for distribution.mode "
-                        "\"data_parallel\"; train on one process, or without "
-                        "dim_reduce";
     if (failed(checkOptimizers(updates)) || failed(checkBasis(updates)))
       return failure();
     return checkRest(updates);

@@ -3,7 +3,7 @@
 #include "passes/methods/update_samples.h"
 
 #include "passes/clock.h"
-#include "passes/distribution.h"
+#include "passes/distribution/adasum.h"
 #include "passes/model/loss_divisor.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
@@ -55,15 +55,29 @@ FailureOr<Value> samplesOfRank(const Arithmetic &math, GraphOp train,
   return math.add(readState(math.builder, math.loc, kLabels, type), *divisor);
 }
 
+/// The sum over the ranks whose mean gradient an update has: over all, or over
+/// a group that combines with others what each has changed.
+Value ofRanks(const Arithmetic &math, ProgramOp program, Value samples) {
+  DistributionSettings settings = distributionOf(program);
+  if (settings.mode == DistributionMode::none)
+    return samples;
+  if (!isByAdasum(settings, AdasumOf::weights))
+    return sumOverRanks(math.builder, math.loc, samples);
+  if (settings.adasum.within == 1)
+    return samples;
+  auto sum = AllReduceOp::create(math.builder, math.loc, samples);
+  sum.setGroupsAttr(sumOfGroup(program.getContext(), settings));
+  return sum.getResult(0);
+}
+
 } // namespace
 
 FailureOr<Value> samplesOfUpdate(const Arithmetic &math, GraphOp train,
                                  bool &areCounted) {
   FailureOr<Value> samples = samplesOfRank(math, train, areCounted);
-  if (succeeded(samples) &&
-      isDataParallel(cast<ProgramOp>(train->getParentOp())))
-    samples = sumOverRanks(math.builder, math.loc, *samples);
-  return samples;
+  if (failed(samples))
+    return failure();
+  return ofRanks(math, cast<ProgramOp>(train->getParentOp()), *samples);
 }
 
 } // namespace gradus

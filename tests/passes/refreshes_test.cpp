@@ -52,7 +52,7 @@ TEST(Refreshes, HaveTheirDefaultsFromTheKey) {
       recipe::valueOf(source.program(), refreshKey()).as<RefreshSettings>();
   EXPECT_EQ(settings.every, 100);
   EXPECT_EQ(settings.spread, 1);
-  EXPECT_FALSE(settings.measureEvery || settings.at);
+  EXPECT_FALSE(settings.measureEvery || settings.at || settings.isDealt);
   EXPECT_FALSE(settings.isInEach());
   EXPECT_TRUE(RefreshSettings{.every = 1}.isInEach());
 }
@@ -71,6 +71,32 @@ TEST(Refreshes, AreRefusedUnderTheNameOfTheirOwner) {
   EXPECT_NE(mistakeIn({.every = 4, .at = std::vector<int64_t>{0, 7, 7}}, true)
                 .find("mine.refresh.at has 7 after 7"),
             std::string::npos);
+}
+
+TEST(Refreshes, AreDealtToANumberOfRanksThatIsKnown) {
+  auto said = [](const std::string &distribution) {
+    PassText source("gradus.program @p attributes {recipe = {distribution = {" +
+                    distribution + "}}} {\n}\n");
+    bool fails = failed(checkRefreshes(source.program(), "mine",
+                                       {.every = 4, .isDealt = true}, true));
+    EXPECT_EQ(fails, !source.messages.empty());
+    return source.messages;
+  };
+  EXPECT_EQ(said("mode = \"data_parallel\""),
+            "recipe: mine.refresh.dealt is true, which needs the number of "
+            "processes that invert a part each: set distribution.ranks\n");
+  EXPECT_EQ(said("mode = \"data_parallel\", ranks = 3 : i64"), "");
+  EXPECT_EQ(said("mode = \"none\""), "");
+}
+
+TEST(Refreshes, MarkTheGraphsWhoseInversesAreDealt) {
+  for (int64_t every : {1, 4}) {
+    PassText source(kProgram);
+    ASSERT_TRUE(succeeded(addRefreshes(source.program().getGraph(kTrain),
+                                       {.every = every, .isDealt = true})));
+    for (GraphOp graph : trainGraphs(source.program()))
+      EXPECT_TRUE(graph->hasAttr(kDealt)) << graph.getSymName().str();
+  }
 }
 
 TEST(Refreshes, LeaveAStepAloneThatRefreshesEachTime) {

@@ -428,9 +428,6 @@ TEST(Refused, IsWhatDoesNotGoWithASubspace) {
         Case{{{"precondition", "thor"}},
              "recipe: dim_reduce excludes precondition: its steps follow from "
              "gradients of the loss, and a preconditioned gradient is none"},
-        Case{{{"distribution", {{"mode", "data_parallel"}}}},
-             "recipe: dim_reduce is not built yet for distribution.mode "
-             "\"data_parallel\""},
         Case{muon, "recipe: dim_reduce excludes the optimizer muon, which "
                    "fc1.weight has"},
         Case{maximize, "recipe: dim_reduce excludes maximize"},

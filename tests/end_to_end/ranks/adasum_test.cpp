@@ -238,6 +238,7 @@ struct Around {
   std::string alone = "";
   int ranks = 3, within = 1;
   bool isModel = false;
+  int refresh = 0; // steps from one to the next in which curvature is measured
   /// Changes the inputs of all ranks, and what they combine.
   std::function<void(NamedTensors &batch, int step)> change = {};
   std::function<void(Vectors &)> finish = {};
@@ -301,7 +302,8 @@ public:
           session.graphs()[static_cast<size_t>(session.findGraph("train"))];
       for (const auto &state : session.states())
         if (isOf(state, artifact::Role::parameter) ||
-            isOf(state, artifact::Role::buffer))
+            isOf(state, artifact::Role::buffer) ||
+            llvm::StringRef(state.name).starts_with("precondition/"))
           own.setState(state.name, before.at(state.name));
       own.run("train", partOf(batch, info, static_cast<int>(rank)));
       NamedTensors after = own.states();
@@ -359,6 +361,8 @@ void expectCombined(const Around &how) {
     NamedTensors before = group.on(0).states();
     group.run("train", batch);
     std::vector<Vectors> changes = alone.changes(before, batch);
+    if (how.refresh && step % how.refresh == 0)
+      continue; // A rank alone has another curvature.
     Vectors wanted = combined(how, changes);
     if (how.finish)
       how.finish(wanted);
@@ -418,6 +422,23 @@ TEST(Adasum, CombinesUpdatesOfGroups) {
                           each *= 2;
                     }});
   }
+}
+
+/// Ranks multiply their own gradients by inverses of all samples' curvature.
+TEST(Adasum, CombinesDirectionsOfSharedCurvature) {
+  for (const char *type : {"thor", "kfac"})
+    for (const std::string &keys :
+         {kOfWeights, std::string(", adasum = {of = "
+                                  "\"weights\", within = 2 : i64}")}) {
+      int within = keys == kOfWeights ? 1 : 2;
+      expectCombined({.recipe = kPlain + ", precondition = {type = \"" + type +
+                                "\", damping = 0.3, refresh = {every = 4 : "
+                                "i64}}",
+                      .adasum = keys,
+                      .ranks = 4,
+                      .within = within,
+                      .refresh = 4});
+    }
 }
 
 TEST(Adasum, AccumulatesBeforeItCombines) {

@@ -65,6 +65,15 @@ std::string preconditioned(const std::string &type,
          "0.9}";
 }
 
+/// The same recipe with inverses that are dealt to the ranks.
+std::string dealt(std::string recipe) {
+  const std::string every = "every = 4 : i64";
+  return recipe.insert(recipe.find(every) + every.size(), ", dealt = true");
+}
+
+const std::string kRanks = ", ranks = RANKS";
+/// Some blocks of each side, of which the last may be padded.
+const std::string kSmallBlocks = ", block = 4 : i64";
 const std::string kKinds = ", kinds = [\"dense\", \"convolution\", "
                            "\"embedding\", \"layer_norm\"]";
 const std::string kSynchronized = ", batch_norm = \"synchronized\"";
@@ -150,6 +159,65 @@ TEST_P(Curvature, RefreshesAgainOnAllRanksAfterAnOverflow) {
                               ", loss_scale = {type = \"dynamic\", initial = "
                               "16.0, window = 3 : i64}",
                     .change = overflow});
+}
+
+/// Each rank inverts a part of the blocks.
+TEST_P(Curvature, OfDealtBlocksIsThatOfAllSamples) {
+  expectOneProcess({.recipe = dealt(preconditioned(GetParam(), kSmallBlocks)),
+                    .distribution = kRanks});
+  expectOneProcess({.program = kNormalized,
+                    .recipe = dealt(preconditioned(GetParam(), kSmallBlocks)),
+                    .distribution = kRanks + kSynchronized});
+  expectOneProcess(
+      {.program = kWords,
+       .recipe = dealt(preconditioned(GetParam(), kSmallBlocks + kKinds)),
+       .distribution = kRanks,
+       .change = ignoreUnequally});
+}
+
+TEST_P(Curvature, IsDealtInTheLastBatchOfAnUpdate) {
+  expectOneProcess({.recipe = dealt(preconditioned(GetParam(), kSmallBlocks)) +
+                              ", accumulation = 3 : i64",
+                    .distribution = kRanks,
+                    .firstUpdate = 2});
+}
+
+TEST_P(Curvature, IsDealtAgainAfterAnOverflow) {
+  expectOneProcess({.recipe = dealt(preconditioned(GetParam(), kSmallBlocks)) +
+                              ", loss_scale = {type = \"dynamic\", initial = "
+                              "16.0, window = 3 : i64}",
+                    .distribution = kRanks,
+                    .change = overflow});
+}
+
+/// Ranks of one group make the same update, each of its own.
+TEST_P(Curvature, OfWeightsByAdasumIsThatOfAllSamples) {
+  const std::string group =
+      ", reduce = \"adasum\", adasum = {of = \"weights\", within = RANKS}";
+  expectOneProcess(
+      {.recipe = preconditioned(GetParam()), .distribution = group});
+  expectOneProcess({.program = kWords,
+                    .recipe = preconditioned(GetParam(), kKinds),
+                    .distribution = group,
+                    .change = ignoreUnequally});
+}
+
+/// A block has one inverse, whoever computes it. -0 becomes 0 on the way.
+TEST(CurvatureOnRanks, HasTheNumbersOfARankThatInvertsAll) {
+  const std::string recipe = preconditioned("kfac", kSmallBlocks);
+  for (int ranks : ranksToTest()) {
+    const std::string keys = ", ranks = " + std::to_string(ranks) + " : i64";
+    RankSessions all(artifactOf(onRanks(kDense, recipe, keys)), ranks),
+        parts(artifactOf(onRanks(kDense, dealt(recipe), keys)), ranks);
+    for (int step = 0; step < 10; ++step) {
+      NamedTensors batch = batchOf(all.on(0), step, ranks);
+      all.run("train", batch);
+      parts.run("train", batch);
+    }
+    double largest = 0;
+    expectGap(parts.on(0).states(), all.on(0).states(), 0, largest);
+    parts.expectReplicas();
+  }
 }
 
 TEST(CurvatureOnRanks, IsAMeanOverTimeAndInParts) {

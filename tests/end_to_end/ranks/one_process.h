@@ -12,7 +12,8 @@ namespace gradus {
 struct Case {
   const char *program = kDense;
   std::string recipe = kCrossEntropy + kKeepAll; // besides the optimizer
-  std::string distribution = {};                 // besides the mode
+  /// Keys besides the mode; RANKS stands for the number of ranks.
+  std::string distribution = {};
   /// Changes the samples of all ranks before a step.
   std::function<void(NamedTensors &batch, int step, int ranks)> change = {};
   int steps = 20;

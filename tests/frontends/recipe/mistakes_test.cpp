@@ -233,8 +233,7 @@ TEST(Mistakes, RefuseWhatAdasumCannotDo) {
             "");
   EXPECT_THAT(said({"distribution.half_scale=8"}),
               HasSubstr("but distribution.reduce is \"adasum\""));
-  EXPECT_THAT(said({"distribution.adasum.of=weights", "precondition=thor"}),
-              HasSubstr("which excludes precondition"));
+  EXPECT_EQ(said({"distribution.adasum.of=weights", "precondition=thor"}), "");
   EXPECT_THAT(said({"distribution.logical_ranks=2", "deterministic=true"}),
               HasSubstr("needs distribution.reduce \"plain\", but it is "
                         "\"adasum\""));
@@ -244,14 +243,34 @@ TEST(Mistakes, RefuseWhatAdasumCannotDo) {
                         "distribution.logical_ranks is 2"));
 }
 
+TEST(Mistakes, RefuseWhatASubspaceCannotBeTriedBy) {
+  auto said = [](Overrides settings) {
+    settings.insert(settings.begin(), {"distribution.mode=data_parallel",
+                                       "dim_reduce=basis.safetensors"});
+    return refusal(settings);
+  };
+  EXPECT_EQ(said({}), "");
+  EXPECT_EQ(said({"distribution.reduce=half"}), "");
+  EXPECT_EQ(said({"distribution.reduce=bf16"}), "");
+  EXPECT_THAT(said({"distribution.reduce=adasum"}),
+              HasSubstr("distribution.reduce: is \"adasum\", and dim_reduce "
+                        "needs the gradient of all ranks' loss"));
+  EXPECT_THAT(said({"distribution.reduce=local"}),
+              HasSubstr("distribution.reduce: is \"local\", and dim_reduce"));
+  EXPECT_THAT(said({"distribution.mean=false"}),
+              HasSubstr("distribution.mean: is false, and dim_reduce tries"));
+  EXPECT_THAT(said({"distribution.logical_ranks=2", "deterministic=true"}),
+              HasSubstr("distribution.logical_ranks: is 2, which excludes "
+                        "dim_reduce"));
+  EXPECT_EQ(
+      refusal({"distribution.reduce=adasum", "dim_reduce=basis.safetensors"}),
+      "");
+}
+
 /// Who has asked for a level alone finds no key of AdaSum in the recipe.
 TEST(Mistakes, NameTheBoostThatWantsAdasum) {
   const std::string why = " (from boost's adasum, which boost.boost.mode "
                           "\"manual\" and boost.boost.adasum false leave out)";
-  EXPECT_THAT(refusal({"boost=O2", "distribution.mode=data_parallel",
-                       "precondition=thor"}),
-              HasSubstr("distribution.adasum.of: is \"weights\"" + why +
-                        ", which excludes precondition"));
   EXPECT_THAT(refusal({"boost=O2", "distribution.mode=data_parallel",
                        "deterministic=true", "distribution.logical_ranks=2"}),
               HasSubstr("needs distribution.reduce \"plain\", but it is "
@@ -259,8 +278,9 @@ TEST(Mistakes, NameTheBoostThatWantsAdasum) {
                         why));
   EXPECT_THAT(
       refusal({"distribution.mode=data_parallel", "distribution.reduce=adasum",
-               "precondition=thor", "distribution.adasum.of=weights"}),
-      testing::Not(HasSubstr("boost")));
+               "deterministic=true", "distribution.logical_ranks=2"}),
+      testing::AllOf(HasSubstr("but it is \"adasum\""),
+                     testing::Not(HasSubstr("boost"))));
 }
 
 TEST(Mistakes, BoundTheRanksThatTrain) {

@@ -59,6 +59,8 @@ struct Case {
   int64_t batch = 4; // of a rank
   /// Changes the inputs of all samples of a step.
   std::function<void(int step, Inputs &inputs)> change = {};
+  std::string states = "";  // of the program, beside its own
+  double tolerance = 1e-12; // of all numbers
 };
 
 inline std::string program(const Case &test, int64_t batch, bool isShared) {
@@ -67,6 +69,7 @@ inline std::string program(const Case &test, int64_t batch, bool isShared) {
     recipe += ", distribution = {mode = \"data_parallel\"" + test.keys + "}";
   std::string text =
       replaced(replaced(kNetwork, "NORM", test.norm), "RECIPE", recipe);
+  text.insert(text.find("  gradus.state"), test.states);
   return replaced(text, "<Bx", "<" + std::to_string(batch) + "x");
 }
 
@@ -108,12 +111,12 @@ inline Inputs partOf(const Inputs &all, int rank, int ranks) {
 }
 
 /// The factor N / (N - 1) of one process's variance is a constant of f32.
-inline double toleranceOf(const std::string &name) {
-  return name == "variance" ? 1e-7 : 1e-12;
+inline double toleranceOf(const std::string &name, double tolerance) {
+  return name == "variance" ? std::max(tolerance, 1e-7) : tolerance;
 }
 
 inline void expectEqual(const HostTensor &found, const HostTensor &expected,
-                        const std::string &name) {
+                        const std::string &name, double tolerance = 1e-12) {
   EXPECT_EQ(found.integers, expected.integers) << name;
   ASSERT_EQ(found.floats.size(), expected.floats.size()) << name;
   for (size_t i = 0; i < found.floats.size(); ++i)
@@ -121,7 +124,8 @@ inline void expectEqual(const HostTensor &found, const HostTensor &expected,
       EXPECT_TRUE(std::isnan(found.floats[i])) << name;
     else
       EXPECT_NEAR(found.floats[i], expected.floats[i],
-                  toleranceOf(name) * (1 + std::abs(expected.floats[i])))
+                  toleranceOf(name, tolerance) *
+                      (1 + std::abs(expected.floats[i])))
           << name << " at " << i;
 }
 
@@ -130,6 +134,32 @@ inline const std::string kSgd =
     "momentum = 0.9}";
 inline const std::string kClassLoss =
     "loss = {type = \"softmax_cross_entropy\"}" + kSgd;
+
+/// Trains on ranks and on one process with the samples of all, whose states are
+/// returned.
+inline StateMap expectExact(const Case &test, int count) {
+  SCOPED_TRACE(test.recipe + test.keys);
+  Ranks ranks(program(test, test.batch, true), count);
+  Ranks alone(program(test, test.batch * count, false), 1);
+  for (int step = 0; step < test.steps; ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    Inputs all = samples(test, step, test.batch * count);
+    std::vector<Inputs> parts;
+    for (int rank = 0; rank < count; ++rank)
+      parts.push_back(partOf(all, rank, count));
+    std::vector<Outputs> found = ranks.step(parts);
+    Outputs expected = alone.step({all})[0];
+    for (const auto &[name, value] : expected)
+      for (int rank = 0; rank < count; ++rank)
+        expectEqual(found[rank][name], value, name, test.tolerance);
+  }
+  for (const auto &state : alone.states(0))
+    for (int rank = 0; rank < count; ++rank)
+      if (!state.first().starts_with("accumulation/"))
+        expectEqual(ranks.states(rank)[state.first()], state.second,
+                    state.first().str(), test.tolerance);
+  return alone.states(0);
+}
 
 /// Leaves labels out, most of them on the second rank.
 inline void ignore(int, Inputs &inputs) {

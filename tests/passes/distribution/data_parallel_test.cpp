@@ -8,34 +8,6 @@
 using namespace gradus;
 using namespace gradus::testing;
 
-namespace {
-
-/// Trains on ranks and on one process with the samples of all.
-void expectExact(const Case &test, int count) {
-  SCOPED_TRACE(test.recipe + test.keys);
-  Ranks ranks(program(test, test.batch, true), count);
-  Ranks alone(program(test, test.batch * count, false), 1);
-  for (int step = 0; step < test.steps; ++step) {
-    SCOPED_TRACE("step " + std::to_string(step));
-    Inputs all = samples(test, step, test.batch * count);
-    std::vector<Inputs> parts;
-    for (int rank = 0; rank < count; ++rank)
-      parts.push_back(partOf(all, rank, count));
-    std::vector<Outputs> found = ranks.step(parts);
-    Outputs expected = alone.step({all})[0];
-    for (const auto &[name, value] : expected)
-      for (int rank = 0; rank < count; ++rank)
-        expectEqual(found[rank][name], value, name);
-  }
-  for (const auto &state : alone.states(0))
-    for (int rank = 0; rank < count; ++rank)
-      if (!state.first().starts_with("accumulation/"))
-        expectEqual(ranks.states(rank)[state.first()], state.second,
-                    state.first().str());
-}
-
-} // namespace
-
 TEST(DataParallel, IsOneProcessWithTheSamplesOfAll) {
   for (int ranks : {1, 2, 3})
     expectExact({kClassLoss}, ranks);
