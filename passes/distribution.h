@@ -139,6 +139,10 @@ mlir::Value readRanks(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value readRank(mlir::OpBuilder &builder, mlir::Location loc,
                      ProgramOp program);
 
+/// Marks updates whose gradient is that of all ranks already, as a pass before
+/// data_parallel has shared it in its own way.
+constexpr llvm::StringLiteral kIsOfAllRanks = "gradus.of_all_ranks";
+
 /// The sum of a value over the ranks; `parameter` is the one whose gradient it
 /// is.
 mlir::Value sumOverRanks(mlir::OpBuilder &builder, mlir::Location loc,

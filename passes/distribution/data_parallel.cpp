@@ -55,7 +55,7 @@ struct DataParallelPass : impl::DataParallelBase<DataParallelPass> {
     auto range = block.getOps<ParameterUpdate>();
     SmallVector<ParameterUpdate> updates(range.begin(), range.end());
     for (ParameterUpdate update : updates)
-      if (failed(shareGradient(update)))
+      if (!update->hasAttr(kIsOfAllRanks) && failed(shareGradient(update)))
         return failure();
     if (settings.reduce == ReduceType::local) // passes/update/local_steps.cpp
       return success();
