@@ -12,8 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(HERE, "..", "data", "fuzz", "artifact")
 
 # Name, recipe, options: kernels alone, schedules of several variants, library calls, sums over ranks, AdaSum of
-# groups of them, a plan for cards
-# beside the processors'.
+# groups of them, what ranks select and gather, a plan for cards beside the processors'.
 SEEDS = [
     ("kernels", "plain", ["--libraries", "never"]),
     ("methods", "methods", ["--libraries", "never"]),
@@ -22,6 +21,9 @@ SEEDS = [
                        "distribution.bucket_bytes=256"]),
     ("groups", "plain", ["--libraries", "never", "--set", "distribution.mode=data_parallel", "--set",
                          "distribution.reduce=adasum", "--set", "distribution.adasum.within=2"]),
+    ("selections", "plain", ["--libraries", "never", "--set", "distribution.mode=data_parallel", "--set",
+                             "distribution.reduce=sparse_threshold", "--set", "distribution.threshold=0.01", "--set",
+                             "distribution.ranks=2"]),
     ("cards", "plain", ["--libraries", "never", "--target", "emulated"]),
 ]
 
