@@ -59,11 +59,20 @@ class Sparse(rank_runs.RanksTest):
         self.assertIn("was saved on 2 ranks, each of which has states of its own, such as kept/", said)
         self.assertIn("and there are 3 now: go on with 2, or begin with its weights, without them (--init)", said)
 
+    def test_feedback_is_not_switched_on_in_the_middle_of_a_run(self):
+        lost = self.folder.compile("lost.gradus", **EVERYTHING, **sparse(error_feedback=False))
+        self.train(6, "run", *SIMULATED, artifact=lost)
+        said = self.ends(self.words(9, "run", *SIMULATED))
+        self.assertIn("lacks kept/residual/", said)
+        self.assertIn("--init", said)
+
     def test_any_number_of_ranks_evaluates(self):
         self.train(6, "some", *SIMULATED)
+
         def loss(*ranks):
             said = run([GRADUS, "evaluate", self.artifact, "--checkpoint", self.at("some.safetensors"), "--data", EVAL[1], "--json", *ranks])
             return json.loads(said.splitlines()[-1])["loss"]
+
         self.assertAlmostEqual(loss(), loss(*SIMULATED), places=5)
         self.assertAlmostEqual(loss(), loss("--simulate-ranks", "3"), places=5)
 

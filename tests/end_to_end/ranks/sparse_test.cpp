@@ -204,6 +204,16 @@ TEST(SparseSums, LoseTheRestWithoutFeedback) {
   EXPECT_FALSE(group.on(0).states().contains("kept/residual/a"));
 }
 
+TEST(SparseSums, OfOneRankAreWhatItSends) {
+  expectSteps(kTopk + "0.5", {{1, 4, 2, 3}},
+              {{{0, 4, 0, 3}, {{1, 0, 2, 0}}}, {{0, 4, 4, 0}, {{2, 0, 0, 3}}}});
+}
+
+TEST(SparseSums, OfZerosAreZeros) {
+  expectSteps(kTopk + "0.5", {{0, 0, 0}, {0, 0, 0}},
+              {{{0, 0, 0}, {{0, 0, 0}, {0, 0, 0}}}});
+}
+
 /// The first of equal ones are sent, and one at least.
 TEST(SparseSums, SendTheFirstOfEqualOnesAndOneOfFew) {
   expectSteps(kTopk + "0.34", {{1, -1, 1, 1, -1}, {0, 0, 0, 0, 0}},
