@@ -58,10 +58,11 @@ Status RankStates::beforeSave(SaveReport &report) {
 
 namespace {
 
-/// The values of ranks in a checkpoint.
+/// The values that ranks have of their own in a checkpoint.
 struct OnRanks {
   Safetensors file;
-  int ranks = 1; // with the first
+  int ranks = 1;      // with the first
+  bool lasts = false; // The file has a state of the session's that lasts.
   /// Whether the states themselves are means, and those of the first rank stand
   /// beside those of the others.
   bool areMeans = false;
@@ -91,6 +92,7 @@ StatusOr<OnRanks> openOnRanks(const Session &session,
   found.areMeans = isThere(0);
   for (int state : own) {
     const StateInfo &info = session.states()[static_cast<size_t>(state)];
+    found.lasts |= isLasting(info) && found.file.find(info.name);
     int having = 1;
     for (int rank = 1; rank < found.ranks; ++rank)
       having += found.find(session, rank, state) != nullptr;
@@ -104,22 +106,26 @@ StatusOr<OnRanks> openOnRanks(const Session &session,
   return found;
 }
 
-/// How a checkpoint's ranks go on.
+/// What a checkpoint says of the ranks that have saved it.
 struct Former {
-  int ranks = 1;
+  int ranks = 0; // that have own values; 0 where none count on others
   bool areMeans = false;
 
   /// Whether each of so many ranks goes on from its own states.
   bool areSame(int now) const { return ranks > 1 && ranks == now; }
 };
 
+Former formerOf(const OnRanks &found) {
+  return {found.ranks == 1 && !found.lasts ? 0 : found.ranks, found.areMeans};
+}
+
 /// Empty where there are as many ranks as before. What lasts of ranks that are
-/// no more would be lost in silence.
+/// no more would be lost in silence, and that of one would be that of all.
 StatusOr<std::string> remarkOn(const Session &session,
                                const std::string &checkpoint, Former former,
                                int now) {
   int before = former.ranks;
-  if (before == 1 || before == now)
+  if (before == 0 || before == now)
     return std::string();
   if (former.areMeans)
     return absl::StrCat(checkpoint, ": was saved on ", before,
@@ -130,7 +136,9 @@ StatusOr<std::string> remarkOn(const Session &session,
   if (std::vector<int> lasting = ownStates(session, /*all=*/false);
       !lasting.empty())
     return invalid(checkpoint, ": was saved on ", before,
-                   " ranks, each of which has states of its own, such as ",
+                   before == 1 ? " rank, which has states of its own, such as "
+                               : " ranks, each of which has states of its own, "
+                                 "such as ",
                    session.states()[static_cast<size_t>(lasting.front())].name,
                    ", and there ", now == 1 ? "is " : "are ", now,
                    " now: go on with ", before,
@@ -167,11 +175,12 @@ StatusOr<std::string> restoreRankStates(Session &session,
                                         CommunicationThread &ranks,
                                         const std::string &checkpoint) {
   std::optional<OnRanks> found;
-  std::string told = "1", means;
+  std::string told = "0", means;
   if (ranks.rank() == 0 && !checkpoint.empty()) {
     GRADUS_ASSIGN(found, openOnRanks(session, checkpoint));
-    told = std::to_string(found->ranks);
-    means = found->areMeans ? "means" : "";
+    Former former = formerOf(*found);
+    told = std::to_string(former.ranks);
+    means = former.areMeans ? "means" : "";
   }
   GRADUS_ASSIGN(told, fromRankZero(ranks, told));
   GRADUS_ASSIGN(means, fromRankZero(ranks, means));
@@ -192,7 +201,7 @@ StatusOr<std::string> remarkAlone(const Session &session,
   if (checkpoint.empty())
     return std::string();
   GRADUS_ASSIGN(OnRanks found, openOnRanks(session, checkpoint));
-  return remarkOn(session, checkpoint, {found.ranks, found.areMeans}, 1);
+  return remarkOn(session, checkpoint, formerOf(found), 1);
 }
 
 } // namespace gradus::training

@@ -203,6 +203,28 @@ TEST_F(RankStatesTest, AreRefusedOnAnotherNumberOfRanksIfTheyLast) {
               HasSubstr("and there is 1 now"));
 }
 
+/// All ranks would have what the first had not sent, and send it.
+TEST_F(RankStatesTest, OfOneRankAreRefusedOnSeveralIfTheyLast) {
+  save(1, /*isWanted=*/false, /*lasts=*/true);
+  for (const std::string &said : restored(3, /*lasts=*/true))
+    EXPECT_THAT(said, HasSubstr("was saved on 1 rank, which has states of its "
+                                "own, such as kept/rest, and there are 3 now: "
+                                "go on with 1, or begin with its weights"));
+  Own own(-1, /*lasts=*/true);
+  EXPECT_EQ(*remarkAlone(own.session(), path_), "");
+  EXPECT_EQ(restored(1, /*lasts=*/true)[0], "|10|10");
+}
+
+/// A checkpoint of one process goes on, and so does a run that has none.
+TEST_F(RankStatesTest, OfOneRankGoOnWhereNothingLasts) {
+  save(1, /*isWanted=*/false);
+  EXPECT_THAT(restored(2), ElementsAre("|10", "|-1"));
+  onRanks(inProcess(2), [&](CommunicationThread &rank) {
+    Own own(-1, /*lasts=*/true);
+    EXPECT_EQ(*restoreRankStates(own.session(), rank, ""), "");
+  });
+}
+
 TEST_F(RankStatesTest, AreLostOnAnotherNumberOfRanks) {
   save(3);
   std::vector<std::string> said = restored(2);
