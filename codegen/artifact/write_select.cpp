@@ -23,11 +23,18 @@ int64_t plan::SelectOp::getDigitBits() {
   return sizeOf(*this) < kMany ? 8 : 13;
 }
 
+/// Lists have room for twice what the search guesses: twice what is selected.
+/// A part has no more than its elements, and where the guess is all of them,
+/// there is nothing to list.
 int64_t plan::SelectOp::getListed() {
-  auto indices = cast<RankedTensorType>(getIndices().getType());
-  return sizeOf(*this) < kMany
-             ? 0
-             : 2 * (2 * indices.getNumElements() / getParts() + 512);
+  int64_t size = sizeOf(*this),
+          selected =
+              cast<RankedTensorType>(getIndices().getType()).getNumElements();
+  if (size < kMany || 2 * selected >= size)
+    return 0;
+  int64_t ofPart = llvm::divideCeil(size, getParts());
+  return std::min<int64_t>(2 * (2 * selected / getParts() + 512),
+                           llvm::alignTo(ofPart, 2));
 }
 
 int64_t plan::SelectOp::getScratchBytes() {

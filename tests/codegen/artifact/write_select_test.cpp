@@ -51,3 +51,18 @@ TEST(WriteSelect, DividesManyElements) {
   EXPECT_EQ(select->digit_bits(), 13u);
   EXPECT_EQ(select->listed(), 2u * (2 * 200001 / 16 + 512));
 }
+
+static uint32_t listedOf(const char *size, const char *count) {
+  WrittenGraph written(selecting(size, count).c_str());
+  const auto *select = written.command(0).kind_as_SelectCommand();
+  return select ? select->listed() : UINT32_MAX;
+}
+
+/// What is selected may be most of a tensor; the memory for it stays that of
+/// all its elements and their indices.
+TEST(WriteSelect, ListsAtMostTheElementsOfAPart) {
+  EXPECT_EQ(listedOf("400001", "150000"), 66668u) << "in 6 parts";
+  EXPECT_EQ(listedOf("400001", "200000"), 66668u);
+  EXPECT_EQ(listedOf("400001", "200001"), 0u);
+  EXPECT_EQ(listedOf("25000000", "25000000"), 0u);
+}
