@@ -152,7 +152,7 @@ template <typename Number> void Selection<Number>::findCut() {
   floor_ = guess();
   for (Part &part : parts_)
     part.listed = -1;
-  if (floor_ > 0)
+  if (floor_ > 0 && scratch_.listed > 0)
     onParts([this](size_t part) { list(part); });
   if (narrowDown())
     return;
