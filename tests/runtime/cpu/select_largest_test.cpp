@@ -189,6 +189,25 @@ TYPED_TEST(SelectLargest, EqualsSortingForAnyPartsAndDigits) {
     }
 }
 
+/// The guess comes from every second number, of which more are large than of
+/// the others: fewer reach it than are taken.
+TYPED_TEST(SelectLargest, LooksAtAllWhereTheGuessWasTooHigh) {
+  constexpr size_t kSize = 40971, kLarge = 400, kCount = 410;
+  std::vector<TypeParam> numbers(kSize, TypeParam(0.001));
+  for (size_t i = 0; i < kLarge; ++i)
+    numbers[80 * i] = 1;
+  auto wanted = sorted(numbers, kCount);
+  for (size_t parts : {size_t(1), size_t(5)})
+    for (int bits : {4, 8, 16})
+      for (size_t listed : {size_t(0), size_t(2), kSize + 1}) {
+        SCOPED_TRACE(testing::Message()
+                     << parts << " parts, " << bits << ", " << listed);
+        expectSame(
+            select(numbers, kCount, nullptr, {nullptr, parts, bits, listed}, 3),
+            wanted);
+      }
+}
+
 /// The sum of squares, in vectors.
 static float squares(const std::vector<float> &numbers) {
   float lanes[32] = {};
