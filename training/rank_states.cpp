@@ -25,11 +25,16 @@ Status RankStates::onSave(const SaveReport &) {
 /// all of them go through the same messages, and settle on its failure then.
 Status RankStates::beforeSave(SaveReport &report) {
   values_.clear();
-  bool isWanted = ranks_.rank() == 0 && isWanted_();
-  GRADUS_ASSIGN(std::string told, fromRankZero(ranks_, isWanted ? "1" : ""));
+  std::string wanted;
+  if (ranks_.rank() == 0 && writes_)
+    wanted = means_ || isInside_() ? "all" : "lasting";
+  GRADUS_ASSIGN(wanted, fromRankZero(ranks_, wanted));
+  report.others.clear();
+  if (wanted.empty())
+    return {};
   Status own;
   std::vector<NamedTensor> others;
-  for (int number : ownStates(session_, !told.empty())) {
+  for (int number : ownStates(session_, wanted == "all")) {
     const StateInfo &state = session_.states()[static_cast<size_t>(number)];
     auto value = session_.stateBytes(number);
     if (!value.ok() && own.ok())
@@ -48,7 +53,7 @@ Status RankStates::beforeSave(SaveReport &report) {
     others[i].data = {reinterpret_cast<const uint8_t *>(values_[i].data()),
                       values_[i].size()};
   report.others = std::move(others);
-  if (means_ && !told.empty())
+  if (means_)
     if (Status taken = means_->take(); own.ok())
       own = taken;
   return own;

@@ -23,18 +23,21 @@
 
 namespace gradus::training {
 
-/// Gathers them on rank 0 before it saves. All ranks have one, and save
-/// together; it is added behind what saves. Session and ranks must outlive
-/// this.
+/// Gathers them on rank 0 before it saves, which has memory for those of all
+/// ranks then. All ranks have one, and save together; it is added behind what
+/// saves. Session and ranks must outlive this.
 class RankStates : public Observer {
 public:
-  /// `isWanted` says on rank 0 whether a checkpoint needs those that do not
-  /// last. With `means` it has means, too; null where there is no use for them.
+  /// On rank 0, `writes` says whether the run has a checkpoint at all, and
+  /// `isInside` whether it is saved in the middle of an update, so that it
+  /// needs those that do not last, too. Nothing is gathered without a
+  /// checkpoint. With `means` a checkpoint has all of them, and means; null
+  /// where there is no use for these.
   RankStates(const runtime::Session &session,
-             runtime::CommunicationThread &ranks,
-             std::function<bool()> isWanted, RankMeans *means = nullptr)
-      : session_(session), ranks_(ranks), isWanted_(std::move(isWanted)),
-        means_(means) {}
+             runtime::CommunicationThread &ranks, bool writes,
+             std::function<bool()> isInside, RankMeans *means = nullptr)
+      : session_(session), ranks_(ranks), writes_(writes),
+        isInside_(std::move(isInside)), means_(means) {}
 
   runtime::Status beforeSave(SaveReport &report) override;
   runtime::Status onSave(const SaveReport &) override;
@@ -42,14 +45,16 @@ public:
 private:
   const runtime::Session &session_;
   runtime::CommunicationThread &ranks_;
-  std::function<bool()> isWanted_;
+  bool writes_;
+  std::function<bool()> isInside_;
   RankMeans *means_;
   std::vector<std::string>
       values_; // of others, on rank 0, until they are saved
 };
 
 /// Gives each rank its own states in `checkpoint`, which rank 0 has loaded; all
-/// ranks call it together, and only rank 0's path counts. Where they are of
+/// ranks call it together, and only rank 0's path counts. They travel one by
+/// one, each to all ranks. Where they are of
 /// another number of ranks it is an error, if some of them last; else returns a
 /// remark, and all have those of rank 0, or the means.
 runtime::StatusOr<std::string>

@@ -64,14 +64,14 @@ protected:
   ~RankStatesTest() override { fs::remove(path_); }
 
   /// Saves as a trainer does; rank r has 10 + r.
-  void save(int ranks, bool isWanted = true, bool lasts = false,
+  void save(int ranks, bool isInside = true, bool lasts = false,
             bool withMeans = false) {
     onRanks(inProcess(ranks), [&](CommunicationThread &rank) {
       Own own(10 + static_cast<float>(rank.rank()), lasts);
       RankMeans means(own.session(), rank);
       RankStates states(
-          own.session(), rank, [&] { return isWanted; },
-          withMeans ? &means : nullptr);
+          own.session(), rank, /*writes=*/rank.rank() == 0,
+          [&] { return isInside; }, withMeans ? &means : nullptr);
       SaveReport report{7, SaveKind::end, {}};
       EXPECT_TRUE(states.beforeSave(report).ok());
       if (rank.rank() == 0)
@@ -124,7 +124,7 @@ TEST_F(RankStatesTest, GiveEachRankItsOwn) {
 }
 
 TEST_F(RankStatesTest, AreNotSavedWhereTheyMeanNothing) {
-  save(3, /*isWanted=*/false);
+  save(3, /*isInside=*/false);
   auto file = Safetensors::open(path_);
   ASSERT_TRUE(file.ok());
   EXPECT_FALSE(file->find(nameOnRank(1, "total")));
@@ -134,21 +134,21 @@ TEST_F(RankStatesTest, AreNotSavedWhereTheyMeanNothing) {
 /// What has not been sent yet is there between updates, too; what was gathered
 /// means nothing then.
 TEST_F(RankStatesTest, KeepWhatLasts) {
-  save(3, /*isWanted=*/false, /*lasts=*/true);
+  save(3, /*isInside=*/false, /*lasts=*/true);
   auto file = Safetensors::open(path_);
   ASSERT_TRUE(file.ok());
   EXPECT_FALSE(file->find(nameOnRank(1, "total")));
   EXPECT_TRUE(file->find(nameOnRank(2, "kept/rest")));
   EXPECT_THAT(restored(3, /*lasts=*/true),
               ElementsAre("|10|10", "|-1|11", "|-1|12"));
-  save(3, /*isWanted=*/true, /*lasts=*/true);
+  save(3, /*isInside=*/true, /*lasts=*/true);
   EXPECT_THAT(restored(3, /*lasts=*/true),
               ElementsAre("|10|10", "|11|11", "|12|12"));
 }
 
 /// 10, 11 and 12: a file with their mean, and what the first had beside it.
 TEST_F(RankStatesTest, AreBesideTheirMeans) {
-  save(3, /*isWanted=*/true, /*lasts=*/false, /*withMeans=*/true);
+  save(3, /*isInside=*/true, /*lasts=*/false, /*withMeans=*/true);
   auto file = Safetensors::open(path_);
   ASSERT_TRUE(file.ok());
   float mean = 0;
@@ -160,7 +160,7 @@ TEST_F(RankStatesTest, AreBesideTheirMeans) {
 
 /// Others than the first get their states from it (copyFromRankZero).
 TEST_F(RankStatesTest, AreTheirMeansOnAnotherNumberOfRanks) {
-  save(3, /*isWanted=*/true, /*lasts=*/false, /*withMeans=*/true);
+  save(3, /*isInside=*/true, /*lasts=*/false, /*withMeans=*/true);
   EXPECT_THAT(restored(2),
               ElementsAre(AllOf(HasSubstr("was saved on 3 ranks with "
                                           "parameters of their own, and there "
@@ -174,13 +174,21 @@ TEST_F(RankStatesTest, AreTheirMeansOnAnotherNumberOfRanks) {
   EXPECT_THAT(*remarkAlone(own.session(), path_), HasSubstr("there is 1 now"));
 }
 
-TEST_F(RankStatesTest, AreNoMeansWhereNothingIsSaved) {
-  save(2, /*isWanted=*/false, /*lasts=*/false, /*withMeans=*/true);
-  EXPECT_THAT(restored(2), ElementsAre("|10", "|-1"));
+TEST_F(RankStatesTest, AreNoMeansWithoutACheckpoint) {
+  onRanks(inProcess(2), [](CommunicationThread &rank) {
+    Own own(10 + static_cast<float>(rank.rank()));
+    RankMeans means(own.session(), rank);
+    RankStates states(
+        own.session(), rank, /*writes=*/false, [] { return true; }, &means);
+    SaveReport report{7, SaveKind::end, {}};
+    EXPECT_TRUE(states.beforeSave(report).ok());
+    EXPECT_EQ(own.value(), 10 + rank.rank());
+    EXPECT_TRUE(states.onSave(report).ok());
+  });
 }
 
 TEST_F(RankStatesTest, OfTheFirstAreMissedToo) {
-  save(3, /*isWanted=*/true, /*lasts=*/true, /*withMeans=*/true);
+  save(3, /*isInside=*/true, /*lasts=*/true, /*withMeans=*/true);
   auto file = Safetensors::open(path_);
   ASSERT_TRUE(file.ok());
   std::vector<NamedTensor> tensors;
@@ -191,8 +199,23 @@ TEST_F(RankStatesTest, OfTheFirstAreMissedToo) {
   EXPECT_THAT(restored(3, /*lasts=*/true)[0], HasSubstr("lacks ranks/0/total"));
 }
 
+/// A run without a checkpoint comes to its end, too; others would be gathered
+/// for nobody.
+TEST_F(RankStatesTest, StayOnTheirRanksWithoutACheckpoint) {
+  for (bool isInside : {false, true})
+    onRanks(inProcess(3), [&](CommunicationThread &rank) {
+      Own own(10, /*lasts=*/true);
+      // The paths of other ranks do not count.
+      RankStates states(own.session(), rank, /*writes=*/rank.rank() != 0,
+                        [&] { return isInside; });
+      SaveReport report{7, SaveKind::end, {}};
+      EXPECT_TRUE(states.beforeSave(report).ok());
+      EXPECT_TRUE(report.others.empty());
+    });
+}
+
 TEST_F(RankStatesTest, AreRefusedOnAnotherNumberOfRanksIfTheyLast) {
-  save(3, /*isWanted=*/false, /*lasts=*/true);
+  save(3, /*isInside=*/false, /*lasts=*/true);
   for (const std::string &said : restored(2, /*lasts=*/true))
     EXPECT_THAT(said, HasSubstr("was saved on 3 ranks, each of which has "
                                 "states of its own, such as kept/rest, and "
@@ -205,7 +228,7 @@ TEST_F(RankStatesTest, AreRefusedOnAnotherNumberOfRanksIfTheyLast) {
 
 /// All ranks would have what the first had not sent, and send it.
 TEST_F(RankStatesTest, OfOneRankAreRefusedOnSeveralIfTheyLast) {
-  save(1, /*isWanted=*/false, /*lasts=*/true);
+  save(1, /*isInside=*/false, /*lasts=*/true);
   for (const std::string &said : restored(3, /*lasts=*/true))
     EXPECT_THAT(said, HasSubstr("was saved on 1 rank, which has states of its "
                                 "own, such as kept/rest, and there are 3 now: "
@@ -217,7 +240,7 @@ TEST_F(RankStatesTest, OfOneRankAreRefusedOnSeveralIfTheyLast) {
 
 /// A checkpoint of one process goes on, and so does a run that has none.
 TEST_F(RankStatesTest, OfOneRankGoOnWhereNothingLasts) {
-  save(1, /*isWanted=*/false);
+  save(1, /*isInside=*/false);
   EXPECT_THAT(restored(2), ElementsAre("|10", "|-1"));
   onRanks(inProcess(2), [&](CommunicationThread &rank) {
     Own own(-1, /*lasts=*/true);

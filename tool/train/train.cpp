@@ -450,15 +450,10 @@ void TrainCommand::joinRanks() {
     return training::gatheredBatches(*session_, each) == 0;
   };
   led.emplace(*ranks_.thread(), *policy_, Interrupt::requested, isWhole);
-  bool keepOwn = training::ranksKeepOwn(recipe);
-  if (keepOwn)
+  if (training::ranksKeepOwn(recipe))
     means.emplace(*session_, *ranks_.thread());
-  own.emplace(
-      *session_, *ranks_.thread(),
-      [this, isWhole, keepOwn] {
-        return !options_.checkpoint.path.empty() && (keepOwn || !isWhole());
-      },
-      keepOwn ? &*means : nullptr);
+  own.emplace(*session_, *ranks_.thread(), !options_.checkpoint.path.empty(),
+              std::not_fn(isWhole), means ? &*means : nullptr);
   if (options_.ranks.checkReplicas)
     replicas.emplace(*session_, *ranks_.thread(), options_.ranks.checkReplicas,
                      meets > 0);
