@@ -103,8 +103,10 @@ private:
     GraphOp dense = cloneVariant(train, kDense, kUpdates);
     dense->setAttr(kSparse, UnitAttr::get(&getContext()));
     for (ParameterUpdate update : updatesOf(dense))
-      if (failed(sumWhole(update)))
+      if (failed(sumWhole(update, settings.sparse.momentumCorrection)))
         return failure();
+    if (failed(sumFrozen(dense)))
+      return failure();
     return addChoices(getOperation(), kDense.str(), /*first=*/1,
                       [&](OpBuilder &builder, Value update) {
                         Arithmetic math(builder, update.getLoc());
@@ -116,13 +118,14 @@ private:
                       });
   }
 
-  /// Gives an update the mean of all elements.
-  LogicalResult sumWhole(ParameterUpdate update) {
+  /// Gives an update the mean of all elements, or of all that ranks have added
+  /// up by momentum.
+  LogicalResult sumWhole(ParameterUpdate update, bool withMomentum) {
     OpBuilder builder(update);
     Arithmetic math(builder, update.getLoc());
     OpOperand &gradient = update.getGradientUse();
     Value own = gradient.get();
-    if (settings.sparse.momentumCorrection) {
+    if (withMomentum) {
       FailureOr<Velocity> velocity =
           addMomentum(math, update, heldOf(math, own));
       if (failed(velocity))
@@ -148,6 +151,8 @@ private:
     train->setAttr(kSparse, UnitAttr::get(&getContext()));
     llvm::MapVector<Type, Message> open; // by the type of values
     int64_t sent = 0, gradients = 0, elements = 0;
+    if (failed(sumFrozen(train)))
+      return failure();
     for (ParameterUpdate update : updatesOf(train)) {
       RankedTensorType type = tensorType(update.getGradientUse().get());
       if (type.getNumElements() == 0)
@@ -417,13 +422,22 @@ private:
     return success();
   }
 
-  SmallVector<ParameterUpdate> updatesOf(GraphOp graph) {
+  SmallVector<ParameterUpdate> updatesOf(GraphOp graph, bool frozen = false) {
     ParameterGroups groups(getOperation());
     SmallVector<ParameterUpdate> updates;
     for (auto update : graph.getBody().front().getOps<ParameterUpdate>())
-      if (!groups.settingsOf(update.getParameterName()).isFrozen)
+      if (groups.settingsOf(update.getParameterName()).isFrozen == frozen)
         updates.push_back(update);
     return updates;
+  }
+
+  /// A program written by hand may update what is frozen: nothing moves it, but
+  /// a norm of all gradients has it in it.
+  LogicalResult sumFrozen(GraphOp graph) {
+    for (ParameterUpdate update : updatesOf(graph, /*frozen=*/true))
+      if (failed(sumWhole(update, /*withMomentum=*/false)))
+        return failure();
+    return success();
   }
 
   void report(GraphOp train, int64_t gradients, int64_t elements,

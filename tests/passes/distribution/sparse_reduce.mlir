@@ -76,3 +76,24 @@ gradus.program @corrected attributes {recipe = {optimizer = {type = "sgd", momen
   // CHECK: gradus.schedule @train
   // CHECK: gradus.variant @train_dense
 }
+
+// -----
+
+// Nothing moves what is frozen, but the norm of all gradients has it in it, and
+// is the same on all ranks.
+// CHECK-LABEL: @frozen
+// CHECK-NOT: kept/{{.*}}/b
+gradus.program @frozen attributes {recipe = {groups = [{match = ["b"], frozen = true}], distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64}}} {
+  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @b : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  // CHECK: gradus.graph @train
+  gradus.graph @train(%g: tensor<64xf32>, %h: tensor<64xf32>) -> () {
+    // CHECK-DAG: %[[SUM:.*]] = gradus.all_reduce %h {of = ["b"]} : tensor<64xf32> -> tensor<64xf32>
+    // CHECK-DAG: %[[MEAN:.*]] = arith.divf %[[SUM]], %{{.*}} : tensor<64xf32>
+    // CHECK-DAG: gradus.update @b, %[[MEAN]] : tensor<64xf32>
+    // CHECK-DAG: gradus.select_largest
+    gradus.update @w, %g : tensor<64xf32>
+    gradus.update @b, %h : tensor<64xf32>
+    gradus.return
+  }
+}
