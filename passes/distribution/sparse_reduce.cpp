@@ -12,6 +12,7 @@
 
 #include "passes/distribution.h"
 
+#include "passes/local/gradient_freeze.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/optimizers/sgd.h"
@@ -403,11 +404,16 @@ private:
 
   //===-- states ----------------------------------------------------------===//
 
-  static constexpr StringLiteral kResidual = "residual/",
-                                 kMomentum = "momentum/";
+  static constexpr StringLiteral kResidual = "residual", kMomentum = "momentum";
 
+  /// Where cuts have slots of their own, they have momentum of their own, too.
+  /// What has not been sent waits for any of them.
   static std::string nameOf(StringLiteral what, ParameterUpdate update) {
-    return (well_known::kLasting + what + update.getParameterName()).str();
+    std::string cut;
+    if (what == kMomentum)
+      cut = slotSuffixOf(update->getParentOfType<GraphOp>());
+    return (well_known::kLasting + what + cut + "/" + update.getParameterName())
+        .str();
   }
 
   /// Adds a state that each rank has of its own.

@@ -393,4 +393,15 @@ const recipe::Method<FreezeSettings> &gradientFreeze() {
   return method;
 }
 
+bool keepsCutsApart(ProgramOp program) {
+  auto freeze = gradientFreeze().of(program);
+  return freeze && !freeze->isByHand() && freeze->hasOwnSlots;
+}
+
+std::string slotSuffixOf(GraphOp train) {
+  auto cut = train->getAttrOfType<mlir::StringAttr>(kCut);
+  bool isApart = cut && keepsCutsApart(train->getParentOfType<ProgramOp>());
+  return isApart ? cut.str() : "";
+}
+
 } // namespace gradus

@@ -5,6 +5,7 @@
 // Optimizers that take decay off the parameter themselves do so in their rule.
 
 #include "passes/clock.h"
+#include "passes/local/gradient_freeze.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/optimizers/sgd.h"
@@ -105,7 +106,9 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
                      States &states, Value pull) {
     ParameterUpdate update = decayed.update;
     auto sgd = decayed.settings.own.as<SgdSettings>();
-    std::string slot = ("sgd/decay/" + update.getParameterName()).str();
+    std::string cut = slotSuffixOf(update->getParentOfType<GraphOp>()),
+                slot =
+                    ("sgd" + cut + "/decay/" + update.getParameterName()).str();
     Value factor =
         readNumber(math.builder, math.loc, getOperation(), sgd.momentum);
     if (!factor || failed(states.ensure(slot, tensorType(pull), Role::slot)))

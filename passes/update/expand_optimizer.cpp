@@ -59,28 +59,15 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
         return failure();
     builder.setInsertionPoint(train.getBody().front().getTerminator());
     advanceClock(builder, train.getLoc(), getOperation());
-    if (keepsApart())
+    if (keepsCutsApart(getOperation()))
       countUpdate(builder, train);
     return success();
   }
 
   //===-- steps that are frozen -------------------------------------------===//
 
-  /// Whether each cut of gradient freezing has slots of its own and counts its
-  /// own updates.
-  bool keepsApart() {
-    auto freeze = gradientFreeze().of(getOperation());
-    return freeze && !freeze->isByHand() && freeze->hasOwnSlots;
-  }
-
-  /// The suffix of a cut; "" for what trains everything.
-  static std::string cutOf(GraphOp train) {
-    auto cut = train->getAttrOfType<StringAttr>(kCut);
-    return cut ? cut.str() : "";
-  }
-
   static std::string countOf(GraphOp train) {
-    return ("gradient_freeze/updates/" + kTrain + cutOf(train)).str();
+    return ("gradient_freeze/updates/" + kTrain + slotSuffixOf(train)).str();
   }
 
   /// The updates of a cut so far, as a scalar of i64; null where there cannot
@@ -108,7 +95,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     Value own = arith::SIToFPOp::create(builder, train.getLoc(),
                                         tensorType(shared.clock.number), count);
     shared.clock.number = math.add(own, math.number(1, own));
-    shared.cut = cutOf(train);
+    shared.cut = slotSuffixOf(train);
     return success();
   }
 
@@ -136,7 +123,8 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     Shared shared{ParameterGroups(getOperation()), *clock, *schedules, "", {}};
     for (auto write : train.getBody().front().getOps<WriteOp>())
       shared.written[write.getState()] = write;
-    if (keepsApart() && failed(keepApart(builder, train, shared)))
+    if (keepsCutsApart(getOperation()) &&
+        failed(keepApart(builder, train, shared)))
       return failure();
     return shared;
   }

@@ -97,3 +97,28 @@ gradus.program @frozen attributes {recipe = {groups = [{match = ["b"], frozen = 
     gradus.return
   }
 }
+
+// -----
+
+// Cuts that have slots of their own have momentum of their own. What has not
+// been sent waits for any of them.
+// CHECK-LABEL: @cuts
+// CHECK-DAG: gradus.state @"kept/momentum/w"
+// CHECK-DAG: gradus.state @"kept/momentum_cut1/w"
+// CHECK-NOT: kept/residual_cut1
+gradus.program @cuts attributes {recipe = {optimizer = {type = "sgd", momentum = 0.9}, gradient_freeze = {groups = 2 : i64, own_slots = true}, distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64, momentum_correction = true}}} {
+  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  // CHECK: gradus.graph @train(
+  // CHECK: gradus.write @"kept/momentum/w"
+  gradus.graph @train(%g: tensor<64xf32>) -> () {
+    gradus.update @w, %g : tensor<64xf32>
+    gradus.return
+  }
+  // CHECK: gradus.graph @train_cut1(
+  // CHECK: gradus.read @"kept/momentum_cut1/w"
+  // CHECK: gradus.write @"kept/momentum_cut1/w"
+  gradus.graph @train_cut1(%g: tensor<64xf32>) -> () attributes {gradus.trains = "updates", gradus.cut = "_cut1"} {
+    gradus.update @w, %g : tensor<64xf32>
+    gradus.return
+  }
+}

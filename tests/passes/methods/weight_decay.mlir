@@ -73,3 +73,21 @@ gradus.program @momentum attributes {recipe = {settable = false, optimizer = {ty
     gradus.return
   }
 }
+
+// Cuts that have slots of their own have that momentum of their own, too.
+// CHECK-LABEL: gradus.program @cuts
+// CHECK:         gradus.graph @train(
+// CHECK:         gradus.write @"sgd/decay/w"
+// CHECK:         gradus.graph @train_cut1(
+// CHECK:         gradus.write @"sgd_cut1/decay/w"
+gradus.program @cuts attributes {recipe = {settable = false, optimizer = {type = "sgd", weight_decay = 0.5, momentum = 0.9}, gradient_freeze = {groups = 2 : i64, own_slots = true}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g {gradus.has_momentum} : tensor<4xf32>
+    gradus.return
+  }
+  gradus.graph @train_cut1(%g: tensor<4xf32>) -> () attributes {gradus.trains = "updates", gradus.cut = "_cut1"} {
+    gradus.update @w, %g {gradus.has_momentum} : tensor<4xf32>
+    gradus.return
+  }
+}
