@@ -76,13 +76,7 @@ struct SparseReducePass : impl::SparseReduceBase<SparseReducePass> {
     settings = distributionOf(getOperation());
     if (!settings.isSparse())
       return;
-    if (!settings.ranks) {
-      recipe::keyError(getOperation(), "distribution.ranks")
-          << "is null, but messages of sparse sums have the size of so many "
-             "ranks";
-      return signalPassFailure();
-    }
-    if (failed(warmUp()))
+    if (failed(checkSettings()) || failed(warmUp()))
       return signalPassFailure();
     for (GraphOp train : trainGraphs(getOperation()))
       if (failed(reduce(train)))
@@ -90,6 +84,23 @@ struct SparseReducePass : impl::SparseReduceBase<SparseReducePass> {
   }
 
 private:
+  /// Recipes of files are checked before (frontends/recipe/mistakes.cpp), but
+  /// those of programs that are written by hand are not.
+  LogicalResult checkSettings() {
+    if (!settings.ranks)
+      return recipe::keyError(getOperation(), "distribution.ranks")
+             << "is null, but messages of sparse sums have the size of so many "
+                "ranks";
+    if (isTopk() ? !settings.sparse.ratio : !settings.sparse.threshold)
+      return recipe::keyError(getOperation(), isTopk()
+                                                  ? "distribution.ratio"
+                                                  : "distribution.threshold")
+             << "is null, but it says what sparse sums send";
+    return success();
+  }
+
+  bool isTopk() const { return settings.reduce == ReduceType::sparseTopk; }
+
   //===-- the first updates -----------------------------------------------===//
 
   LogicalResult warmUp() {
@@ -235,7 +246,7 @@ private:
     int64_t size = tensorType(pending).getNumElements(), count = countOf(size);
     Type element = tensorType(pending).getElementType();
     Value threshold;
-    if (settings.reduce == ReduceType::sparseThreshold) {
+    if (!isTopk()) {
       threshold = readNumber(math.builder, math.loc, getOperation(),
                              *settings.sparse.threshold);
       if (!threshold)
@@ -254,9 +265,7 @@ private:
   /// at least the part. A part such as 0.07 of 100 is 7, although their product
   /// is rounded up.
   int64_t countOf(int64_t size) const {
-    double part = settings.reduce == ReduceType::sparseTopk
-                      ? *settings.sparse.ratio
-                      : settings.sparse.capacity;
+    double part = isTopk() ? *settings.sparse.ratio : settings.sparse.capacity;
     double count = std::ceil(part * double(size) * (1 - 0x1p-50));
     return std::clamp<int64_t>(int64_t(count), 1, size);
   }
