@@ -24,6 +24,7 @@
 #include "mlir/IR/Remarks.h"
 
 #include <cmath>
+#include <limits>
 
 namespace gradus {
 #define GEN_PASS_DEF_SPARSEREDUCE
@@ -208,6 +209,12 @@ private:
 
   /// Selects what is sent of a gradient, and keeps the rest.
   FailureOr<Part> select(ParameterUpdate update) {
+    if (int64_t size =
+            tensorType(update.getGradientUse().get()).getNumElements();
+        size > std::numeric_limits<int32_t>::max())
+      return recipe::keyError(getOperation(), "distribution.reduce")
+             << "is a sparse sum, whose indices have 32 bits, but "
+             << update.getParameterName() << " has " << size << " elements";
     OpBuilder builder(update);
     Arithmetic math(builder, update.getLoc());
     Value pending = heldOf(math, update.getGradientUse().get()), kept;

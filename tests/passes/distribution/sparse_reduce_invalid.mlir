@@ -60,3 +60,14 @@ gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", 
     gradus.return
   }
 }
+
+// -----
+
+// expected-error @below {{distribution.reduce is a sparse sum, whose indices have 32 bits, but w has 2147483648 elements}}
+gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64}}} {
+  gradus.state @w : tensor<2147483648xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<2147483648xf32>) -> () {
+    gradus.update @w, %g : tensor<2147483648xf32>
+    gradus.return
+  }
+}
