@@ -223,8 +223,7 @@ TEST(SparseSums, SendTheFirstOfEqualOnesAndOneOfFew) {
                {{0, 4, 0}, {{2, 0, -3}, {0, 0, 0}}}});
 }
 
-/// No rank keeps a NaN: it is sent before all numbers, and spoils its element
-/// of the sum alone.
+/// A NaN is sent before all numbers, and spoils its element of the sum alone.
 TEST(SparseSums, SendNotANumberFirst) {
   RankSessions group(artifactOf(moved(4, 2, kTopk + "0.25")), 2);
   group.run("train", gradients({{1, NAN, 9, 0}, {2, 0, 0, 0}}));
@@ -233,6 +232,18 @@ TEST(SparseSums, SendNotANumberFirst) {
   EXPECT_EQ(after[0], -2);
   EXPECT_EQ(after[2], 0);
   EXPECT_EQ(stateOf(group, 0, "kept/residual/a"), (Vector{1, 0, 9, 0}));
+}
+
+/// Of more NaNs than a rank may send the others wait, and come next.
+TEST(SparseSums, SendNoMoreNotANumberThanTheyMay) {
+  RankSessions group(artifactOf(moved(4, 2, kTopk + "0.25")), 2);
+  group.run("train", gradients({{1, NAN, NAN, 0}, {2, 0, 0, 0}}));
+  EXPECT_TRUE(std::isnan(stateOf(group, 1, "a")[1]));
+  EXPECT_EQ(stateOf(group, 1, "a")[2], 0);
+  EXPECT_TRUE(std::isnan(stateOf(group, 0, "kept/residual/a")[2]));
+  group.run("train", gradients({{5, 0, 0, 0}, {0, 0, 0, 0}}));
+  EXPECT_TRUE(std::isnan(stateOf(group, 1, "a")[2]));
+  EXPECT_EQ(stateOf(group, 0, "kept/residual/a"), (Vector{6, 0, 0, 0}));
 }
 
 /// Small gradients would be lost where a residual had 16 bits.
