@@ -21,18 +21,11 @@ static Value dampened(ParameterStep &step, const SgdSettings &settings) {
   return step.scale(part, step.gradient);
 }
 
-static Value newVelocity(ParameterStep &step, const SgdSettings &settings,
-                         Value momentum) {
-  Value kept = step.scale(momentum, step.readSlot("momentum"));
-  Value velocity = step.math.add(kept, dampened(step, settings));
-  step.writeSlot("momentum", velocity);
-  return velocity;
-}
-
 Velocity gradus::nextVelocity(const Arithmetic &math, Value factor,
-                              bool nesterov, Value old, Value gradient) {
+                              bool nesterov, Value old, Value gradient,
+                              Value part) {
   Value spread = spreadLike(math, factor, old);
-  Value kept = math.add(math.multiply(spread, old), gradient);
+  Value kept = math.add(math.multiply(spread, old), part ? part : gradient);
   if (!nesterov)
     return {kept, kept};
   return {kept, math.add(gradient, math.multiply(spread, kept))};
@@ -44,13 +37,16 @@ LogicalResult gradus::moveBySgd(ParameterStep &step,
   if (settings.nesterov && !hasMomentum)
     return step.error("nesterov")
            << "is true, but momentum is 0; it looks ahead along the momentum";
-  Value direction = step.gradient;
   Value momentum = step.number(settings.momentum);
-  if (hasMomentum && !step.hasMomentum)
-    direction = newVelocity(step, settings, momentum);
-  if (settings.nesterov && !step.hasMomentum)
-    direction = step.math.add(step.gradient, step.scale(momentum, direction));
-  step.descend(direction);
+  if (!hasMomentum || step.hasMomentum) {
+    step.descend(step.gradient);
+    return success();
+  }
+  Value old = step.readSlot("momentum");
+  Velocity velocity = nextVelocity(step.math, momentum, settings.nesterov, old,
+                                   step.gradient, dampened(step, settings));
+  step.writeSlot("momentum", velocity.kept);
+  step.descend(velocity.direction);
   return success();
 }
 

@@ -13,14 +13,16 @@ struct SgdSettings {
 /// `rate` is the default of `learning_rate`.
 recipe::Fields sgdKeys(std::string_view rate);
 
-/// Momentum that is added up outside of the optimizer, and where it leads.
+/// Momentum that has been added up, and where it leads.
 struct Velocity {
   mlir::Value kept, direction;
 };
-/// `factor * old + gradient` for a scalar; it leads there, or with `nesterov`
-/// to `gradient + factor * kept`.
+/// `factor * old + gradient` for a scalar, or `factor * old + part` where
+/// dampening leaves a part of it; it leads there, or with `nesterov` to
+/// `gradient + factor * kept`.
 Velocity nextVelocity(const Arithmetic &math, mlir::Value factor, bool nesterov,
-                      mlir::Value old, mlir::Value gradient);
+                      mlir::Value old, mlir::Value gradient,
+                      mlir::Value part = {});
 
 mlir::LogicalResult moveBySgd(ParameterStep &step, const SgdSettings &settings);
 
