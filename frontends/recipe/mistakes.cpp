@@ -19,6 +19,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// The framework whose rules hold in an object of the recipe.
+std::string frameworkOf(const Json &recipe, const Json &object) {
+  const Json &own = object.at("compat");
+  return own.is_null() ? recipe.at("compat") : own;
+}
+
+/// Calls `tell` with each of these keys of an object that was changed. A key at
+/// its default may come from a recipe that was written out.
+template <typename Fields, typename Tell>
+void forChanged(const Json &object, const Fields &fields,
+                const std::string &framework,
+                const std::set<std::string_view> &keys, const Tell &tell) {
+  for (const Field &field : fields)
+    if (std::string key(field.key);
+        keys.contains(key) &&
+        object[key] != Json::parse(field.fallbackUnder(framework)))
+      tell(key, object[key]);
+}
+
 class Together {
 public:
   explicit Together(const Json &recipe) : recipe_(recipe) {}
@@ -48,6 +67,8 @@ private:
   void checkLastBatch();
   void checkDistribution();
   void checkAdasum();
+  void refuseChanged(const std::set<std::string_view> &keys,
+                     std::string_view why);
   void checkSparse();
   void checkMomentumCorrection();
   void checkLogicalRanks();
@@ -220,6 +241,18 @@ static bool sendsParts(const Json &reduce) {
   return reduce == "sparse_topk" || reduce == "sparse_threshold";
 }
 
+/// Refuses keys that were changed, but that the way to reduce does not have.
+void Together::refuseChanged(const std::set<std::string_view> &keys,
+                             std::string_view why) {
+  const Json &shared = recipe_["distribution"];
+  forChanged(shared, distributionKey().fields, frameworkOf(recipe_, shared),
+             keys, [&](const std::string &key, const Json &value) {
+               mistake("distribution." + key, "is ", jsonText(value),
+                       ", but distribution.reduce is ",
+                       jsonText(shared["reduce"]), why);
+             });
+}
+
 /// Refuses keys of sparse sums that are missing or contradict each other.
 void Together::checkSparse() {
   const Json &shared = recipe_["distribution"];
@@ -228,17 +261,10 @@ void Together::checkSparse() {
   const Json &reduce = shared["reduce"];
   bool byRatio = reduce == "sparse_topk";
   if (!sendsParts(reduce)) {
-    const std::pair<const char *, Json> keys[] = {
-        {"ratio", nullptr}, {"threshold", nullptr},
-        {"capacity", 0.05}, {"error_feedback", true},
-        {"warmup", 0},      {"momentum_correction", false}};
-    for (const auto &[key, fallback] : keys)
-      if (shared[key] != fallback)
-        mistake("distribution." + std::string(key), "is ",
-                jsonText(shared[key]), ", but distribution.reduce is ",
-                jsonText(reduce),
-                ", which sends all elements; take \"sparse_topk\" or "
-                "\"sparse_threshold\"");
+    refuseChanged({"ratio", "threshold", "capacity", "error_feedback", "warmup",
+                   "momentum_correction"},
+                  ", which sends all elements; take \"sparse_topk\" or "
+                  "\"sparse_threshold\"");
     return;
   }
   const std::string used = byRatio ? "ratio" : "threshold",
@@ -255,10 +281,9 @@ void Together::checkSparse() {
             ", but distribution.reduce is ", jsonText(reduce),
             ", for which distribution.", used,
             " says what is sent; set one of them to null");
-  if (byRatio && shared["capacity"] != 0.05)
-    mistake("distribution.capacity", "is ", jsonText(shared["capacity"]),
-            ", but distribution.reduce is \"sparse_topk\", whose messages have "
-            "room for distribution.ratio");
+  if (byRatio)
+    refuseChanged({"capacity"},
+                  ", whose messages have room for distribution.ratio");
   for (const char *part : {"ratio", "capacity"})
     if (shared[part].is_number() && shared[part] > 1.0)
       mistake("distribution." + std::string(part), "is ",
@@ -362,26 +387,6 @@ void Together::checkSubspace() {
 
 std::vector<Mistake> mistakesTogether(const Json &recipe) {
   return Together(recipe).find();
-}
-
-/// The framework whose rules hold in an object of the recipe.
-static std::string frameworkOf(const Json &recipe, const Json &object) {
-  const Json &own = object.at("compat");
-  return own.is_null() ? recipe.at("compat") : own;
-}
-
-/// Calls `tell` with each of these keys of an object that was changed. A key at
-/// its default may come from a recipe that was written out.
-template <typename Fields, typename Tell>
-static void forChanged(const Json &object, const Fields &fields,
-                       const std::string &framework,
-                       const std::set<std::string_view> &keys,
-                       const Tell &tell) {
-  for (const Field &field : fields)
-    if (std::string key(field.key);
-        keys.contains(key) &&
-        object[key] != Json::parse(field.fallbackUnder(framework)))
-      tell(key, object[key]);
 }
 
 /// Adds a remark for each key of drawn groups that was changed without effect.
