@@ -340,6 +340,10 @@ TEST(Mistakes, RefuseWhatSparseSumsCannotDo) {
               HasSubstr("distribution.ratio: is 1.5, expected a part of the "
                         "elements, at most 1"));
   EXPECT_NE(ofLargest({"distribution.ratio=0"}), "");
+  EXPECT_THAT(said("sparse_threshold",
+                   {"distribution.threshold=0.1", "distribution.capacity=1.5"}),
+              HasSubstr("distribution.capacity: is 1.5, expected a part of the "
+                        "elements, at most 1"));
   EXPECT_THAT(ofLargest({"distribution.capacity=0.5"}),
               HasSubstr("distribution.capacity: is 0.5, but "
                         "distribution.reduce is \"sparse_topk\""));
@@ -395,6 +399,14 @@ TEST(Mistakes, RefuseMomentumThatRanksCannotAddUp) {
   EXPECT_THAT(said({"optimizer=sgd", "optimizer.momentum=0.9",
                     "distribution.error_feedback=false"}),
               HasSubstr("but error_feedback is false"));
+  EXPECT_THAT(said({"optimizer=sgd", "optimizer.momentum=0.9",
+                    "optimizer.dampening=0.5"}),
+              HasSubstr("optimizer.momentum is 0.9 and optimizer.dampening is "
+                        "0.5"));
+  EXPECT_THAT(said({"optimizer=sgd", "optimizer.momentum=0.9",
+                    "schedule.momentum=[{\"type\": \"constant\", \"rest\": "
+                    "true}]"}),
+              HasSubstr("which excludes schedule.momentum"));
 }
 
 TEST(Mistakes, TellWhatOneProcessPassesOver) {

@@ -71,3 +71,25 @@ gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", 
     gradus.return
   }
 }
+
+// -----
+
+// expected-error @below {{distribution.momentum_correction is true, which needs a momentum without dampening, but the optimizer of w has the momentum 0.000000e+00 and the dampening 0.000000e+00}}
+gradus.program @p attributes {recipe = {optimizer = {type = "sgd", momentum = 0.9}, groups = [{match = ["w"], optimizer = {type = "sgd", momentum = 0.0}}], distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64, momentum_correction = true}}} {
+  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<64xf32>) -> () {
+    gradus.update @w, %g : tensor<64xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// expected-error @below {{distribution.momentum_correction is true, which needs a momentum without dampening, but the optimizer of w has the momentum 5.000000e-01 and the dampening 2.500000e-01}}
+gradus.program @p attributes {recipe = {optimizer = {type = "sgd", momentum = 0.9}, groups = [{match = ["w"], optimizer = {type = "sgd", momentum = 0.5, dampening = 0.25}}], distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64, momentum_correction = true}}} {
+  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<64xf32>) -> () {
+    gradus.update @w, %g : tensor<64xf32>
+    gradus.return
+  }
+}
