@@ -322,15 +322,21 @@ TEST(SparseSums, GiveTheSameBitsForAnyBuckets) {
   EXPECT_EQ(bitsAfter(kPlain, 3, kTopk + "0.1, bucket_bytes = 1 : i64"), whole);
 }
 
+/// What stands around the sums of gradients in a recipe.
+static const char *const kAround[] = {
+    "",
+    ", accumulation = 2 : i64",
+    ", clip = {type = \"global_norm\", value = 0.05}",
+    ", ema = {decay = 0.5}",
+    ", loss_scale = {type = \"dynamic\"}",
+    ", groups = [{match = [\"w\"], learning_rate = 0.1}, {match = "
+    "[\"v\"], frozen = true}]",
+    ", gradient_freeze = {groups = 2 : i64, p = 0.5, total_steps = 64 : i64}",
+    ", gradient_freeze = {groups = 2 : i64, strategy = [0 : i64, 1 : i64], "
+    "own_slots = true}"};
+
 TEST(SparseSums, OfAllElementsTrainAsSumsDo) {
-  for (const char *around :
-       {"", ", accumulation = 2 : i64",
-        ", clip = {type = \"global_norm\", value = 0.05}",
-        ", ema = {decay = 0.5}", ", loss_scale = {type = \"dynamic\"}",
-        ", groups = [{match = [\"w\"], learning_rate = 0.1}, {match = "
-        "[\"v\"], frozen = true}]",
-        ", gradient_freeze = {groups = 2 : i64, p = 0.5, total_steps = 64 : "
-        "i64}"}) {
+  for (const char *around : kAround) {
     SCOPED_TRACE(around);
     expectClose(kPlain + around, kTopk + "1.0", kPlain + around);
   }
@@ -344,8 +350,12 @@ TEST(SparseSums, OfAllElementsHaveNoMomentumOfTheirOwn) {
            "momentum = " +
            momentum + "}";
   };
-  expectClose(descent("0.9"), kTopk + "1.0, momentum_correction = true",
-              descent("0.0"));
+  for (const char *around : kAround) {
+    SCOPED_TRACE(around);
+    expectClose(descent("0.9") + around,
+                kTopk + "1.0, momentum_correction = true",
+                descent("0.0") + around);
+  }
 }
 
 /// While all elements are sent, momentum of ranks is that of one process; so is
