@@ -50,6 +50,10 @@ TEST(Suggestions, SayWhatANumberBecomes) {
             "r: min_lr: unknown key; did you mean "
             "\"schedule.learning_rate.0.final\"? It is a factor of the "
             "learning rate: min_lr / learning_rate");
+  EXPECT_EQ(said(R"({"distribution": {"spars": 0.05}})"),
+            "r: distribution.spars: unknown key; did you mean \"ratio\"? It is "
+            "what sparse_topk sends; with sparse_threshold take "
+            "distribution.threshold");
 }
 
 TEST(Suggestions, ShowTheValueThatAWordStandsFor) {
