@@ -45,11 +45,15 @@ Status verifySearch(const artifact::Plan &plan,
     return invalid("lists ", command.listed(),
                    " elements, expected an even "
                    "number");
-  return at(verifyUse(plan,
-                      {command.scratch(), scratchBytes(plan, command),
-                       /*isRead=*/false, /*isWritten=*/true},
-                      "its counts"),
-            "scratch");
+  GRADUS_TRY(at(verifyUse(plan,
+                          {command.scratch(), scratchBytes(plan, command),
+                           /*isRead=*/false, /*isWritten=*/true},
+                          "its counts"),
+                "scratch"));
+  if (plan.buffers()->Get(command.scratch())->region() !=
+      artifact::Region::arena)
+    return invalid("scratch: does not lie in the arena");
+  return Status();
 }
 
 Status verifyTypes(const artifact::Plan &plan,

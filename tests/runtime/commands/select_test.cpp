@@ -129,6 +129,17 @@ TEST(Select, RefusesWhatItCannotSelect) {
             "lists 3 elements, expected an even number");
   EXPECT_EQ(wordsOf([](auto &select, auto &) { select.listed = 2; }),
             "scratch: its buffer has 64 bytes, too few for its counts");
+  EXPECT_EQ(wordsOf([](auto &select, auto &made) {
+              select.scratch = made.addArena(16);
+              made.plan().buffers[select.scratch]->region = fb::Region::state;
+              made.plan().buffers[select.scratch]->offset = 0;
+            }),
+            "scratch: does not lie in the arena");
+  EXPECT_EQ(wordsOf([](auto &select, auto &made) {
+              select.input = made.addArena(8);
+              made.plan().buffers[select.input]->type->dtype = fb::DType::f16;
+            }),
+            "selects of f16, expected f32 or f64");
   EXPECT_EQ(
       wordsOf([](auto &select, auto &) { select.input = 99; }).substr(0, 16),
       "names buffer 99 ");
