@@ -24,7 +24,8 @@ template <typename Number> struct Selected {
   std::span<Number> values;   // as many; then 0
 };
 
-/// The memory of a search, whose elements are divided into parts.
+/// The memory that a search works in, and the parts into which it divides the
+/// elements.
 struct SelectionScratch {
   /// For each part 2^digitBits u32, and of what is listed a number and a u32;
   /// aligned as these are.
@@ -34,6 +35,8 @@ struct SelectionScratch {
   size_t listed = 0; // elements of a part that may be listed; an even number
 };
 
+/// A search of the elements that are largest by their absolute value. It may
+/// run again and again, each time on what the elements are then.
 template <typename Number> class Selection {
 public:
   /// All that is referred to must outlive this.
@@ -46,7 +49,7 @@ public:
 private:
   using Bits = std::conditional_t<sizeof(Number) == 4, int32_t, int64_t>;
 
-  /// What a part has of the elements that are taken.
+  /// A part of the elements. It counts those that are taken.
   struct Part {
     int64_t begin = 0, end = 0;    // of its elements
     int64_t larger = 0, equal = 0; // than the cut
