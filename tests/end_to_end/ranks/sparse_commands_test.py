@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 import unittest
 
@@ -77,11 +78,12 @@ class Sparse(rank_runs.RanksTest):
         self.assertAlmostEqual(loss(), loss("--simulate-ranks", "3"), places=5)
 
     def test_the_best_and_kept_states_have_what_ranks_keep(self):
-        self.train(9, "kept", *SIMULATED, *EVAL, "--checkpoint-every", "3steps", "--keep", "9")
-        self.train(9, "again", *SIMULATED)
-        kept = self.at("kept.step6.safetensors")
-        with open(kept, "rb") as file:
-            self.assertIn(b"ranks/1/kept/residual/fc2.weight", file.read())
+        tested = [*SIMULATED, *EVAL, "--eval-every", "3steps", "--best", "loss"]
+        self.train(9, "whole", *tested, "--checkpoint-every", "3steps", "--keep", "9")
+        self.assertIn(b"ranks/1/kept/residual/fc2.weight", self.read("whole.best"))
+        shutil.copy(self.at("whole.step6.safetensors"), self.at("again.safetensors"))
+        self.train(9, "again", *tested)
+        self.expect_same_bits("whole", "again")
 
     def test_inspect_tells_what_is_sent(self):
         def sent(artifact):
