@@ -129,6 +129,8 @@ struct AdasumPass : impl::AdasumBase<AdasumPass> {
         continue;
       SmallVector<RankValue> gradients;
       for (auto update : block.getOps<ParameterUpdate>()) {
+        if (update->hasAttr(kIsOfAllRanks))
+          continue;
         OpOperand &gradient = update.getGradientUse();
         gradients.push_back(
             {gradient.get(), update.getParameterName().str(), &gradient});

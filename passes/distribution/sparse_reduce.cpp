@@ -448,7 +448,8 @@ private:
     ParameterGroups groups(getOperation());
     SmallVector<ParameterUpdate> updates;
     for (auto update : graph.getBody().front().getOps<ParameterUpdate>())
-      if (groups.settingsOf(update.getParameterName()).isFrozen == frozen)
+      if (groups.settingsOf(update.getParameterName()).isFrozen == frozen &&
+          !update->hasAttr(kIsOfAllRanks))
         updates.push_back(update);
     return updates;
   }

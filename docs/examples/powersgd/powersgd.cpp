@@ -90,7 +90,8 @@ struct PowerSgd : PassWrapper<PowerSgd, OperationPass<ProgramOp>> {
       for (auto update : train.getBody().front().getOps<ParameterUpdate>()) {
         RankedTensorType type = tensorType(update.getGradientUse().get());
         bool isFrozen = groups.settingsOf(update.getParameterName()).isFrozen;
-        if (type.getRank() < 2 || type.getNumElements() == 0 || isFrozen)
+        if (type.getRank() < 2 || type.getNumElements() == 0 || isFrozen ||
+            update->hasAttr(kIsOfAllRanks))
           continue;
         double n = type.getDimSize(0), m = type.getNumElements() / n,
                r = std::min({double(settings->rank), n, m});
@@ -141,7 +142,6 @@ struct PowerSgd : PassWrapper<PowerSgd, OperationPass<ProgramOp>> {
     update->setAttr(kIsOfAllRanks, builder.getUnitAttr());
     return success();
   }
-
   DistributionSettings shared;
 };
 

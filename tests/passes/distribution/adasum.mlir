@@ -101,3 +101,20 @@ gradus.program @off attributes {recipe = {distribution = {mode = "none", reduce 
     gradus.return
   }
 }
+
+// -----
+
+// A pass before this one has shared the gradient of @v in its own way.
+// CHECK-LABEL: @shared
+// CHECK: gradus.all_reduce %g {{.*}}of = ["w"]
+// CHECK-NOT: gradus.all_reduce %h
+// CHECK: gradus.update @v, %h {gradus.of_all_ranks}
+gradus.program @shared attributes {recipe = {distribution = {mode = "data_parallel", reduce = "adasum"}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>, %h: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.update @v, %h {gradus.of_all_ranks} : tensor<4xf32>
+    gradus.return
+  }
+}

@@ -122,3 +122,20 @@ gradus.program @cuts attributes {recipe = {optimizer = {type = "sgd", momentum =
     gradus.return
   }
 }
+
+// -----
+
+// A pass before this one has shared the gradient of @v in its own way.
+// CHECK-LABEL: @shared
+// CHECK-NOT: kept/residual/v
+// CHECK-LABEL: gradus.graph @train
+// CHECK: gradus.update @v, %h {gradus.of_all_ranks}
+gradus.program @shared attributes {recipe = {distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64}}} {
+  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<64xf32>, %h: tensor<64xf32>) -> () {
+    gradus.update @v, %h {gradus.of_all_ranks} : tensor<64xf32>
+    gradus.update @w, %g : tensor<64xf32>
+    gradus.return
+  }
+}
