@@ -1,4 +1,5 @@
-// What excludes weights that are each rank's own; see own_weights.h.
+// Refuses what does not go with weights that are each rank's own; see
+// own_weights.h.
 
 #include "passes/update/own_weights.h"
 

@@ -24,8 +24,8 @@ TEST(Distribution, HasDefaults) {
   EXPECT_EQ(settings.bucketBytes, 16 << 20);
   EXPECT_EQ(settings.inFlight, 2);
   EXPECT_EQ(settings.reduce, ReduceType::plain);
-  EXPECT_FALSE(settings.bucketElements || settings.halfScale ||
-               settings.localClip || settings.gradientSplits);
+  EXPECT_FALSE(settings.bucketElements || settings.own.halfScale ||
+               settings.own.clip || settings.gradientSplits);
 }
 
 // Only the default of bucket_elements is another with SINGA.

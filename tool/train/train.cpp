@@ -116,7 +116,7 @@ struct Kept {
   std::unique_ptr<training::TrainingLog> log;
 };
 
-/// What ranks do beside their steps; nothing of a process alone.
+/// The parts of what ranks do beside their steps; a process alone has none.
 struct Together {
   std::optional<training::LedDecider> led;
   std::optional<training::ReplicaCheck> replicas;

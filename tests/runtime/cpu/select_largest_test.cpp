@@ -202,9 +202,9 @@ TYPED_TEST(SelectLargest, LooksAtAllWhereTheGuessWasTooHigh) {
       for (size_t listed : {size_t(0), size_t(2), kSize + 1}) {
         SCOPED_TRACE(testing::Message()
                      << parts << " parts, " << bits << ", " << listed);
-        expectSame(
-            select(numbers, kCount, nullptr, {nullptr, parts, bits, listed}, 3),
-            wanted);
+        expectSame(select<TypeParam>(numbers, kCount, nullptr,
+                                     {nullptr, parts, bits, listed}, 3),
+                   wanted);
       }
 }
 
