@@ -279,10 +279,18 @@ void dropPrinted(Json &adasum, const std::string &framework) {
           adasum.erase(std::string(own.key));
 }
 
+/// The framework whose defaults are those of an object of the recipe.
+std::string frameworkOf(const Json &recipe, const Json &own) {
+  for (const Json *each : {&own, &recipe})
+    if (Json compat = each->value("compat", Json()); compat.is_string())
+      return compat;
+  return "pytorch";
+}
+
 /// Adds the keys of `distribution`. If ranks reduce in another way than AdaSum,
 /// that wins. Where "plain" is printed, printed keys of AdaSum say nothing,
 /// too.
-void addShared(Json keys, const std::string &framework, Json &own) {
+void addShared(Json keys, const Json &recipe, Json &own) {
   if (own.is_string())
     own = {{"mode", own}};
   if (!own.is_object())
@@ -294,7 +302,7 @@ void addShared(Json keys, const std::string &framework, Json &own) {
   if (auto adasum = own.find("adasum");
       own.value("reduce", Json()) == "plain" && adasum != own.end() &&
       adasum->is_object())
-    dropPrinted(*adasum, framework);
+    dropPrinted(*adasum, frameworkOf(recipe, own));
   addUnsaid(keys, own);
 }
 
@@ -419,7 +427,7 @@ void addBoostedKeys(const Json &document, Json &recipe) {
     if (isUnsaid(recipe, key))
       recipe[key] = value;
     else if (key == "distribution")
-      addShared(value, document.at("compat"), recipe[key]);
+      addShared(value, recipe, recipe[key]);
 }
 
 /// Adds a remark for each key of dim_reduce that was said and changes nothing.
