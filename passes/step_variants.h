@@ -22,6 +22,13 @@ constexpr llvm::StringLiteral kVariantState = "step/variant";
 GraphOp cloneVariant(GraphOp train, const llvm::Twine &name,
                      llvm::StringRef what);
 
+/// The suffix of what a training graph remembers of its own: `_cut1` of a cut
+/// whose slots are kept apart, else empty.
+inline std::string slotSuffixOf(GraphOp train) {
+  auto cut = train->getAttrOfType<mlir::StringAttr>(kCut);
+  return cut ? cut.str() : "";
+}
+
 /// Computes from the number of an update, a scalar of i64 that is 0 at the
 /// first, which of a method's graphs makes it: i > 0 for its i-th, 0 for what
 /// would run without the method.

@@ -111,7 +111,7 @@ StatusOr<OnRanks> openOnRanks(const Session &session,
   return found;
 }
 
-/// What a checkpoint says of the ranks that have saved it.
+/// A checkpoint says this of the ranks that have saved it.
 struct Former {
   int ranks = 0; // that have own values; 0 where none count on others
   bool areMeans = false;

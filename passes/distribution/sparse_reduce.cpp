@@ -12,7 +12,6 @@
 
 #include "passes/distribution.h"
 
-#include "passes/local/gradient_freeze.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/optimizers/sgd.h"
@@ -77,7 +76,13 @@ struct SparseReducePass : impl::SparseReduceBase<SparseReducePass> {
     settings = distributionOf(getOperation());
     if (!settings.isSparse())
       return;
-    if (failed(checkSettings()) || failed(warmUp()))
+    if (!settings.ranks) {
+      recipe::keyError(getOperation(), "distribution.ranks")
+          << "is null, but messages of sparse sums have the size of so many "
+             "ranks";
+      return signalPassFailure();
+    }
+    if (failed(warmUp()))
       return signalPassFailure();
     for (GraphOp train : trainGraphs(getOperation()))
       if (failed(reduce(train)))
@@ -85,23 +90,6 @@ struct SparseReducePass : impl::SparseReduceBase<SparseReducePass> {
   }
 
 private:
-  /// Recipes of files are checked before (frontends/recipe/mistakes.cpp), but
-  /// those of programs that are written by hand are not.
-  LogicalResult checkSettings() {
-    if (!settings.ranks)
-      return recipe::keyError(getOperation(), "distribution.ranks")
-             << "is null, but messages of sparse sums have the size of so many "
-                "ranks";
-    if (isTopk() ? !settings.sparse.ratio : !settings.sparse.threshold)
-      return recipe::keyError(getOperation(), isTopk()
-                                                  ? "distribution.ratio"
-                                                  : "distribution.threshold")
-             << "is null, but it says what sparse sums send";
-    return success();
-  }
-
-  bool isTopk() const { return settings.reduce == ReduceType::sparseTopk; }
-
   //===-- the first updates -----------------------------------------------===//
 
   LogicalResult warmUp() {
@@ -253,7 +241,7 @@ private:
     int64_t size = tensorType(pending).getNumElements(), count = countOf(size);
     Type element = tensorType(pending).getElementType();
     Value threshold;
-    if (!isTopk()) {
+    if (settings.reduce == ReduceType::sparseThreshold) {
       threshold = readNumber(math.builder, math.loc, getOperation(),
                              *settings.sparse.threshold);
       if (!threshold)
@@ -272,7 +260,9 @@ private:
   /// at least the part. A part such as 0.07 of 100 is 7, although their product
   /// is rounded up.
   int64_t countOf(int64_t size) const {
-    double part = isTopk() ? *settings.sparse.ratio : settings.sparse.capacity;
+    double part = settings.reduce == ReduceType::sparseTopk
+                      ? *settings.sparse.ratio
+                      : settings.sparse.capacity;
     double count = std::ceil(part * double(size) * (1 - 0x1p-50));
     return std::clamp<int64_t>(int64_t(count), 1, size);
   }

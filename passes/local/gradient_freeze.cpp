@@ -74,8 +74,11 @@ private:
       return failure();
     if (cuts.size() < 2)
       return success(); // Each step trains everything.
-    for (size_t group = 1; group < cuts.size(); ++group)
-      addVariant(train, group, parameters, cuts[group]);
+    for (size_t group = 1; group < cuts.size(); ++group) {
+      GraphOp variant = addVariant(train, group, parameters, cuts[group]);
+      if (settings.hasOwnSlots)
+        keepApart(variant);
+    }
     auto choose = [&](OpBuilder &builder, Value update) {
       return lookUp(builder, train.getLoc(), update, *sequence);
     };
@@ -139,10 +142,13 @@ private:
   }
 
   static GraphOp clone(GraphOp train, int64_t group) {
-    GraphOp variant = cloneVariant(train, nameOf(group), kUpdates);
-    variant->setAttr(kCut, Builder(train.getContext())
+    return cloneVariant(train, nameOf(group), kUpdates);
+  }
+
+  /// Gives a cut slots of its own.
+  static void keepApart(GraphOp variant) {
+    variant->setAttr(kCut, Builder(variant.getContext())
                                .getStringAttr(suffixOf(variant.getSymName())));
-    return variant;
   }
 
   /// Records in each update the steps for which its parameter was frozen before
@@ -183,8 +189,8 @@ private:
   }
 
   /// Adds a copy of the step without the updates before the cut.
-  void addVariant(GraphOp train, int64_t group,
-                  ArrayRef<FrozenParameter> parameters, int64_t cut) {
+  GraphOp addVariant(GraphOp train, int64_t group,
+                     ArrayRef<FrozenParameter> parameters, int64_t cut) {
     GraphOp variant = clone(train, group);
     std::set<std::string> frozen;
     for (const FrozenParameter &parameter : parameters.take_front(cut))
@@ -192,6 +198,7 @@ private:
     freezeIn(variant, frozen);
     report(variant, parameters.size() - cut, parameters.size(),
            ", from " + parameters[cut].name + " on");
+    return variant;
   }
 
   static std::string nameOf(int64_t group) {
@@ -391,17 +398,6 @@ recipe::Field freezeKey() {
 const recipe::Method<FreezeSettings> &gradientFreeze() {
   static const recipe::Method<FreezeSettings> method{freezeKey()};
   return method;
-}
-
-bool keepsCutsApart(ProgramOp program) {
-  auto freeze = gradientFreeze().of(program);
-  return freeze && !freeze->isByHand() && freeze->hasOwnSlots;
-}
-
-std::string slotSuffixOf(GraphOp train) {
-  auto cut = train->getAttrOfType<mlir::StringAttr>(kCut);
-  bool isApart = cut && keepsCutsApart(train->getParentOfType<ProgramOp>());
-  return isApart ? cut.str() : "";
 }
 
 } // namespace gradus

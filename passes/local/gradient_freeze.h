@@ -27,11 +27,4 @@ struct FreezeSettings {
 
 const recipe::Method<FreezeSettings> &gradientFreeze();
 
-/// Whether each cut has slots of its own and counts its own updates.
-bool keepsCutsApart(ProgramOp program);
-
-/// The suffix of what a training graph remembers of its own: `_cut1` in a cut
-/// that is kept apart, else empty.
-std::string slotSuffixOf(GraphOp train);
-
 } // namespace gradus

@@ -5,12 +5,12 @@
 // Optimizers that take decay off the parameter themselves do so in their rule.
 
 #include "passes/clock.h"
-#include "passes/local/gradient_freeze.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/optimizers/sgd.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "passes/step_variants.h"
 #include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"

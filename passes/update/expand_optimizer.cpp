@@ -8,7 +8,7 @@
 #include "passes/optimizers/parameters.h"
 #include "passes/passes.h"
 #include "passes/state.h"
-#include "passes/train_graphs.h"
+#include "passes/step_variants.h"
 #include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
@@ -59,12 +59,19 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
         return failure();
     builder.setInsertionPoint(train.getBody().front().getTerminator());
     advanceClock(builder, train.getLoc(), getOperation());
-    if (keepsCutsApart(getOperation()))
+    if (keepsApart())
       countUpdate(builder, train);
     return success();
   }
 
   //===-- steps that are frozen -------------------------------------------===//
+
+  /// Whether each cut of gradient freezing has slots of its own and counts its
+  /// own updates.
+  bool keepsApart() {
+    auto freeze = gradientFreeze().of(getOperation());
+    return freeze && !freeze->isByHand() && freeze->hasOwnSlots;
+  }
 
   static std::string countOf(GraphOp train) {
     return ("gradient_freeze/updates/" + kTrain + slotSuffixOf(train)).str();
@@ -123,8 +130,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     Shared shared{ParameterGroups(getOperation()), *clock, *schedules, "", {}};
     for (auto write : train.getBody().front().getOps<WriteOp>())
       shared.written[write.getState()] = write;
-    if (keepsCutsApart(getOperation()) &&
-        failed(keepApart(builder, train, shared)))
+    if (keepsApart() && failed(keepApart(builder, train, shared)))
       return failure();
     return shared;
   }

@@ -6,6 +6,7 @@
 // REMARK: remark: {{.*}}@train: 2 gradients are combined by AdaSum
 // REMARK: remark: {{.*}}@train: 1 gradients are means of groups of ranks
 // REMARK: remark: {{.*}}@train: 1 gradients are sums of groups of ranks
+// REMARK: remark: {{.*}}@train: 1 gradients are combined by AdaSum
 // REMARK-NOT: remark:
 
 // Each gradient is a vector, divided by nothing; 16 bits travel in f32.

@@ -106,7 +106,7 @@ gradus.program @frozen attributes {recipe = {groups = [{match = ["b"], frozen = 
 // CHECK-DAG: gradus.state @"kept/momentum/w"
 // CHECK-DAG: gradus.state @"kept/momentum_cut1/w"
 // CHECK-NOT: kept/residual_cut1
-gradus.program @cuts attributes {recipe = {optimizer = {type = "sgd", momentum = 0.9}, gradient_freeze = {groups = 2 : i64, own_slots = true}, distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64, momentum_correction = true}}} {
+gradus.program @cuts attributes {recipe = {optimizer = {type = "sgd", momentum = 0.9}, distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64, momentum_correction = true}}} {
   gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   // CHECK: gradus.graph @train(
   // CHECK: gradus.write @"kept/momentum/w"

@@ -30,39 +30,6 @@ gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", 
 
 // -----
 
-// expected-error @below {{distribution.ranks is null, but messages of sparse sums have the size of so many ranks}}
-gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25}}} {
-  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-  gradus.graph @train(%g: tensor<64xf32>) -> () {
-    gradus.update @w, %g : tensor<64xf32>
-    gradus.return
-  }
-}
-
-// -----
-
-// expected-error @below {{distribution.ratio is null, but it says what sparse sums send}}
-gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "sparse_topk", ranks = 2 : i64}}} {
-  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-  gradus.graph @train(%g: tensor<64xf32>) -> () {
-    gradus.update @w, %g : tensor<64xf32>
-    gradus.return
-  }
-}
-
-// -----
-
-// expected-error @below {{distribution.threshold is null, but it says what sparse sums send}}
-gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "sparse_threshold", ranks = 2 : i64}}} {
-  gradus.state @w : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-  gradus.graph @train(%g: tensor<64xf32>) -> () {
-    gradus.update @w, %g : tensor<64xf32>
-    gradus.return
-  }
-}
-
-// -----
-
 // expected-error @below {{distribution.reduce is a sparse sum, whose indices have 32 bits, but w has 2147483648 elements}}
 gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "sparse_topk", ratio = 0.25, ranks = 2 : i64}}} {
   gradus.state @w : tensor<2147483648xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}

@@ -80,7 +80,7 @@ gradus.program @momentum attributes {recipe = {settable = false, optimizer = {ty
 // CHECK:         gradus.write @"sgd/decay/w"
 // CHECK:         gradus.graph @train_cut1(
 // CHECK:         gradus.write @"sgd_cut1/decay/w"
-gradus.program @cuts attributes {recipe = {settable = false, optimizer = {type = "sgd", weight_decay = 0.5, momentum = 0.9}, gradient_freeze = {groups = 2 : i64, own_slots = true}}} {
+gradus.program @cuts attributes {recipe = {settable = false, optimizer = {type = "sgd", weight_decay = 0.5, momentum = 0.9}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g {gradus.has_momentum} : tensor<4xf32>
