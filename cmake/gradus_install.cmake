@@ -74,7 +74,7 @@ if(GRADUS_COMPILER)
   foreach(folder ir recipe passes)
     install(DIRECTORY ${folder} ${PROJECT_BINARY_DIR}/${folder} DESTINATION ${headers}
       FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN "*.h.inc"
-      PATTERN "CMakeFiles" EXCLUDE PATTERN "precompiled.h" EXCLUDE PATTERN "optimizers" EXCLUDE)
+      PATTERN "CMakeFiles" EXCLUDE PATTERN "precompiled.h" EXCLUDE)
   endforeach()
   install(FILES runtime/well_known.h DESTINATION ${headers}/runtime) # names that passes write
 endif()
