@@ -43,12 +43,12 @@ mlir::LogicalResult checkRefreshes(ProgramOp program, llvm::StringRef owner,
                                    const RefreshSettings &settings,
                                    bool averages);
 
-/// Marks @train if ranks share its inverses, and moves its factors into
+/// Marks @train if ranks share its inverses. Moves its factors into
 /// @train_refresh, and schedules it for the updates that refresh; the first one
-/// does. With `measureEvery` there is
-/// @train_measure, too, whose factors are `measured_only`, with `spread`
-/// @train_refresh_1 and so on. Nothing changes where each update refreshes.
-/// Fails if the model has a state or a graph of a name.
+/// does. With `measureEvery` there is @train_measure, too, whose factors are
+/// `measured_only`, with `spread` @train_refresh_1 and so on. Factors stay in
+/// @train where each update refreshes. Fails if the model has a state or a
+/// graph of a name.
 mlir::LogicalResult addRefreshes(GraphOp train, RefreshSettings settings);
 
 /// Uses factors for an update of their weight. Where its graph has not measured

@@ -23,11 +23,13 @@ struct RefreshVariantsPass : impl::RefreshVariantsBase<RefreshVariantsPass> {
   void runOnOperation() override {
     auto settings = preconditioning().of(getOperation());
     GraphOp train = getOperation().getGraph(kTrain);
-    if (!settings || !train || settings->refresh.isInEach() ||
+    if (!settings || !train ||
         train.getBody().front().getOps<FactorsOp>().empty())
       return;
     if (failed(addRefreshes(train, settings->refresh)))
       return signalPassFailure();
+    if (settings->refresh.isInEach())
+      return;
     remark::passed(
         train.getLoc(),
         remark::RemarkOpts::name("Refreshed").category(getArgument()))

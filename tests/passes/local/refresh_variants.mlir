@@ -42,6 +42,22 @@ gradus.program @always attributes {recipe = {precondition = {type = "thor", refr
   }
 }
 
+// The one form of the step may deal its inverses to ranks, too.
+// CHECK-LABEL: gradus.program @always_dealt
+// CHECK:         gradus.graph @train(
+// CHECK-SAME:      attributes {gradus.dealt}
+// CHECK:         gradus.factors @w
+// CHECK-NOT:     gradus.schedule
+// CHECK:         gradus.return
+gradus.program @always_dealt attributes {recipe = {distribution = {mode = "data_parallel", ranks = 2 : i64}, precondition = {type = "thor", refresh = {every = 1 : i64, dealt = true}}}} {
+  gradus.state @w : tensor<2x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%a: tensor<1x3x3xf32>, %g: tensor<1x2x2xf32>, %dw: tensor<2x3xf32>) -> () {
+    gradus.update @w, %dw : tensor<2x3xf32>
+    gradus.factors @w inputs %a outputs %g {axes = array<i64: 1>, kind = "dense"} : tensor<1x3x3xf32>, tensor<1x2x2xf32>
+    gradus.return
+  }
+}
+
 // A mean over time may be measured more often than it is inverted.
 // CHECK-LABEL: gradus.program @often
 // CHECK:         gradus.graph @train_measure(
