@@ -78,6 +78,39 @@ const std::string kKinds = ", kinds = [\"dense\", \"convolution\", "
                            "\"embedding\", \"layer_norm\"]";
 const std::string kSynchronized = ", batch_norm = \"synchronized\"";
 
+/// The keys of `distribution` for a number of ranks.
+std::string keysFor(std::string distribution, int ranks) {
+  const std::string number = "RANKS";
+  return distribution.replace(distribution.find(number), number.size(),
+                              std::to_string(ranks) + " : i64");
+}
+
+/// The number of blocks that a rank inverts in a refresh.
+int64_t invertedBlocks(const Case &wanted, int ranks) {
+  Evaluated step(onRanks(wanted.program, wanted.recipe,
+                         keysFor(wanted.distribution, ranks)));
+  int64_t blocks = 0;
+  mlir::Block &body = step.graph("train_refresh").getBody().front();
+  for (auto inverse : body.getOps<InverseOp>())
+    blocks += inverse.getType().getDimSize(0);
+  return blocks;
+}
+
+/// Expects that ranks train as one process where their inverses are dealt to
+/// them, and that each inverts fewer blocks than all.
+void expectDealt(const Case &all) {
+  Case parts = all;
+  parts.recipe = dealt(all.recipe);
+  expectOneProcess(parts);
+  for (int ranks : ranksToTest())
+    if (ranks > 1)
+      EXPECT_LT(invertedBlocks(parts, ranks), invertedBlocks(all, ranks))
+          << ranks << " ranks";
+}
+
+const std::string kDynamicScale =
+    ", loss_scale = {type = \"dynamic\", initial = 16.0, window = 3 : i64}";
+
 struct Curvature : testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Curvature, testing::Values("thor", "kfac"),
                          [](const auto &info) {
@@ -155,39 +188,35 @@ TEST_P(Curvature, OfLayerNormsCountsTheLabelsOfAnUpdate) {
 }
 
 TEST_P(Curvature, RefreshesAgainOnAllRanksAfterAnOverflow) {
-  expectOneProcess({.recipe = preconditioned(GetParam()) +
-                              ", loss_scale = {type = \"dynamic\", initial = "
-                              "16.0, window = 3 : i64}",
+  expectOneProcess({.recipe = preconditioned(GetParam()) + kDynamicScale,
                     .change = overflow});
 }
 
 /// Each rank inverts a part of the blocks.
 TEST_P(Curvature, OfDealtBlocksIsThatOfAllSamples) {
-  expectOneProcess({.recipe = dealt(preconditioned(GetParam(), kSmallBlocks)),
-                    .distribution = kRanks});
-  expectOneProcess({.program = kNormalized,
-                    .recipe = dealt(preconditioned(GetParam(), kSmallBlocks)),
-                    .distribution = kRanks + kSynchronized});
-  expectOneProcess(
-      {.program = kWords,
-       .recipe = dealt(preconditioned(GetParam(), kSmallBlocks + kKinds)),
-       .distribution = kRanks,
-       .change = ignoreUnequally});
+  expectDealt({.recipe = preconditioned(GetParam(), kSmallBlocks),
+               .distribution = kRanks});
+  expectDealt({.program = kNormalized,
+               .recipe = preconditioned(GetParam(), kSmallBlocks),
+               .distribution = kRanks + kSynchronized});
+  expectDealt({.program = kWords,
+               .recipe = preconditioned(GetParam(), kSmallBlocks + kKinds),
+               .distribution = kRanks,
+               .change = ignoreUnequally});
 }
 
 TEST_P(Curvature, IsDealtInTheLastBatchOfAnUpdate) {
-  expectOneProcess({.recipe = dealt(preconditioned(GetParam(), kSmallBlocks)) +
-                              ", accumulation = 3 : i64",
-                    .distribution = kRanks,
-                    .firstUpdate = 2});
+  expectDealt({.recipe = preconditioned(GetParam(), kSmallBlocks) +
+                         ", accumulation = 3 : i64",
+               .distribution = kRanks,
+               .firstUpdate = 2});
 }
 
 TEST_P(Curvature, IsDealtAgainAfterAnOverflow) {
-  expectOneProcess({.recipe = dealt(preconditioned(GetParam(), kSmallBlocks)) +
-                              ", loss_scale = {type = \"dynamic\", initial = "
-                              "16.0, window = 3 : i64}",
-                    .distribution = kRanks,
-                    .change = overflow});
+  expectDealt(
+      {.recipe = preconditioned(GetParam(), kSmallBlocks) + kDynamicScale,
+       .distribution = kRanks,
+       .change = overflow});
 }
 
 /// Ranks of one group make the same update, each of its own.
@@ -206,7 +235,7 @@ TEST_P(Curvature, OfWeightsByAdasumIsThatOfAllSamples) {
 TEST(CurvatureOnRanks, HasTheNumbersOfARankThatInvertsAll) {
   const std::string recipe = preconditioned("kfac", kSmallBlocks);
   for (int ranks : ranksToTest()) {
-    const std::string keys = ", ranks = " + std::to_string(ranks) + " : i64";
+    const std::string keys = keysFor(kRanks, ranks);
     RankSessions all(artifactOf(onRanks(kDense, recipe, keys)), ranks),
         parts(artifactOf(onRanks(kDense, dealt(recipe), keys)), ranks);
     for (int step = 0; step < 10; ++step) {

@@ -44,6 +44,17 @@ void expectDirections(const std::string &more = "",
       }
 }
 
+/// The number of blocks that a rank inverts, by graph.
+std::map<std::string, int64_t> invertedBlocks(const Case &test, int ranks) {
+  std::map<std::string, int64_t> blocks;
+  Ranks compiled(program(test, test.batch, /*isShared=*/true), ranks);
+  compiled.program().walk([&](InverseOp inverse) {
+    auto graph = inverse->getParentOfType<GraphOp>();
+    blocks[graph.getSymName().str()] += inverse.getType().getDimSize(0);
+  });
+  return blocks;
+}
+
 } // namespace
 
 TEST(PreconditionOnRanks, IsThatOfAllSamples) { expectDirections(); }
@@ -65,4 +76,24 @@ TEST(PreconditionOnRanks, RefreshesAgainAfterAnOverflowOfOne) {
   expectDirections(", loss_scale = {type = \"dynamic\", initial = 16.0, "
                    "window = 3 : i64}",
                    overflow);
+}
+
+// The numbers are the same whether ranks deal blocks out or not, so what each
+// inverts is counted.
+TEST(PreconditionOnRanks, InvertsAPartOfTheBlocksWhereTheyAreDealt) {
+  for (const std::string &keys : kKeys)
+    for (int ranks : {2, 3}) {
+      SCOPED_TRACE(keys);
+      auto blocks = [&](const char *dealt) {
+        return invertedBlocks(
+            {.recipe = preconditioned(replaced(keys, "DEALT", dealt)),
+             .keys = ", ranks = " + std::to_string(ranks) + " : i64"},
+            ranks);
+      };
+      auto all = blocks(""), parts = blocks(", dealt = true");
+      EXPECT_FALSE(all.empty());
+      EXPECT_EQ(parts.size(), all.size());
+      for (const auto &[graph, count] : all)
+        EXPECT_LT(parts[graph], count) << graph;
+    }
 }
