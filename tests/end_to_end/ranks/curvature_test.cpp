@@ -3,6 +3,8 @@
 
 #include "one_process.h"
 
+#include <set>
+
 using namespace gradus;
 
 namespace {
@@ -111,6 +113,36 @@ void expectDealt(const Case &all) {
 const std::string kDynamicScale =
     ", loss_scale = {type = \"dynamic\", initial = 16.0, window = 3 : i64}";
 
+/// Whether a step has no result: the first one, and each later one that makes
+/// the next refresh, of every fourth update.
+bool isOverflow(int step) { return step % 5 == 0; }
+
+/// Lets refreshes overflow on the last rank.
+void overflowInRefreshes(NamedTensors &batch, int step, int) {
+  if (isOverflow(step))
+    batch.at("x").floats.back() = INFINITY;
+}
+
+/// The measured factors and inverses.
+NamedTensors curvatureOf(const NamedTensors &states) {
+  NamedTensors found;
+  for (const auto &[name, tensor] : states)
+    if (llvm::StringRef(name).starts_with("precondition/"))
+      found[name] = tensor;
+  return found;
+}
+
+/// The names of tensors that differ.
+std::set<std::string> differing(const NamedTensors &before,
+                                const NamedTensors &after) {
+  std::set<std::string> names;
+  for (const auto &[name, tensor] : before)
+    if (tensor.floats != after.at(name).floats ||
+        tensor.integers != after.at(name).integers)
+      names.insert(name);
+  return names;
+}
+
 struct Curvature : testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Curvature, testing::Values("thor", "kfac"),
                          [](const auto &info) {
@@ -189,7 +221,8 @@ TEST_P(Curvature, OfLayerNormsCountsTheLabelsOfAnUpdate) {
 
 TEST_P(Curvature, RefreshesAgainOnAllRanksAfterAnOverflow) {
   expectOneProcess({.recipe = preconditioned(GetParam()) + kDynamicScale,
-                    .change = overflow});
+                    .change = overflowInRefreshes,
+                    .firstUpdate = 1});
 }
 
 /// Each rank inverts a part of the blocks.
@@ -216,7 +249,33 @@ TEST_P(Curvature, IsDealtAgainAfterAnOverflow) {
   expectDealt(
       {.recipe = preconditioned(GetParam(), kSmallBlocks) + kDynamicScale,
        .distribution = kRanks,
-       .change = overflow});
+       .change = overflowInRefreshes,
+       .firstUpdate = 1});
+}
+
+/// A refresh that is skipped changes neither factors nor inverses, and the next
+/// step is the refresh.
+TEST_P(Curvature, IsKeptWhereARefreshOverflows) {
+  const std::string all =
+      preconditioned(GetParam(), kSmallBlocks) + kDynamicScale;
+  for (const std::string &recipe : {all, dealt(all)})
+    for (int ranks : ranksToTest()) {
+      SCOPED_TRACE(recipe + " on " + std::to_string(ranks));
+      RankSessions group(
+          artifactOf(onRanks(kDense, recipe, keysFor(kRanks, ranks))), ranks);
+      for (int step = 0; step < 12; ++step) {
+        NamedTensors batch = batchOf(group.on(0), step, ranks),
+                     before = group.on(0).states();
+        bool isRefresh = before.at("step/variant").integers[0] == 1;
+        EXPECT_EQ(isRefresh, step % 5 < 2) << step;
+        overflowInRefreshes(batch, step, ranks);
+        group.run("train", batch);
+        auto changed =
+            differing(curvatureOf(before), curvatureOf(group.on(0).states()));
+        EXPECT_EQ(!changed.empty(), isRefresh && !isOverflow(step)) << step;
+      }
+      group.expectReplicas();
+    }
 }
 
 /// Ranks of one group make the same update, each of its own.
