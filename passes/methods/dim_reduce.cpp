@@ -8,7 +8,7 @@
 // optimizer starts where the accepted step leads, and moves by what is left of
 // the gradient, g - P^T P g.
 //
-// On several ranks g is the sum that they share anyway, so each computes P g
+// On several ranks g is the mean that they share anyway, so each computes P g
 // alone. A trial's loss is copied with its sum over ranks, and is that of all
 // samples: all accept the same one.
 
