@@ -50,8 +50,10 @@ private:
       int64_t count = 0;
       for (InverseOp inverse : inverses)
         count += blocksOf(inverse);
-      if (count == 1)
+      if (count == 1) {
+        reportLeft(train, type.getDimSize(1));
         continue;
+      }
       if (failed(deal(inverses, count)))
         return failure();
       report(train, count, type.getDimSize(1));
@@ -166,6 +168,14 @@ private:
         << ("@" + train.getSymName() + ": of " + Twine(count) +
             " blocks with a side of " + Twine(side) + " each rank inverts " +
             Twine(llvm::divideCeil(count, ranks)))
+               .str();
+  }
+
+  void reportLeft(GraphOp train, int64_t side) const {
+    remark::missed(train.getLoc(),
+                   remark::RemarkOpts::name("Dealt").category(getArgument()))
+        << ("@" + train.getSymName() + ": of blocks with a side of " +
+            Twine(side) + " there is one, which each rank inverts")
                .str();
   }
 
