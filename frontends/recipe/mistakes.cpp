@@ -485,6 +485,21 @@ static void addIdleBuckets(const Json &recipe,
          "\"model\", one vector");
 }
 
+/// Adds a remark where inverses are to be dealt to ranks, and there is one.
+static void addIdleDealing(const Json &recipe,
+                           std::vector<std::string> &remarks) {
+  const Json &precondition = recipe.at("precondition");
+  if (!precondition.is_object() ||
+      precondition.at("refresh").at("dealt") != true)
+    return;
+  const Json &shared = recipe.at("distribution");
+  const std::string found = "precondition.refresh.dealt is true without effect";
+  if (shared.at("mode") == "none")
+    remarks.push_back(message(found, ": distribution.mode is \"none\""));
+  else if (shared.at("ranks") == 1)
+    remarks.push_back(message(found, ": distribution.ranks is 1"));
+}
+
 /// Adds a remark where an epsilon of `clip` or `clip_update` was changed that
 /// nothing is added to.
 static void addIdleEpsilon(const Json &recipe, const Field &key,
@@ -509,6 +524,7 @@ std::vector<std::string> remarksTogether(const Json &recipe) {
     addIdleEpsilon(recipe, method->field, remarks);
   addIdleDistribution(recipe, remarks);
   addIdleBuckets(recipe, remarks);
+  addIdleDealing(recipe, remarks);
   const Json &freeze = recipe.at("gradient_freeze");
   if (!freeze.is_object())
     return remarks;

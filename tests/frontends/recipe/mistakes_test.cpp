@@ -409,6 +409,20 @@ TEST(Mistakes, RefuseMomentumThatRanksCannotAddUp) {
               HasSubstr("which excludes schedule.momentum"));
 }
 
+TEST(Mistakes, TellWhereNoInversesAreDealt) {
+  using Lines = std::vector<std::string>;
+  const std::string type = "precondition.type=thor",
+                    dealt = "precondition.refresh.dealt=true",
+                    shared = "distribution.mode=data_parallel",
+                    found = "precondition.refresh.dealt is true without effect";
+  EXPECT_EQ(remarks({type, dealt}),
+            Lines{found + ": distribution.mode is \"none\""});
+  EXPECT_EQ(remarks({type, dealt, shared, "distribution.ranks=1"}),
+            Lines{found + ": distribution.ranks is 1"});
+  EXPECT_EQ(remarks({type, dealt, shared, "distribution.ranks=2"}), Lines());
+  EXPECT_EQ(remarks({type}), Lines());
+}
+
 TEST(Mistakes, TellWhatOneProcessPassesOver) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(remarks({"distribution.reduce=half"}),
