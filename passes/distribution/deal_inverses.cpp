@@ -54,7 +54,7 @@ private:
         reportLeft(train, type.getDimSize(1));
         continue;
       }
-      if (failed(deal(inverses, count)))
+      if (failed(dealBlocks(inverses, count)))
         return failure();
       report(train, count, type.getDimSize(1));
     }
@@ -82,13 +82,13 @@ private:
 
   /// Replaces inverses, of `count` blocks, by parts of what ranks have made
   /// together.
-  LogicalResult deal(ArrayRef<InverseOp> inverses, int64_t count) {
+  LogicalResult dealBlocks(ArrayRef<InverseOp> inverses, int64_t count) {
     OpBuilder builder(inverses.back());
     Arithmetic math(builder, inverses.front()->getLoc());
     Value rank = readRank(builder, math.loc, getOperation());
     if (!rank)
       return failure();
-    Value all = fromRanks(math, joined(math, inverses, count), rank);
+    Value all = inversesOfAll(math, joined(math, inverses, count), rank);
     int64_t first = 0;
     for (InverseOp inverse : inverses) {
       RankedTensorType type = tensorType(inverse);
@@ -116,7 +116,7 @@ private:
   }
 
   /// The inverses of all blocks, of which each rank computes its part.
-  Value fromRanks(const Arithmetic &math, Value blocks, Value rank) const {
+  Value inversesOfAll(const Arithmetic &math, Value blocks, Value rank) const {
     RankedTensorType type = tensorType(blocks);
     int64_t count = type.getDimSize(0), side = type.getDimSize(1),
             part = llvm::divideCeil(count, ranks);
