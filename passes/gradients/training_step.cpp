@@ -77,9 +77,9 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
         settings.reduce == ReduceType::local)
       return success();
     OpBuilder builder = OpBuilder::atBlockBegin(&train.getBody().front());
-    // Each rank's weights follow the mean over its own labels.
-    ranks.mean = settings.reduce == ReduceType::partial ? LossMean::rank
-                                                        : settings.lossMean;
+    // Its own weights follow the loss of a rank's own labels.
+    ranks.haveOwnWeights = settings.hasOwnWeights();
+    ranks.mean = ranks.haveOwnWeights ? LossMean::rank : settings.lossMean;
     ranks.inTurn = settings.logicalRanks.has_value();
     ranks.count =
         gradus::readRanks(builder, named(train, "loss"), getOperation());

@@ -2,6 +2,7 @@
 
 #include "passes/model/loss_ranks.h"
 
+#include "ir/gradient_ops.h"
 #include "passes/deferred_factor.h"
 
 using namespace mlir;
@@ -59,7 +60,12 @@ Value gradus::scaleToAll(const Arithmetic &math, Value mean,
                  narrow);
 }
 
-Value gradus::timesRanks(const Arithmetic &math, Value value, Value ranks) {
-  return math.multiply(value, convert(math.builder, math.loc, ranks,
-                                      tensorType(value).getElementType()));
+Value gradus::timesRanks(const Arithmetic &math, Value value, LossRanks ranks) {
+  Value count = convert(math.builder, math.loc, ranks.count,
+                        tensorType(value).getElementType());
+  Value times = math.multiply(value, count);
+  if (!ranks.haveOwnWeights)
+    return times;
+  return StopGradientOp::create(math.builder, math.loc, times,
+                                /*substitute=*/value);
 }

@@ -13,6 +13,8 @@ struct LossRanks {
   /// Whether a process computes them in turn: what counts on all is known when
   /// the last one has computed its gradients (passes/deferred_factor.h).
   bool inTurn = false;
+  /// Whether each updates its own weights, by the gradient of its own loss.
+  bool haveOwnWeights = false;
 };
 
 /// The labels of a rank: the sum of what counts in the mean of a loss, which is
@@ -34,8 +36,9 @@ mlir::Value scaleToAll(const Arithmetic &math, mlir::Value mean,
                        const Counted &counted, LossRanks ranks);
 
 /// Multiplies a sum by the number of ranks, so that the mean over them is the
-/// sum of all.
+/// sum of all. The gradients of ranks with weights of their own are of the
+/// sum as it was: no mean of them is taken.
 mlir::Value timesRanks(const Arithmetic &math, mlir::Value value,
-                       mlir::Value ranks);
+                       LossRanks ranks);
 
 } // namespace gradus

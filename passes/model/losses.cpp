@@ -584,7 +584,7 @@ Value gradus::buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
         convert(builder, loc, reduceTerms(f, loss.type->terms(f), count, ranks),
                 loss.outputType.getElementType());
   if (ranks.count && loss.settings.reduction == LossReduction::sum)
-    value = timesRanks(f, value, ranks.count);
+    value = timesRanks(f, value, ranks);
   return loss.settings.weight == 1 ? value
                                    : f.scale(loss.settings.weight, value);
 }

@@ -252,6 +252,24 @@ TEST(Partial, SharesLossesAndRunningStatistics) {
   }
 }
 
+/// A rank's weights follow the sum over its own samples, which no mean over
+/// ranks divides later; what a step reports is the sum over all.
+TEST(Partial, FollowsTheSumOfEachRank) {
+  Case wanted{.recipe = "loss = {type = \"sum\", of = [{type = "
+                        "\"softmax_cross_entropy\", reduction = \"sum\", "
+                        "weight = 0.1}, {type = \"softmax_cross_entropy\"}]}" +
+                        kKeepAll};
+  expectParts(wanted, kTwo);
+  RankSessions group(
+      artifactOf(onRanks(wanted.program, wanted.recipe, partial(2))), 3);
+  Compiled whole(filled(wanted.program, kSamples * 3, wanted.recipe),
+                 oneThread());
+  NamedTensors batch = batchOf(whole, 0, 1);
+  double largest = 0;
+  expectGap(group.run("train", batch)[0], whole.run("train", batch), 1e-5,
+            largest);
+}
+
 /// A rank without a label that counts adds nothing, and stays finite.
 TEST(Partial, CountsTheLabelsOfEachRank) {
   RankSessions group(

@@ -51,6 +51,27 @@ gradus.program @terms attributes {recipe = {loss = {type = "sum", of = [
 
 // -----
 
+// Ranks with weights of their own follow the gradient of the sum as it is, and
+// the number of ranks multiplies what is reported.
+// CHECK-LABEL: @own_sum
+gradus.program @own_sum attributes {recipe = {loss = {type = "mse", reduction = "sum", weight = 0.5}, distribution = {mode = "data_parallel", reduce = "partial"}}} {
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  // CHECK: gradus.graph @train
+  // CHECK: %[[SUM:.*]] = gradus.reduce sum
+  // CHECK: %[[TIMES:.*]] = arith.mulf %[[SUM]]
+  // CHECK: %[[LOSS:.*]] = gradus.stop_gradient %[[TIMES]] passing_to %[[SUM]]
+  // CHECK: arith.mulf %[[LOSS]]
+  // CHECK: gradus.graph @evaluate
+  // CHECK-NOT: gradus.stop_gradient
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x4xf32>) {
+    %w = gradus.read @w : tensor<4x4xf32>
+    %y = gradus.matmul %x, %w : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    gradus.return %y : tensor<2x4xf32>
+  }
+}
+
+// -----
+
 // The mean of ranks' means sends nothing; a rank without labels divides by 1.
 // CHECK-LABEL: @own
 gradus.program @own attributes {recipe = {loss = {type = "nll"}, distribution = {mode = "data_parallel", loss_mean = "rank"}}} {
