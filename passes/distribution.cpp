@@ -2,6 +2,7 @@
 
 #include "passes/distribution.h"
 
+#include "passes/distribution/parts.h"
 #include "runtime/logical_ranks.h"
 #include "runtime/well_known.h"
 
@@ -91,9 +92,6 @@ Keys sparseKeys() {
                 .below(1e9),
             &Sparse::warmup)};
 }
-
-/// Each part is a variant of the step.
-constexpr int64_t kMostParts = 256;
 
 /// The keys of `outer`, by default those of DiLoCo.
 recipe::Keys<OuterSettings> outerKeys() {

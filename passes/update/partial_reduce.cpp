@@ -119,6 +119,12 @@ private:
       sent[number] += size;
     }
     parts = static_cast<int64_t>(sent.size());
+    if (parts > kMostParts) // by SINGA's rule
+      return recipe::keyError(getOperation(), "distribution.bucket_elements")
+             << "is " << *settings.bucketElements << ", which cuts " << count
+             << " parameters to " << parts << " parts, each of which is a "
+             << "variant of the step; expected at most " << kMostParts
+             << ": take more elements, or set parts";
     return success();
   }
 

@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import rank_runs  # noqa: E402
 from rank_runs import SIMULATED, STARTED, missing  # noqa: E402
-from resumed_training import EVAL, GRADUS, run  # noqa: E402
+from resumed_training import EVAL, GRADUS, MODEL, RECIPE, run  # noqa: E402
 
 THREE = ["--simulate-ranks", "3"]
 
@@ -30,6 +30,14 @@ def tensors(file):
 class Partial(rank_runs.RanksTest):
     RECIPE = {"optimizer": {"type": "adamw", "learning_rate": 0.001}, "precision": "bf16", "ema": {"decay": 0.9},
               "distribution": {"mode": "data_parallel", "reduce": "partial", "parts": 3}}
+
+    def refused(self, program, recipe, setting):
+        """What the compiler says of a step that it refuses."""
+        names = self.at("net.mlir"), self.at("recipe.json")
+        for name, text in zip(names, (program, json.dumps(recipe))):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+        return self.ends([GRADUS, "compile", names[0], "--recipe", names[1], "--set", setting, "-o", self.at("net.gradus")])
 
     def test_a_run_that_goes_on_has_the_bits_of_a_whole_one(self):
         self.train(20, "whole", *SIMULATED)
@@ -98,14 +106,27 @@ class Partial(rank_runs.RanksTest):
         self.assertNotIn("ranks/1", said)
 
     def test_more_parts_than_parameters_are_refused(self):
-        from resumed_training import MODEL, RECIPE
-        model, recipe = self.at("net.mlir"), self.at("recipe.json")
-        with open(model, "w", encoding="utf-8") as file:
-            file.write(MODEL)
-        with open(recipe, "w", encoding="utf-8") as file:
-            json.dump({**RECIPE, **self.RECIPE}, file)
-        said = self.ends([GRADUS, "compile", model, "--recipe", recipe, "--set", "distribution.parts=4", "-o", self.at("net.gradus")])
+        said = self.refused(MODEL, {**RECIPE, **self.RECIPE}, "distribution.parts=4")
         self.assertIn("distribution.parts is 4, but 3 parameters are trained, and none is divided; take at most 3", said)
+
+    def test_more_parts_than_variants_may_be_are_refused(self):
+        """SINGA's rule makes a part of each parameter that has more elements."""
+        count = 257
+        states = "".join(f"gradus.state @p{i} : tensor<2xf32> {{role = #gradus.role<parameter>, init = #gradus.init<zeros>}}\n"
+                         for i in range(count))
+        sums = "".join(f"%p{i} = gradus.read @p{i} : tensor<2xf32>\n%s{i + 1} = arith.addf %s{i}, %p{i} : tensor<2xf32>\n"
+                       for i in range(count))
+        said = self.refused(
+            f"""gradus.program @many {{
+{states}gradus.graph @predict(%s0: tensor<2xf32>) -> (cost: tensor<f32>) {{
+{sums}%cost = gradus.reduce sum %s{count} axes [0] : tensor<2xf32> -> tensor<f32>
+gradus.return %cost : tensor<f32>
+}}
+}}""",
+            {"loss": {"type": "output"}, "optimizer": {"type": "sgd", "learning_rate": 0.1},
+             "distribution": {"mode": "data_parallel", "reduce": "partial"}}, "distribution.bucket_elements=1")
+        self.assertIn("distribution.bucket_elements is 1, which cuts 257 parameters to 257 parts, each of which is a variant of the step; "
+                      "expected at most 256: take more elements, or set parts", said)
 
 
 if __name__ == "__main__":
