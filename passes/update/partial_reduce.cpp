@@ -100,11 +100,15 @@ private:
         bytes.push_back(bytesOf(type));
       }
     auto count = static_cast<int64_t>(names.size());
+    if (count == 0) { // Nothing is trained, whatever the number of parts.
+      parts = 0;
+      return success();
+    }
     if (settings.local.parts > count)
       return recipe::keyError(getOperation(), "distribution.parts")
              << "is " << *settings.local.parts << ", but " << count
-             << " parameters are trained, and none is divided; take at most "
-             << count;
+             << (count == 1 ? " parameter is" : " parameters are")
+             << " trained, and none is divided; take at most " << count;
     bool isSinga = !settings.local.parts && settings.bucketElements;
     int64_t wanted =
         std::min(settings.local.parts.value_or(kPartsByDefault), count);

@@ -121,3 +121,8 @@ gradus.program @nothing attributes {recipe = {distribution = {mode = "data_paral
     gradus.return
   }
 }
+gradus.program @nothing_in_parts attributes {recipe = {distribution = {mode = "data_parallel", reduce = "partial", parts = 2 : i64}}} {
+  gradus.graph @train() -> () {
+    gradus.return
+  }
+}

@@ -10,3 +10,14 @@ gradus.program @few attributes {recipe = {distribution = {mode = "data_parallel"
     gradus.return
   }
 }
+
+// -----
+
+// expected-error @below {{recipe: distribution.parts is 2, but 1 parameter is trained, and none is divided; take at most 1}}
+gradus.program @one attributes {recipe = {distribution = {mode = "data_parallel", reduce = "partial", parts = 2 : i64}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<4xf32>) -> () {
+    gradus.write @w, %x : tensor<4xf32>
+    gradus.return
+  }
+}
