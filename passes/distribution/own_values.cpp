@@ -42,13 +42,19 @@ SmallVector<WriteOp> gradus::ownWrites(ProgramOp program, GraphOp graph) {
   return writes;
 }
 
-SmallVector<WriteOp> gradus::markOwnWrites(ProgramOp program, GraphOp graph) {
-  SmallVector<WriteOp> writes = ownWrites(program, graph);
-  for (size_t known = 0; known < writes.size();) {
+SmallVector<WriteOp> gradus::markOwnWrites(ProgramOp program, GraphOp graph,
+                                           ArrayRef<Role> roles) {
+  SmallVector<WriteOp> writes;
+  size_t known = 0;
+  do {
     known = writes.size();
+    writes = ownWrites(program, graph);
+    llvm::erase_if(writes, [&](WriteOp write) {
+      StateOp state = program.getState(write.getState());
+      return !llvm::is_contained(roles, state.getRole());
+    });
     for (WriteOp write : writes)
       markOwn(program.getState(write.getState()));
-    writes = ownWrites(program, graph);
-  }
+  } while (writes.size() > known);
   return writes;
 }

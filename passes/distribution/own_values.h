@@ -19,8 +19,11 @@ void markOwn(StateOp state);
 /// The writes of floating-point numbers that are among those values.
 llvm::SmallVector<WriteOp> ownWrites(ProgramOp program, GraphOp graph);
 
-/// Marks the states of these writes, and those that follow from them from one
-/// step to the next. Returns their writes.
-llvm::SmallVector<WriteOp> markOwnWrites(ProgramOp program, GraphOp graph);
+/// Marks the states of these writes that have one of these roles, and those
+/// that follow from them from one step to the next. Returns their writes.
+/// Others stay as they are: what a method has forgotten to share is refused
+/// later (the pass check-ranks).
+llvm::SmallVector<WriteOp> markOwnWrites(ProgramOp program, GraphOp graph,
+                                         llvm::ArrayRef<Role> roles);
 
 } // namespace gradus

@@ -70,7 +70,10 @@ private:
   //===-- variants --------------------------------------------------------===//
 
   LogicalResult split(GraphOp train) {
-    report(train, markOwnWrites(getOperation(), train).size());
+    // Running statistics become their mean where ranks meet, too.
+    SmallVector<WriteOp> own = markOwnWrites(
+        getOperation(), train, {Role::parameter, Role::slot, Role::buffer});
+    report(train, own.size());
     if (settings.local.every == 1)
       return meet(train);
     SmallVector<std::string> names = {kMeet.str()};

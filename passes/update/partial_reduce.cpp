@@ -51,7 +51,9 @@ struct PartialReducePass : impl::PartialReduceBase<PartialReducePass> {
 
 private:
   LogicalResult share(GraphOp train) {
-    size_t states = markOwnWrites(getOperation(), train).size();
+    size_t states =
+        markOwnWrites(getOperation(), train, {Role::parameter, Role::slot})
+            .size();
     if (failed(divide(train)))
       return failure();
     if (parts == 0) // No parameter is trained.

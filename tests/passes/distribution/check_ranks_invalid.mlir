@@ -1,4 +1,4 @@
-// RUN: gradus-opt %s --check-ranks --verify-diagnostics --split-input-file
+// RUN: gradus-opt %s --partial-reduce --check-ranks --verify-diagnostics --split-input-file
 
 // A counter of steps whose own gradients are finite.
 gradus.program @counter attributes {recipe = {distribution = {mode = "data_parallel"}}} {
@@ -28,6 +28,20 @@ gradus.program @own attributes {recipe = {distribution = {mode = "data_parallel"
     %kept = gradus.read @kept : tensor<f32>
     // expected-error @below {{@b would differ between ranks: what is written follows from the samples of each, and is not summed over them; a pass has to share it (gradus.all_reduce), or say that the state differs_along ["data"]}}
     gradus.write @b, %kept : tensor<f32>
+    gradus.return
+  }
+}
+
+// -----
+
+// Weights are each rank's own; statistics that a pass has not shared are not.
+gradus.program @partial attributes {recipe = {distribution = {mode = "data_parallel", reduce = "partial"}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<4xf32>) -> () {
+    gradus.write @w, %x : tensor<4xf32>
+    // expected-error @below {{@mean would differ between ranks: what is written follows from the samples of each, and is not summed over them; a pass has to share it (gradus.all_reduce), or say that the state differs_along ["data"]}}
+    gradus.write @mean, %x : tensor<4xf32>
     gradus.return
   }
 }

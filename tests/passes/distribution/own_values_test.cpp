@@ -58,8 +58,38 @@ gradus.program @p {
 })");
   GraphOp graph = text.program().getGraph("train");
   EXPECT_EQ(ownWrites(text.program(), graph).size(), 1u);
-  EXPECT_EQ(markOwnWrites(text.program(), graph).size(), 3u);
+  EXPECT_EQ(markOwnWrites(text.program(), graph, {Role::parameter, Role::slot})
+                .size(),
+            3u);
   for (const char *own : {"w", "behind", "farther"})
     EXPECT_TRUE(isOwnState(text.program(), own)) << own;
   EXPECT_FALSE(isOwnState(text.program(), "shared"));
+}
+
+/// Statistics that nobody has shared are left to those who check.
+TEST(OwnValues, AreMarkedOfSomeRoles) {
+  PassText text(R"(
+gradus.program @p {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @mean : tensor<f32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.state @behind : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<f32>) -> () {
+    %last = gradus.read @mean : tensor<f32>
+    gradus.write @w, %x : tensor<f32>
+    gradus.write @mean, %x : tensor<f32>
+    gradus.write @behind, %last : tensor<f32>
+    gradus.return
+  }
+})");
+  GraphOp graph = text.program().getGraph("train");
+  EXPECT_EQ(markOwnWrites(text.program(), graph, {Role::parameter, Role::slot})
+                .size(),
+            1u);
+  EXPECT_TRUE(isOwnState(text.program(), "w"));
+  EXPECT_FALSE(isOwnState(text.program(), "mean"));
+  EXPECT_FALSE(isOwnState(text.program(), "behind"));
+  EXPECT_EQ(markOwnWrites(text.program(), graph,
+                          {Role::parameter, Role::slot, Role::buffer})
+                .size(),
+            3u);
 }
