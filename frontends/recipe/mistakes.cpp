@@ -475,6 +475,17 @@ static void addIdleBuckets(const Json &recipe,
            message(" without effect: distribution.reduce is ",
                    jsonText(shared.at("reduce")),
                    "; bucket_bytes says what travels together"));
+  const Json &reduce = shared.at("reduce");
+  const std::string values =
+      message(" without effect: distribution.reduce is ", jsonText(reduce),
+              ", which sends weights; bucket_bytes says what travels together");
+  bool sendsWeights =
+      reduce == "local" || (reduce == "partial" && shared.at("parts") != 1);
+  if (shared.at("mode") != "none" && sendsWeights) {
+    addFor({"gradient_splits"}, values);
+    if (reduce == "local" || !shared.at("parts").is_null())
+      addFor({"bucket_elements"}, values); // Else it cuts parts.
+  }
   const Json &adasum = shared.at("adasum");
   bool hasOthers = adasum.at("of") == "weights" && adasum.at("within") != 1;
   if (shared.at("mode") == "none" || shared.at("reduce") != "adasum" ||

@@ -314,6 +314,31 @@ TEST(Mistakes, TellThatOneVectorHasNoBuckets) {
       Lines{});
 }
 
+TEST(Mistakes, TellThatWeightsAreNotCutLikeGradients) {
+  using Lines = std::vector<std::string>;
+  auto with = [](const std::string &reduce, Overrides more) {
+    more.insert(more.begin(), {"distribution.mode=data_parallel",
+                               "distribution.reduce=" + reduce});
+    return remarks(more);
+  };
+  auto why = [](const std::string &reduce) {
+    return " without effect: distribution.reduce is \"" + reduce +
+           "\", which sends weights; bucket_bytes says what travels together";
+  };
+  const std::string splits = "distribution.gradient_splits=[1]",
+                    elements = "distribution.bucket_elements=64",
+                    parts = "distribution.parts=";
+  for (const std::string reduce : {"local", "partial"})
+    EXPECT_EQ(with(reduce, {splits}),
+              Lines{"distribution.gradient_splits is [1]" + why(reduce)});
+  EXPECT_EQ(with("local", {elements}),
+            Lines{"distribution.bucket_elements is 64" + why("local")});
+  EXPECT_EQ(with("partial", {elements, parts + "2"}),
+            Lines{"distribution.bucket_elements is 64" + why("partial")});
+  EXPECT_EQ(with("partial", {elements}), Lines{}) << "it cuts parts";
+  EXPECT_EQ(with("partial", {elements, parts + "1"}), Lines{}) << "plain";
+}
+
 TEST(Mistakes, RefuseWhatSparseSumsCannotDo) {
   auto said = [](const std::string &reduce, Overrides settings) {
     settings.insert(settings.begin(),
