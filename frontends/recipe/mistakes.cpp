@@ -198,8 +198,10 @@ void Together::checkDistribution() {
   if (shared["every"] != 1 && shared["reduce"] != "local")
     mistake("distribution.every", "is ", shared["every"],
             ", but distribution.reduce is ", jsonText(shared["reduce"]),
-            ", with which all processes make each update together; take "
-            "\"local\"");
+            shared["reduce"] == "partial"
+                ? ", with which a part of the weights meets in each update"
+                : ", with which all processes make each update together",
+            "; take \"local\"");
   if ((shared["reduce"] == "local" || shared["reduce"] == "partial") &&
       shared["mean"] == false)
     mistake("distribution.mean", "is false, but distribution.reduce is ",

@@ -164,6 +164,10 @@ TEST(Mistakes, FindMeetingsOfRanksThatShareEachUpdate) {
   Overrides meets = {"distribution.mode=data_parallel",
                      "distribution.every=20"};
   EXPECT_EQ(refusal({meets[0], meets[1], "distribution.reduce=local"}), "");
+  EXPECT_THAT(refusal({meets[0], meets[1], "distribution.reduce=partial"}),
+              HasSubstr("distribution.every: is 20, but distribution.reduce is "
+                        "\"partial\", with which a part of the weights meets "
+                        "in each update; take \"local\""));
   EXPECT_THAT(refusal(std::move(meets)),
               HasSubstr("distribution.every: is 20, but distribution.reduce is "
                         "\"plain\", with which all processes make each update "
