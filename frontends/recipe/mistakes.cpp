@@ -450,7 +450,7 @@ static void addIdleDistribution(const Json &recipe,
   forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
              {"mean", "loss_mean", "batch_norm", "local_clip", "reduce",
               "half_scale", "bucket_bytes", "bucket_elements", "in_flight",
-              "logical_ranks", "ranks", "every", "ratio", "threshold",
+              "logical_ranks", "ranks", "every", "parts", "ratio", "threshold",
               "capacity", "error_feedback", "momentum_correction", "warmup"},
              [&](const std::string &key, const Json &value) {
                remarks.push_back(

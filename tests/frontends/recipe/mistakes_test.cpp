@@ -457,6 +457,10 @@ TEST(Mistakes, TellWhatOneProcessPassesOver) {
   EXPECT_EQ(remarks({"distribution.reduce=half"}),
             Lines{"distribution.reduce is \"half\" without effect: "
                   "distribution.mode is \"none\""});
+  const std::string alone = " without effect: distribution.mode is \"none\"";
+  EXPECT_EQ(remarks({"distribution.reduce=partial", "distribution.parts=2"}),
+            (Lines{"distribution.reduce is \"partial\"" + alone,
+                   "distribution.parts is 2" + alone}));
   EXPECT_EQ(remarks({"distribution.compat=singa"}), Lines{});
   EXPECT_EQ(remarks({"distribution.gradient_splits=[1]"}), Lines{});
   EXPECT_EQ(
