@@ -83,7 +83,7 @@ void MemoryMeter::begin(int threads) {
   before_ += anonymousBytes();
 }
 
-runtime::Status MemoryMeter::onSave(const training::SaveReport &report) {
+runtime::Status MemoryMeter::beforeSave(training::SaveReport &report) {
   if (report.kind != training::SaveKind::end)
     return {};
   releaseFreed();

@@ -25,7 +25,8 @@ class MemoryMeter : public training::Observer {
 public:
   /// Counts without what every session has.
   void begin(int threads);
-  runtime::Status onSave(const training::SaveReport &report) override;
+  /// Measures at the end of a run, and so before others gather what they save.
+  runtime::Status beforeSave(training::SaveReport &report) override;
   uint64_t bytes() const;
 
 private:

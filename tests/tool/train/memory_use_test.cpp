@@ -32,10 +32,17 @@ TEST(MemoryUse, IsMeasuredAtTheEndOfARun) {
   auto memory = std::make_unique<volatile char[]>(kBytes);
   for (size_t i = 0; i < kBytes; i += 4096)
     memory[i] = 1;
-  EXPECT_TRUE(meter.onSave({5, SaveKind::due, {}}).ok());
+  SaveReport due{5, SaveKind::due, {}}, end{9, SaveKind::end, {}};
+  EXPECT_TRUE(meter.beforeSave(due).ok());
   EXPECT_EQ(meter.bytes(), 0u);
-  EXPECT_TRUE(meter.onSave({9, SaveKind::end, {}}).ok());
+  EXPECT_TRUE(meter.beforeSave(end).ok());
   EXPECT_GE(meter.bytes(), kBytes / 2);
+  // What is gathered to be saved is no memory of the steps.
+  auto gathered = std::make_unique<volatile char[]>(kBytes);
+  for (size_t i = 0; i < kBytes; i += 4096)
+    gathered[i] = 1;
+  EXPECT_TRUE(meter.onSave(end).ok());
+  EXPECT_LT(meter.bytes(), kBytes + kBytes / 2);
 }
 
 /// Ends the process with 0 once threads have released memory at the same time.
