@@ -2,7 +2,6 @@
 
 #include "passes/distribution.h"
 
-#include "passes/distribution/parts.h"
 #include "runtime/logical_ranks.h"
 #include "runtime/well_known.h"
 

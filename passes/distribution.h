@@ -49,6 +49,10 @@ struct OuterSettings {
   bool nesterov = false;
 };
 
+/// The most parts of `partial`, each of which is a variant of the step, which is
+/// compiled.
+constexpr int64_t kMostParts = 256;
+
 /// Ranks that train on their own.
 struct LocalSettings {
   int64_t every = 1; // of `local`: updates from one meeting to the next

@@ -3,7 +3,7 @@
 
 #include "codegen/artifact/initial_values.h"
 
-#include "codegen/parallel.h"
+#include "codegen/plan/parallel.h"
 #include "ir/evaluator/values_in_place.h"
 #include "ir/philox.h"
 

@@ -10,8 +10,8 @@
 #include "codegen/cpu/ops.h"
 #include "codegen/kernels/shared_kernels.h"
 #include "codegen/kernels/shared_nests.h"
-#include "codegen/parallel.h"
 #include "codegen/plan/nest_cost.h"
+#include "codegen/plan/parallel.h"
 #include "codegen/plan/plan_ops.h"
 
 #include "llvm/IR/Module.h"

@@ -8,9 +8,6 @@
 
 namespace gradus {
 
-/// Each part is a variant of the step, which is compiled.
-constexpr int64_t kMostParts = 256;
-
 /// The part of each item, from 0 on: the largest first, and of equal ones the
 /// first, each goes to the part that has the fewest bytes by then. No part is
 /// empty where there are as many items as parts, none of which is empty.

@@ -1,4 +1,4 @@
-#include "codegen/parallel.h"
+#include "codegen/plan/parallel.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,6 @@
-#include "codegen/parallel.h"
+// Threads take numbers from one counter until none is left.
+
+#include "codegen/plan/parallel.h"
 
 #include <algorithm>
 #include <atomic>
