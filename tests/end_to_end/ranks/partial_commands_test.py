@@ -2,6 +2,9 @@
 
 import json
 import os
+import re
+import resource
+import signal
 import struct
 import subprocess
 import sys
@@ -11,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import rank_runs  # noqa: E402
 from rank_runs import SIMULATED, STARTED, missing  # noqa: E402
-from resumed_training import EVAL, GRADUS, MODEL, RECIPE, run  # noqa: E402
+from resumed_training import EVAL, GRADUS, MODEL, RECIPE, run, wait_for  # noqa: E402
 
 THREE = ["--simulate-ranks", "3"]
 
@@ -25,6 +28,10 @@ def tensors(file):
             begin, end = (8 + size + offset for offset in facts["data_offsets"])
             found[name] = struct.unpack(f"<{(end - begin) // 4}f", file[begin:end])
     return found
+
+
+def farthest(some, others):
+    return max(abs(a - b) for a, b in zip(some, others, strict=True))
 
 
 class Partial(rank_runs.RanksTest):
@@ -76,16 +83,52 @@ class Partial(rank_runs.RanksTest):
         self.assertEqual(whole, often)
 
     def test_tests_are_of_the_means(self):
-        """The last test of a run has the figures of the checkpoint, which one process evaluates."""
-        said = self.train(20, "run", *SIMULATED, *EVAL, "--json", "--best", "loss")
-        lines = [line for line in said.splitlines() if '"test"' in line]
-        for name in ("run.safetensors", "run.best.safetensors"):
-            figures = []
-            for ranks in ([], SIMULATED):
-                said = run([GRADUS, "evaluate", self.artifact, "--data", EVAL[1], "--checkpoint", self.at(name), "--json", *ranks])
-                figures.append(json.loads(said.splitlines()[-1])["loss"])
-            self.assertEqual(figures[0], figures[1])
-            self.assertTrue(any(str(figures[0]) in line for line in lines), (figures, lines))
+        """The figures of a test are those of the checkpoint of its step, which one process evaluates."""
+        for name, average in ("run", []), ("averaged", ["--ema"]):
+            said = self.train(20, name, *SIMULATED, *EVAL, "--eval-every", "4steps", "--best", "loss:max", *average)
+            self.assertIn("test", said)
+            tested = [line["test"]["loss"] for line in self.folder.log(f"{self._testMethodName}.{name}.jsonl") if "test" in line]
+            self.assertNotEqual(max(tested), tested[-1])
+            for state, expected in (name, tested[-1]), (name + ".best", max(tested)):
+                for ranks in [], SIMULATED:
+                    said = run([GRADUS, "evaluate", self.artifact, "--data", EVAL[1], "--checkpoint", self.at(state + ".safetensors"), "--json",
+                                *average, *ranks])
+                    self.assertEqual(json.loads(said.splitlines()[-1])["loss"], expected)
+
+    def test_a_run_that_a_signal_ends_goes_on_to_the_bit(self):
+        log = self.at("cut.jsonl")
+        process = subprocess.Popen(self.words(10**8, "cut", *SIMULATED), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        wait_for(log, process)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=rank_runs.SECONDS)
+        self.assertEqual(process.returncode, 130, said)
+        steps = int(re.search(r"interrupted after step (\d+)", said)[1]) + 4
+        self.train(steps, "cut", *SIMULATED)
+        self.train(steps, "whole", *SIMULATED)
+        self.expect_same_bits("whole", "cut")
+
+    def test_a_save_that_fails_gives_ranks_their_own_back(self):
+        """Files end before a checkpoint does, and after a log."""
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+        self.train(12, "whole", *SIMULATED)
+        done = subprocess.run(self.words(12, "failed", *SIMULATED, "--checkpoint-every", "2steps", "--on-checkpoint-error", "continue"),
+                              capture_output=True, text=True, preexec_fn=limit, timeout=rank_runs.SECONDS)
+        self.assertRegex(done.stderr, r"(?m)^warning: .*failed\.safetensors: cannot write: .*; training goes on")
+        logs = [self.folder.log(f"{self._testMethodName}.{name}.jsonl") for name in ("whole", "failed")]
+        self.assertTrue(logs[0])
+        self.assertEqual(*logs)
+
+    def test_a_run_goes_on_in_other_parts(self):
+        other = self.folder.compile("two.gradus", **{**self.RECIPE, "distribution": {**self.RECIPE["distribution"], "parts": 2}})
+        self.train(5, "run", *SIMULATED)
+        self.assertNotIn("of their own", self.train(8, "run", *SIMULATED, artifact=other))
+        found = tensors(self.read("run"))
+        # The eighth update shares the second of two parts, which has two parameters; of three parts that would be one of these.
+        for name, is_shared in (("fc1.weight", False), ("fc2.weight", True), ("fc1.bias", True)):
+            self.assertEqual(found[f"ranks/0/{name}"] == found[f"ranks/1/{name}"], is_shared, name)
 
     def test_another_number_of_ranks_goes_on_from_the_means(self):
         self.train(5, "run", *SIMULATED)
@@ -100,10 +143,14 @@ class Partial(rank_runs.RanksTest):
         self.assertNotIn("of their own", self.train(8, "run", *SIMULATED))
 
     def test_parameters_of_a_checkpoint_begin_a_run_at_the_means(self):
-        self.train(5, "run", *SIMULATED)
-        said = run([GRADUS, "train", self.artifact, *rank_runs.DATA, "--steps", "1", "--checkpoint", self.at("new.safetensors"),
-                    "--init", self.at("run.safetensors"), *SIMULATED])
-        self.assertNotIn("ranks/1", said)
+        self.train(3, "run", *SIMULATED)
+        run([GRADUS, "train", self.artifact, *rank_runs.DATA, "--steps", "1", "--checkpoint", self.at("new.safetensors"),
+             "--init", self.at("run.safetensors"), *SIMULATED, "--set", "optimizer.learning_rate=1e-8"])
+        former, new = tensors(self.read("run")), tensors(self.read("new"))
+        for rank in range(2):
+            own = f"ranks/{rank}/fc1.weight"
+            self.assertGreater(farthest(former[own], former["fc1.weight"]), 1e-4, "the ranks had moved apart")
+            self.assertLess(farthest(new[own], former["fc1.weight"]), 1e-6)
 
     def test_more_parts_than_parameters_are_refused(self):
         said = self.refused(MODEL, {**RECIPE, **self.RECIPE}, "distribution.parts=4")
