@@ -3,6 +3,7 @@
 
 #include "frontends/recipe/boost.h"
 
+#include "frontends/recipe/fields.h"
 #include "messages/json_text.h"
 #include "messages/message.h"
 #include "passes/distribution.h"
@@ -277,14 +278,6 @@ void dropPrinted(Json &adasum, const std::string &framework) {
         if (adasum.value(own.key, Json()) ==
             Json::parse(own.fallbackUnder(framework)))
           adasum.erase(std::string(own.key));
-}
-
-/// The framework whose defaults are those of an object of the recipe.
-std::string frameworkOf(const Json &recipe, const Json &own) {
-  for (const Json *each : {&own, &recipe})
-    if (Json compat = each->value("compat", Json()); compat.is_string())
-      return compat;
-  return "pytorch";
 }
 
 /// Adds the keys of `distribution`. If ranks reduce in another way than AdaSum,

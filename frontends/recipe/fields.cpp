@@ -167,6 +167,21 @@ Field allFields() {
 
 } // namespace
 
+std::string frameworkIn(const nlohmann::ordered_json &object,
+                        const std::string &around) {
+  if (!object.is_object())
+    return around;
+  auto own = object.find(compatKey().key);
+  return own != object.end() && own->is_string() ? own->get<std::string>()
+                                                 : around;
+}
+
+std::string frameworkOf(const nlohmann::ordered_json &recipe,
+                        const nlohmann::ordered_json &object) {
+  std::string fallback = nlohmann::json::parse(compatKey().fallback);
+  return frameworkIn(object, frameworkIn(recipe, fallback));
+}
+
 const Field &recipeField() {
   // The map, by the number of plug-ins' keys, is never destroyed: these have
   // functions of libraries that end earlier.

@@ -5,6 +5,8 @@
 
 #include "recipe/field.h"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <vector>
 
@@ -14,6 +16,15 @@ namespace gradus::recipe {
 /// plug-ins that are loaded are in `plugins`. It stays valid where more are
 /// loaded.
 const Field &recipeField();
+
+/// The framework whose defaults hold in an object, which may have a `compat`;
+/// without one it is that of what is `around`.
+std::string frameworkIn(const nlohmann::ordered_json &object,
+                        const std::string &around);
+/// The same of an object of the recipe, both of which may be as they were
+/// written.
+std::string frameworkOf(const nlohmann::ordered_json &recipe,
+                        const nlohmann::ordered_json &object);
 
 /// A key of the recipe that is on the command line, too.
 struct Flagged {

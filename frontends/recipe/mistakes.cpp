@@ -2,6 +2,7 @@
 
 #include "frontends/recipe/mistakes.h"
 
+#include "frontends/recipe/fields.h"
 #include "messages/json_text.h"
 #include "messages/message.h"
 #include "passes/distribution.h"
@@ -18,12 +19,6 @@ namespace gradus::recipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The framework whose rules hold in an object of the recipe.
-std::string frameworkOf(const Json &recipe, const Json &object) {
-  const Json &own = object.at("compat");
-  return own.is_null() ? recipe.at("compat") : own;
-}
 
 /// Calls `tell` with each of these keys of an object that was changed. A key at
 /// its default may come from a recipe that was written out.

@@ -86,12 +86,6 @@ void lengthen(const Field &field, Json &value, std::string_view framework) {
     value = Json::parse(field.fallbackUnder(framework));
 }
 
-/// The framework whose defaults hold in an object, which may have a `compat`.
-std::string frameworkIn(const Json &object, const std::string &around) {
-  Json own = object.is_object() ? object.value("compat", Json()) : Json();
-  return own.is_string() ? own.get<std::string>() : around;
-}
-
 /// Whether a key is a list with an index as programs write it: `groups[0]`.
 bool isIndexed(const Field &field, const Json &value, llvm::StringRef key) {
   auto [name, index] = key.split('[');
