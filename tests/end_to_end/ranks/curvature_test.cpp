@@ -278,6 +278,39 @@ TEST_P(Curvature, IsKeptWhereARefreshOverflows) {
     }
 }
 
+/// Equal samples have factors of rank 1, in which a small damping is lost, so
+/// that their blocks have no inverse: in the first refresh and in a later one.
+TEST_P(Curvature, IsKeptWhereBlocksThatAreDealtHaveNoInverse) {
+  std::string recipe = preconditioned(GetParam(), kSmallBlocks);
+  const std::string damping = "damping = 0.3", rate = "learning_rate = 0.01";
+  recipe.replace(recipe.find(damping), damping.size(), "damping = 1.0e-8");
+  recipe.replace(recipe.find(rate), rate.size(), "learning_rate = 1.0e-6");
+  for (int ranks : ranksToTest())
+    for (int equal : {0, 4}) {
+      SCOPED_TRACE(std::to_string(equal) + " on " + std::to_string(ranks));
+      const std::string keys = keysFor(kRanks, ranks);
+      RankSessions all(artifactOf(onRanks(kDense, recipe, keys)), ranks),
+          parts(artifactOf(onRanks(kDense, dealt(recipe), keys)), ranks);
+      for (int step = 0; step < 9; ++step) {
+        NamedTensors batch = batchOf(all.on(0), step, ranks);
+        std::vector<double> &numbers = batch.at("x").floats;
+        for (size_t i = 0; step == equal && i < numbers.size(); ++i)
+          numbers[i] = 65536.0 * static_cast<double>(i % 12 + 1);
+        all.run("train", batch);
+        parts.run("train", batch);
+        NamedTensors states = parts.on(0).states();
+        EXPECT_EQ(states.at("precondition/kept").integers[0] > 0, step >= equal)
+            << step;
+        double largest = 0;
+        expectGap(states, all.on(0).states(), 0, largest);
+      }
+      for (const auto &[name, tensor] : parts.on(0).states())
+        for (double number : tensor.floats)
+          ASSERT_TRUE(std::isfinite(number)) << name;
+      parts.expectReplicas();
+    }
+}
+
 /// Ranks of one group make the same update, each of its own.
 TEST_P(Curvature, OfWeightsByAdasumIsThatOfAllSamples) {
   const std::string group =
