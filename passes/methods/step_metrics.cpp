@@ -97,8 +97,9 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
         << "@" << graph.getSymName() << " gives " << name;
   }
 
-  /// The norm; where each rank makes an update of its own gradient, the root of
-  /// the mean of squares over ranks, so that all see one that is not finite.
+  /// The norm of gradients; where AdaSum combines weights, the root of the mean
+  /// of its squares over ranks, so that all see one that is not finite. Where
+  /// ranks train weights of their own it is the rank's own.
   Value gradientNorm(OpBuilder &builder, GraphOp graph) {
     Arithmetic math(builder, graph.getLoc());
     Value squares = sumOfAllSquares(builder, gradientsOf(graph));

@@ -41,7 +41,8 @@ inline bool isSaved(const StateInfo &state) {
          state.role != artifact::Role::scratch;
 }
 
-/// Whether ranks have values of their own of a state after each update, too.
+/// Whether a checkpoint always has what each rank has of a state; of others that
+/// differ between ranks it depends on the run (training/rank_states.h).
 inline bool isLasting(const StateInfo &state) {
   return state.isPerRank && state.name.starts_with(well_known::kLasting);
 }
