@@ -2,8 +2,8 @@
 // RUN: gradus-opt %s --deal-inverses --deal-inverses --check-ranks --split-input-file | FileCheck %s
 // RUN: gradus-opt %s --deal-inverses --split-input-file --remark-format=emitRemark --remarks-filter=".*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: {{Passed.*}} @train: of 5 blocks with a side of 8 each rank inverts 3
-// REMARK: {{Missed.*}} @train: of blocks with a side of 4 there is one, which each rank inverts
+// REMARK: Passed{{.*}}@train: of 5 blocks with a side of 8 each rank inverts 3
+// REMARK: Missed{{.*}}@train: of blocks with a side of 4 there is one, which each rank inverts
 // REMARK-NOT: inverts
 
 // Five blocks of one size are dealt to two ranks, three each. The other size, of which there is one
