@@ -82,6 +82,10 @@ public:
       throw badInput(request.model, ": has ", ranks,
                      " logical ranks, and the evaluator computes one; verify "
                      "the model with --set distribution.logical_ranks=null");
+    if (int64_t ranks = session_->artifact().header().ranks(); ranks > 1)
+      throw badInput(request.model, ": is for ", ranks,
+                     " ranks (distribution.ranks), and the evaluator computes "
+                     "one; verify the model with --set distribution.mode=none");
     assumeRunLength(*session_);
     step();
   }
