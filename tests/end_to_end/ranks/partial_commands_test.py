@@ -166,7 +166,8 @@ class Partial(rank_runs.RanksTest):
         said = self.refused(
             f"""gradus.program @many {{
 {states}gradus.graph @predict(%s0: tensor<2xf32>) -> (cost: tensor<f32>) {{
-{sums}%cost = gradus.reduce sum %s{count} axes [0] : tensor<2xf32> -> tensor<f32>
+{sums}%square = arith.mulf %s{count}, %s{count} : tensor<2xf32>
+%cost = gradus.reduce sum %square axes [0] : tensor<2xf32> -> tensor<f32>
 gradus.return %cost : tensor<f32>
 }}
 }}""",
