@@ -114,7 +114,7 @@ TEST(RankMeans, AreWhatIsTested) {
 
 TEST(RankMeans, ListTheStatesOfRanks) {
   gradus::test::TestArtifact made;
-  made.addOwn("sparse/rest", 5);
+  made.addOwn("kept/rest", 5);
   for (auto &state : made.header.states)
     state->per_rank |= state->name == "total";
   gradus::test::Adding adding(made);

@@ -41,9 +41,9 @@ TEST(Overrides, BlamesTheOverrideThatAMistakeComesFrom) {
       "you mean \"adam\"?\n"
       "  --set seed=-2: seed: expected at least 0, found -2");
   EXPECT_EQ(
-      refused("{}", {"distribution.reduce=partial"}),
-      "--set distribution.reduce=partial: distribution.reduce: \"partial\" "
-      "is not built yet");
+      refused("{}", {"distribution.reduce=partiel"}),
+      "--set distribution.reduce=partiel: distribution.reduce: unknown value "
+      "\"partiel\"; did you mean \"partial\"?");
 }
 
 TEST(Overrides, SetWithinShortForms) {

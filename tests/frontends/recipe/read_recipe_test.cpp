@@ -185,7 +185,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"accumulation": 0})",
                 "accumulation: expected at least 1, found 0"},
         Mistake{R"({"distribution": {"reduce": "sparse"}})",
-                "distribution.reduce: \"sparse\" is not built yet"},
+                "distribution.reduce: unknown value \"sparse\"; known: plain, "
+                "half, bf16, adasum, local, partial, sparse_topk, "
+                "sparse_threshold"},
         Mistake{R"({"ema": {"warmup": 10}})",
                 "ema.warmup: expected true or false, found 10"},
         Mistake{R"({"ema": {"decay": 1}})",

@@ -67,10 +67,12 @@ TEST(JoinedSums, AreOfOneType) {
 
 TEST(GroupsOf, AreThoseOfCommandsThatCombineGroups) {
   TestArtifact made;
+  uint32_t number = 0;
   for (uint32_t within : {0, 3}) { // 0: no groups
     fb::StartCommandT start;
     start.buffers = {made.addArena(16)};
     fb::FinishCommandT finish;
+    start.number = finish.number = number++;
     finish.buffers = finish.results = start.buffers;
     if (within) {
       start.groups = std::make_unique<fb::RankGroupsT>();
