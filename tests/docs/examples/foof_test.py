@@ -6,18 +6,15 @@ import os
 import random
 import shutil
 import struct
-import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from pages import BUILD, DIGITS, ROOT, check_consoles
+from made_example import MadeExample
+from pages import DIGITS, ROOT, check_consoles
 
-WORK = os.path.join(BUILD, "tests", "foof")
-SOURCE = os.path.join(ROOT, "docs", "examples", "foof")
-PLUGIN = os.path.join(WORK, "example", "libfoof.so")
-TREE = os.path.join(WORK, "installed")
-COMPILERS = ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22", "-G", "Ninja"]
+FOOF = MadeExample("foof")
+WORK, PLUGIN, run, tool = FOOF.work, FOOF.plugin, FOOF.run, FOOF.tool
 ROWS, RATE, BLOCK, DECAY, EVERY, MEASURE, DAMPING = 6, 0.05, 3, 0.8, 4, 2, 0.2
 
 # A convolution, whose rows are patches, and dense weights of both orientations; the table keeps its gradient.
@@ -49,17 +46,6 @@ NET = """gradus.program @net {
   }
 }
 """
-
-
-def run(*command, status=0, folder=WORK):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode != status:
-        raise AssertionError(f"{' '.join(command)}\n{done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
-    return done.stdout + done.stderr
-
-
-def tool(name, *arguments, status=0):
-    return run(os.path.join(TREE, "bin", name), *arguments, status=status)
 
 
 def write_json(name, value):
@@ -181,11 +167,7 @@ def dot(a, b):
 class Foof(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        shutil.rmtree(WORK, ignore_errors=True)
-        os.makedirs(WORK)
-        run("cmake", "--install", BUILD, "--prefix", TREE)
-        run("cmake", "-S", SOURCE, "-B", "example", *COMPILERS, f"-DCMAKE_PREFIX_PATH={TREE}")
-        run("cmake", "--build", "example")
+        FOOF.make()
         draw = random.Random(5)
         numbers = lambda shape: [draw.uniform(-1, 1) for _ in range(math.prod(shape))]
         # As f32 has them, for both.

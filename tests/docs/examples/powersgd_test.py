@@ -7,21 +7,18 @@ import os
 import random
 import shutil
 import struct
-import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from pages import BUILD, ROOT
+from made_example import MadeExample
+from pages import ROOT
 
-WORK = os.path.join(BUILD, "tests", "powersgd")
-SOURCE = os.path.join(ROOT, "docs", "examples", "powersgd")
-PLUGIN = os.path.join(WORK, "example", "libpowersgd.so")
-TREE = os.path.join(WORK, "installed")
-COMPILERS = ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22", "-G", "Ninja"]
 # Open MPI keeps memory until a process ends, which sanitizers would find.
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+POWERSGD = MadeExample("powersgd", **MPI)
+WORK, TREE, PLUGIN, run = POWERSGD.work, POWERSGD.tree, POWERSGD.plugin, POWERSGD.run
 SAMPLES, INPUTS, OUTPUTS, RATE = 6, 5, 4, 0.2
 HALF = SAMPLES // 2  # a rank's batch: each step is all samples, in an order that is drawn
 WEIGHT, BIAS, BASIS, KEPT = "w", "b", "powersgd/q/w", "kept/powersgd/w"
@@ -40,15 +37,8 @@ NET = """gradus.program @net {
 """
 
 
-def run(*command, status=0):
-    done = subprocess.run(command, cwd=WORK, capture_output=True, text=True, env={**os.environ, **MPI})
-    if done.returncode != status:
-        raise AssertionError(f"{' '.join(command)}\n{done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
-    return done.stdout + done.stderr
-
-
 def gradus(*arguments, status=0):
-    return run(os.path.join(TREE, "bin", "gradus"), *arguments, status=status)
+    return POWERSGD.tool("gradus", *arguments, status=status)
 
 
 def write_tensors(name, tensors):
@@ -146,11 +136,7 @@ def distance(found, wanted):
 class PowerSgd(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        shutil.rmtree(WORK, ignore_errors=True)
-        os.makedirs(WORK)
-        run("cmake", "--install", BUILD, "--prefix", TREE)
-        run("cmake", "-S", SOURCE, "-B", "example", *COMPILERS, f"-DCMAKE_PREFIX_PATH={TREE}")
-        run("cmake", "--build", "example")
+        POWERSGD.make()
         draw = random.Random(11)
         # As f32 has them, for both.
         numbers = lambda count: list(struct.unpack(f"{count}f", struct.pack(f"{count}f", *(draw.uniform(-1, 1) for _ in range(count)))))
