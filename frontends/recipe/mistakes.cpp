@@ -458,7 +458,10 @@ static void addIdleDistribution(const Json &recipe,
 /// are one vector, or parts of them travel.
 static void addIdleBuckets(const Json &recipe,
                            std::vector<std::string> &remarks) {
-  const Json &shared = recipe.at("distribution");
+  const Json &shared = recipe.at("distribution"), &reduce = shared.at("reduce"),
+             &adasum = shared.at("adasum");
+  if (shared.at("mode") == "none")
+    return;
   auto addFor = [&](const std::set<std::string_view> &keys,
                     const std::string &why) {
     forChanged(shared, distributionKey().fields, frameworkOf(recipe, shared),
@@ -467,26 +470,21 @@ static void addIdleBuckets(const Json &recipe,
                                            jsonText(value), why));
                });
   };
-  if (shared.at("mode") != "none" && sendsParts(shared.at("reduce")))
+  const std::string found =
+      message(" without effect: distribution.reduce is ", jsonText(reduce));
+  if (sendsParts(reduce))
     addFor({"bucket_elements", "gradient_splits"},
-           message(" without effect: distribution.reduce is ",
-                   jsonText(shared.at("reduce")),
-                   "; bucket_bytes says what travels together"));
-  const Json &reduce = shared.at("reduce");
-  const std::string values =
-      message(" without effect: distribution.reduce is ", jsonText(reduce),
-              ", which sends weights; bucket_bytes says what travels together");
-  bool sendsWeights =
-      reduce == "local" || (reduce == "partial" && shared.at("parts") != 1);
-  if (shared.at("mode") != "none" && sendsWeights) {
+           found + "; bucket_bytes says what travels together");
+  if (reduce == "local" || (reduce == "partial" && shared.at("parts") != 1)) {
+    const std::string values =
+        found +
+        ", which sends weights; bucket_bytes says what travels together";
     addFor({"gradient_splits"}, values);
     if (reduce == "local" || !shared.at("parts").is_null())
       addFor({"bucket_elements"}, values); // Else it cuts parts.
   }
-  const Json &adasum = shared.at("adasum");
   bool hasOthers = adasum.at("of") == "weights" && adasum.at("within") != 1;
-  if (shared.at("mode") == "none" || shared.at("reduce") != "adasum" ||
-      adasum.at("per") != "model" || hasOthers)
+  if (reduce != "adasum" || adasum.at("per") != "model" || hasOthers)
     return;
   addFor({"bucket_bytes", "bucket_elements", "gradient_splits"},
          " without effect on what AdaSum combines: distribution.adasum.per is "
