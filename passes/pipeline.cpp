@@ -145,7 +145,7 @@ const Stage stages[] = {
        program.addPass(createCSEPass());
        // Merged values fold further; dead reads vanish.
        program.addPass(createCanonicalizerPass());
-       // What is inverted is known, and equal on all ranks.
+       // All inverses are there, and ranks have equal ones: deal them out.
        program.addPass(createDealInverses());
        // All that ranks share and write is there.
        program.addPass(createCheckRanks());

@@ -5,8 +5,8 @@
 // Apache SINGA (python/singa/opt.py, DistOpt): local SGD whose meetings are
 // spread over the updates between two of them.
 //
-// What an optimizer remembers stays each rank's own, as in SINGA. So do all
-// these states from one update to the next: checkpoints have those of all ranks
+// The slots of an optimizer stay each rank's own, as in SINGA. A checkpoint has
+// the states of all ranks that differ between them
 // (training/rank_states.h), and tests are of their means
 // (training/rank_means.h).
 //

@@ -9,7 +9,7 @@
 //
 // Neighbours make pairs if the number of groups is no power of two, from the
 // first on, so many that the rest and one of each pair are a power of two, P.
-// Of groups of one rank the first of a pair then sends 2 n (P - 1) / P + 1.5 n
+// The first of a pair of groups of one rank then sends 2 n (P - 1) / P + 1.5 n
 // bytes, and the second n.
 //
 // Halves are those of each tensor, so what a rank adds up does not depend on

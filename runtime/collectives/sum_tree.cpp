@@ -109,7 +109,7 @@ Status SumTree::runRound(const Collective &collective, const Round &round) {
       GRADUS_TRY(begin(collective, round, piece));
     if (piece == 0)
       continue;
-    // What is sent may lie where the sum will be.
+    // The sum may be written where the piece lies that is being sent.
     GRADUS_TRY(liveness_.waitForAll(flights_[(piece - 1) % 2]));
     if (round.combines)
       add(collective, round, piece - 1);

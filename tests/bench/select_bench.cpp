@@ -1,4 +1,4 @@
-// What it takes to select the largest hundredth of 20,000,001 numbers, beside
+// Measures the selection of the largest hundredth of 20,000,001 numbers beside
 // the sum of their squares, which reads them once: `select_bench`, on one core.
 
 #include "runtime/cpu/select_largest.h"
@@ -27,7 +27,7 @@ const std::vector<float> &numbers() {
 }
 
 void selectLargest(benchmark::State &state) {
-  // What codegen would say (codegen/artifact/write_select.cpp).
+  // Codegen would choose this scratch (codegen/artifact/write_select.cpp).
   SelectionScratch scratch{nullptr, 16, 13, 2 * (2 * kCount / 16 + 512)};
   std::vector<float> memory(
       scratch.parts * ((size_t(1) << scratch.digitBits) + scratch.listed * 2));

@@ -222,7 +222,7 @@ TEST(SelectLargestOfMany, EqualsSorting) {
   }
   ThreadPool pool(1);
   Taken<float> taken{std::vector<int32_t>(kCount), std::vector<float>(kCount)};
-  // What codegen would say (codegen/artifact/write_select.cpp).
+  // Codegen would choose this scratch (codegen/artifact/write_select.cpp).
   SelectionScratch scratch{nullptr, 16, 13, 2 * (2 * kCount / 16 + 512)};
   std::vector<float> memory = memoryOf<float>(scratch);
   scratch.memory = memory.data();
