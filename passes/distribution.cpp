@@ -265,6 +265,21 @@ bool gradus::isOverRanks(Operation *op) {
   return sum && sum.getAxis() == kDataAxis && sum.isSharedByAll();
 }
 
+Value gradus::rowOfRank(const Arithmetic &math, Value own, int64_t ranks,
+                        Value rank) {
+  RankedTensorType type = tensorType(own);
+  SmallVector<int64_t> shape = {ranks};
+  llvm::append_range(shape, type.getShape());
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(1, type.getRank() + 1));
+  Value rows = iota(math.builder, math.loc,
+                    RankedTensorType::get(shape, math.builder.getI64Type()), 0);
+  Value isOwn =
+      math.compare(arith::CmpIPredicate::eq, rows,
+                   broadcastScalar(math.builder, math.loc, rank, shape));
+  Value spread = broadcast(math.builder, math.loc, own, shape, dims);
+  return math.select(isOwn, spread, math.number(0, spread));
+}
+
 Value gradus::ranksLike(const Arithmetic &math, Value ranks, Value like) {
   RankedTensorType type = tensorType(like);
   Value count = convert(math.builder, math.loc, ranks, type.getElementType());

@@ -49,8 +49,8 @@ struct OuterSettings {
   bool nesterov = false;
 };
 
-/// The most parts of `partial`, each of which is a variant of the step, which is
-/// compiled.
+/// The most parts of `partial`, each of which is a variant of the step, which
+/// is compiled.
 constexpr int64_t kMostParts = 256;
 
 /// Ranks that train on their own.
@@ -146,6 +146,11 @@ mlir::Value readRank(mlir::OpBuilder &builder, mlir::Location loc,
 /// Marks updates whose gradient is that of all ranks already, as a pass before
 /// data_parallel has shared it in its own way.
 constexpr llvm::StringLiteral kIsOfAllRanks = "gradus.of_all_ranks";
+
+/// Puts a rank's own tensor into the row of its number in zeros of [ranks,
+/// ...], as the sum of which, or a gather, all ranks get those of all.
+mlir::Value rowOfRank(const Arithmetic &math, mlir::Value own, int64_t ranks,
+                      mlir::Value rank);
 
 /// The sum of a value over the ranks; `parameter` is the one whose gradient it
 /// is.

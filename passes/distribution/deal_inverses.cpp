@@ -122,16 +122,9 @@ private:
             part = llvm::divideCeil(count, ranks);
     Value own = InverseOp::create(math.builder, math.loc,
                                   partOf(math, blocks, rank, part));
-    SmallVector<int64_t> shape = {ranks, part, side, side};
-    Value spread = broadcast(math.builder, math.loc, own, shape, {1, 2, 3});
-    Value isOwn = math.compare(
-        arith::CmpIPredicate::eq,
-        iota(math.builder, math.loc,
-             RankedTensorType::get(shape, math.builder.getI64Type()), 0),
-        broadcastScalar(math.builder, math.loc, rank, shape));
-    Value placed = reshape(math.builder, math.loc,
-                           math.select(isOwn, spread, math.number(0, spread)),
-                           {ranks * part, side, side});
+    Value placed =
+        reshape(math.builder, math.loc, rowOfRank(math, own, ranks, rank),
+                {ranks * part, side, side});
     return sumOverRanks(math.builder, math.loc, sliced(math, placed, 0, type));
   }
 

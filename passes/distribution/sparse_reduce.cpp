@@ -12,6 +12,7 @@
 
 #include "passes/distribution.h"
 
+#include "passes/distribution/own_values.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/optimizers/sgd.h"
@@ -137,11 +138,14 @@ private:
     }
     Value total =
         sumOverRanks(builder, math.loc, own, update.getParameterName());
-    Value ranks = readRanks(builder, math.loc, getOperation());
-    if (settings.mean)
-      total = math.divide(total, ranksLike(math, ranks, total));
-    gradient.set(total);
+    gradient.set(settings.mean ? meanOf(math, total) : total);
     return success();
+  }
+
+  /// The mean over ranks of their sum.
+  Value meanOf(const Arithmetic &math, Value total) {
+    Value ranks = readRanks(math.builder, math.loc, getOperation());
+    return math.divide(total, ranksLike(math, ranks, total));
   }
 
   //===-- what a rank sends -----------------------------------------------===//
@@ -343,9 +347,8 @@ private:
       Value total =
           sumOf(math, entriesOf(math, indices, at, part.count()),
                 entriesOf(math, values, at, part.count()), type.getShape());
-      Value ranks = readRanks(builder, math.loc, getOperation());
       if (settings.mean)
-        total = math.divide(total, ranksLike(math, ranks, total));
+        total = meanOf(math, total);
       gradient.set(convert(builder, math.loc, total, type.getElementType()));
       at += part.count();
     }
@@ -371,14 +374,8 @@ private:
           builder, math.loc, RankedTensorType::get({entries}, element), own,
           ArrayRef<int64_t>{0}, ArrayRef<int64_t>{entries - message.count},
           ArrayRef<int64_t>{0}, APFloat(0.0));
-    const int64_t shape[] = {*settings.ranks, entries};
-    Value rows = iota(builder, math.loc,
-                      RankedTensorType::get(shape, builder.getI64Type()), 0);
-    Value isOwn = math.compare(arith::CmpIPredicate::eq, rows,
-                               broadcastScalar(builder, math.loc, rank, shape));
-    Value spread = broadcast(builder, math.loc, own, shape, {1});
-    Value part = math.select(isOwn, spread, math.number(0, spread));
-    auto all = AllReduceOp::create(builder, math.loc, part);
+    auto all = AllReduceOp::create(builder, math.loc,
+                                   rowOfRank(math, own, *settings.ranks, rank));
     all.setGroupsAttr(GroupsAttr::get(&getContext(), /*within=*/1, InGroup::sum,
                                       AcrossGroups::gather,
                                       builder.getF64FloatAttr(0)));
@@ -412,8 +409,8 @@ private:
 
   static constexpr StringLiteral kResidual = "residual", kMomentum = "momentum";
 
-  /// Where cuts have slots of their own, they have momentum of their own, too.
-  /// What has not been sent waits for any of them.
+  /// Cuts that have slots of their own have momentum of their own, too; a
+  /// residual is one for all cuts.
   static std::string nameOf(StringLiteral what, ParameterUpdate update) {
     std::string cut;
     if (what == kMomentum)
@@ -429,8 +426,7 @@ private:
     std::string name = nameOf(what, update);
     if (failed(states.ensure(name, type, Role::slot)))
       return failure();
-    states.find(name).setDiffersAlongAttr(
-        Builder(&getContext()).getStrArrayAttr({kDataAxis}));
+    markOwn(states.find(name));
     return success();
   }
 

@@ -9,6 +9,7 @@
 
 #include "ir/arithmetic.h"
 #include "passes/distribution.h"
+#include "passes/distribution/own_values.h"
 #include "passes/optimizers/parameters.h"
 #include "passes/pass_plugin.h"
 #include "passes/state.h"
@@ -119,8 +120,7 @@ struct PowerSgd : PassWrapper<PowerSgd, OperationPass<ProgramOp>> {
       return failure();
     states.find(basis).setInitAttr(InitAttr::get(
         &getContext(), Initializer::normal, builder.getF64FloatAttr(1)));
-    states.find(residual).setDiffersAlongAttr(
-        builder.getStrArrayAttr({kDataAxis}));
+    markOwn(states.find(residual));
     Value own = convert(builder, loc, gradient.get(), f32);
     own = math.add(reshape(builder, loc, own, {n, m}),
                    readState(builder, loc, residual, matrix));
