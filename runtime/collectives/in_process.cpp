@@ -7,12 +7,17 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <thread>
 
 namespace gradus::runtime {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Threads that sleep are woken so much too late, at most, where a core is
+/// free.
+constexpr std::chrono::microseconds kLateWaking{150};
 
 /// One end of a transfer. It belongs to the rank that began it.
 struct End {
@@ -124,14 +129,22 @@ public:
     return from;
   }
 
+  /// A message is not found later than it arrives: the end of the way there is
+  /// spent awake.
   void pause(std::chrono::microseconds) override {
     std::unique_lock lock(group_->mutex);
     auto until = Clock::now() + kLongestPause;
-    if (due_ > Clock::now())
-      until = std::min(until, due_);
+    bool isAwaited = due_ > Clock::now() && due_ < until;
+    if (isAwaited)
+      until = due_ - kLateWaking;
     Happening &happening = group_->happened[static_cast<size_t>(rank_)];
-    happening.changed.wait_until(lock, until,
-                                 [&] { return happening.count != seen_; });
+    auto hasHappened = [&] { return happening.count != seen_; };
+    happening.changed.wait_until(lock, until, hasHappened);
+    while (isAwaited && due_ > Clock::now() && !hasHappened()) {
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
+    }
     seen_ = happening.count;
   }
 

@@ -277,6 +277,7 @@ def main():
     parser.add_argument("--boost-accuracy", action="store_true", help="what Boost's methods do to accuracy, instead of workloads")
     parser.add_argument("--ranks", action="store_true", help="what two ranks take, beside PyTorch's, instead of workloads")
     parser.add_argument("--optimizers", action="store_true", help="how many steps and seconds optimizers need, instead of workloads")
+    parser.add_argument("--predictions", action="store_true", help="predicted steps of two ranks beside simulated ones, instead of workloads")
     parser.add_argument("--dim-reduce", action="store_true", help="what DimReduce costs and brings, instead of workloads")
     parser.add_argument("--quick", action="store_true", help="with --optimizers: a tenth of the steps, two trials and one seed, to try it")
     parser.add_argument("--mnist", default="", metavar="FOLDER",
@@ -302,6 +303,9 @@ def main():
     if arguments.optimizers:
         import optimizers
         return optimizers.bench(arguments)
+    if arguments.predictions:
+        import predictions
+        return predictions.bench(arguments.only, arguments.json)
     if arguments.dim_reduce:
         import dim_reduce
         return dim_reduce.bench(arguments)
