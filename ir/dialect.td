@@ -108,4 +108,20 @@ def GroupsAttr : AttrDef<Gradus_Dialect, "Groups"> {
   let assemblyFormat = "`<` `within` $within $inside `across` $across `epsilon` $epsilon `>`";
 }
 
+def HalfOfReduce : I32EnumAttr<"HalfOfReduce", "which half of an all-reduce", [
+    I32EnumAttrCase<"scatter", 0>, I32EnumAttrCase<"gather", 1>]> {
+  let cppNamespace = "::gradus";
+  let genSpecializedAttr = 0;
+}
+
+/// The first half of an all-reduce, after which each of `ranks` ranks has its
+/// part of the sums, or the second, which gives all ranks the parts of all. Parts
+/// are equal, and have a multiple of `unit` elements.
+def PartsAttr : AttrDef<Gradus_Dialect, "Parts"> {
+  let mnemonic = "parts";
+  let parameters = (ins EnumParameter<HalfOfReduce>:$half, "int64_t":$ranks,
+                        "int64_t":$unit);
+  let assemblyFormat = "`<` $half `ranks` $ranks `unit` $unit `>`";
+}
+
 #endif

@@ -10,6 +10,7 @@ namespace gradus {
   class name : public mlir::OpTrait::TraitBase<Op, name> {};
 GRADUS_TRAIT(MovesElements)
 GRADUS_TRAIT(KeepsAllElements)
+GRADUS_TRAIT(NamesMemory)
 GRADUS_TRAIT(ReturnsExactNumbers)
 GRADUS_TRAIT(Keeps16Bits)
 GRADUS_TRAIT(ComputesOfFewElements)

@@ -17,6 +17,10 @@ def MovesElements : GradusTrait<"MovesElements">;
 // The result has every element of the only operand, and no other.
 def KeepsAllElements : GradusTrait<"KeepsAllElements">;
 
+// The result is another name of the memory of the only operand, or of a part of
+// it: no command computes it.
+def NamesMemory : GradusTrait<"NamesMemory">;
+
 // The results have numbers of the operands or of a state and are not rounded.
 def ReturnsExactNumbers : GradusTrait<"ReturnsExactNumbers">;
 

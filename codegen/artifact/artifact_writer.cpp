@@ -310,9 +310,17 @@ private:
           builder, builder.CreateString(state.getSymName().str()),
           writeType(builder, state.getType()), roleOf(state), !fill.has_value(),
           initial_[index], fill.value_or(0), minimum, limit,
-          state.getDiffersAlong().has_value()));
+          state.getDiffersAlong().has_value(), wholeOf(builder, state)));
     }
     return builder.CreateVector(states);
+  }
+
+  /// The tensor that a state is a rank's part of, if it is one.
+  static flatbuffers::Offset<fb::TensorType>
+  wholeOf(flatbuffers::FlatBufferBuilder &builder, StateOp state) {
+    auto whole = state->getAttrOfType<TypeAttr>(kPartOf);
+    return whole ? writeType(builder, whole.getValue())
+                 : flatbuffers::Offset<fb::TensorType>();
   }
 
   static std::pair<double, double> rangeOf(StateOp state) {

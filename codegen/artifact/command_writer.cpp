@@ -77,8 +77,8 @@ gradus::kernelSignature(Tables &builder, plan::KernelOp kernel, uint64_t entry,
 
 //===-- buffers -----------------------------------------------------------===//
 
-uint32_t BufferTable::add(Place place, Type type) {
-  return addEntry({place, tensorBytes(type), type});
+uint32_t BufferTable::add(Place place, Type type, int64_t parts) {
+  return addEntry({place, tensorBytes(type), type, parts});
 }
 
 uint32_t BufferTable::addBytes(int64_t offset, int64_t bytes) {
@@ -87,7 +87,7 @@ uint32_t BufferTable::addBytes(int64_t offset, int64_t bytes) {
 
 uint32_t BufferTable::addEntry(Entry entry) {
   Key key(static_cast<int>(entry.place.region), entry.place.offset, entry.size,
-          entry.type.getAsOpaquePointer());
+          entry.type.getAsOpaquePointer(), entry.parts);
   auto [found, isNew] = numbers_.try_emplace(key, entries_.size());
   if (isNew)
     entries_.push_back(entry);
@@ -104,7 +104,8 @@ BufferTable::write(Tables &builder) const {
                                           builder.CreateVector(&entry.size, 1));
     buffers.push_back(fb::CreateBuffer(
         builder, static_cast<fb::Region>(static_cast<int>(entry.place.region)),
-        entry.place.offset, entry.size, type));
+        entry.place.offset, entry.size, type, entry.parts ? entry.size : 0,
+        entry.parts));
   }
   return builder.CreateVector(buffers);
 }
@@ -140,7 +141,7 @@ flatbuffers::Offset<fb::GraphPlan> CommandWriter::run() {
 }
 
 uint32_t CommandWriter::bufferOf(Value value) {
-  return buffers_.add(memory_.at(value), value.getType());
+  return buffers_.add(memory_.at(value), value.getType(), partsAt(value));
 }
 
 /// The buffer of an output; a returned old value of a state is in its
@@ -149,7 +150,8 @@ uint32_t CommandWriter::outputBuffer(Value output) {
   auto kept = memory_.snapshots.find(storageOf(output));
   if (kept == memory_.snapshots.end())
     return bufferOf(output);
-  return buffers_.add({MemoryRegion::arena, kept->second}, output.getType());
+  return buffers_.add({MemoryRegion::arena, kept->second}, output.getType(),
+                      partsAt(output));
 }
 
 uint32_t CommandWriter::scratchOf(plan::Command command) {

@@ -25,7 +25,9 @@ kernelSignature(flatbuffers::FlatBufferBuilder &builder, plan::KernelOp kernel,
 /// The buffers of one plan, without duplicates.
 class BufferTable {
 public:
-  uint32_t add(Place place, mlir::Type type);
+  /// With `parts` the buffer is a rank's part of a tensor: so many follow each
+  /// other, and `place` is that of rank 0.
+  uint32_t add(Place place, mlir::Type type, int64_t parts = 0);
   /// Adds raw bytes of the arena, for the scratch of a library call.
   uint32_t addBytes(int64_t offset, int64_t bytes);
 
@@ -38,8 +40,9 @@ private:
     Place place;
     int64_t size;
     mlir::Type type; // null: bytes
+    int64_t parts = 0;
   };
-  using Key = std::tuple<int, int64_t, int64_t, const void *>;
+  using Key = std::tuple<int, int64_t, int64_t, const void *, int64_t>;
   uint32_t addEntry(Entry entry);
 
   std::vector<Entry> entries_;

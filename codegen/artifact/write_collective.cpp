@@ -25,12 +25,18 @@ static std::vector<uint32_t> buffersOf(CommandWriter &writer,
   return buffers;
 }
 
-static std::string nameOf(StringRef phase, plan::StartOp start) {
+static StringRef nameOf(plan::StartOp start) {
+  if (PartsAttr parts = start.getPartsAttr())
+    return parts.getHalf() == HalfOfReduce::scatter ? " sum of parts of "
+                                                    : " gathering of ";
   GroupsAttr groups = start.getGroupsAttr();
   bool isSum = !groups || groups.getAcross() == AcrossGroups::nothing;
   bool gathers = groups && groups.getAcross() == AcrossGroups::gather;
-  StringRef name = isSum ? " sum of " : gathers ? " gather of " : " adasum of ";
-  return (phase + name + Twine(start.getOperands().size())).str();
+  return isSum ? " sum of " : gathers ? " gather of " : " adasum of ";
+}
+
+static std::string nameOf(StringRef phase, plan::StartOp start) {
+  return (phase + nameOf(start) + Twine(start.getOperands().size())).str();
 }
 
 static flatbuffers::Offset<fb::RankGroups>
@@ -43,14 +49,24 @@ writeGroups(flatbuffers::FlatBufferBuilder &tables, GroupsAttr groups) {
                               groups.getEpsilon().getValueAsDouble());
 }
 
+static flatbuffers::Offset<fb::RankParts>
+writeParts(flatbuffers::FlatBufferBuilder &tables, PartsAttr parts) {
+  if (!parts)
+    return {};
+  return fb::CreateRankParts(tables, static_cast<fb::Half>(parts.getHalf()),
+                             parts.getUnit());
+}
+
 void plan::StartOp::write(CommandWriter &writer) {
   flatbuffers::FlatBufferBuilder &tables = writer.tables();
   auto operands = tables.CreateVector(buffersOf(writer, getOperands()));
   // Another thread moves the bytes.
   auto groups = writeGroups(tables, getGroupsAttr());
-  writer.add(getLoc(),
-             fb::CreateStartCommand(tables, getNumber(), operands, groups),
-             {nameOf("start", *this), 0, 0});
+  auto parts = writeParts(tables, getPartsAttr());
+  writer.add(
+      getLoc(),
+      fb::CreateStartCommand(tables, getNumber(), operands, groups, parts),
+      {nameOf("start", *this), 0, 0});
 }
 
 void plan::FinishOp::write(CommandWriter &writer) {

@@ -115,6 +115,7 @@ static SmallVector<int64_t> flatInplace(NestOp nest, const Readings &readings) {
         if (taken[r] < 0 && !llvm::is_contained(taken, int64_t(o)) &&
             operand.getType() == result.getType() &&
             !operand.getDefiningOp<arith::ConstantOp>() &&
+            !isPartOfState(operand) &&
             readings.lookup(viewedBy(operand)) == 1 &&
             (!sameState || isNewValueOf(result, operand)))
           taken[r] = o;

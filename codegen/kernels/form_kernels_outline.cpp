@@ -18,9 +18,17 @@ using plan::NestOp;
 using plan::Split;
 
 Value viewedBy(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getInput();
+  while (Operation *op = value.getDefiningOp()) {
+    if (!op->hasTrait<NamesMemory>())
+      break;
+    value = op->getOperand(0);
+  }
   return value;
+}
+
+bool isPartOfState(Value value) {
+  return value.getDefiningOp<PartOp>() &&
+         viewedBy(value).getDefiningOp<ReadOp>();
 }
 
 bool isNewValueOf(Value result, Value operand) {
@@ -145,8 +153,8 @@ private:
   /// Whether a user outside the group needs the value, in any shape.
   bool isNeededOutside(Value value) {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      if (auto reshape = dyn_cast<ReshapeOp>(user))
-        return isNeededOutside(reshape.getResult());
+      if (user->hasTrait<NamesMemory>())
+        return isNeededOutside(user->getResult(0));
       return !members_.contains(user);
     });
   }
@@ -398,7 +406,7 @@ private:
   /// very element that is written is still read from `input`.
   bool mayTakeOver(Value output, Value input) {
     if (input.getType() != output.getType() ||
-        input.getDefiningOp<arith::ConstantOp>() ||
+        input.getDefiningOp<arith::ConstantOp>() || isPartOfState(input) ||
         views_.lookup(viewedBy(input)) > 1)
       return false;
     NestOp writer = output.getDefiningOp<NestOp>();

@@ -29,9 +29,13 @@ private:
   llvm::SmallVector<plan::KernelOp> kernels_;
 };
 
-/// The tensor whose memory holds a value; reshapes share the memory of their
-/// input.
+/// The tensor whose memory holds a value; reshapes and parts share the memory
+/// of their input.
 mlir::Value viewedBy(mlir::Value value);
+
+/// Whether a value is a rank's part of a state, whose memory only a new value
+/// of the state may take over.
+bool isPartOfState(mlir::Value value);
 
 /// Whether a result is the new value of the state from which an operand is
 /// read.

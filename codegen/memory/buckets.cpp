@@ -28,6 +28,8 @@ Buckets::Buckets(ArrayRef<Operation *> commands, const Ranges &ranges,
 
 void Buckets::add(plan::StartOp start, const Ranges &ranges,
                   llvm::function_ref<bool(Value)> isPlaced) {
+  if (start.getParts()) // which are packed when they travel
+    return;
   llvm::SetVector<Value> members;
   for (Value operand : start.getOperands())
     if (Value member = storageOf(operand);
@@ -45,8 +47,7 @@ bool Buckets::mayTakeOver(Value home, Value result, LiveRange range) const {
   auto bucket = bucketOf_.find(home);
   bool isInBucket = bucket != bucketOf_.end();
   if (bucketOf_.count(result))
-    return !isInBucket &&
-           paddedBytes(home.getType()) == paddedBytes(result.getType());
+    return !isInBucket && roomOf(home) == roomOf(result);
   return !isInBucket || range.end <= buckets_[bucket->second].end;
 }
 
@@ -62,7 +63,7 @@ void Buckets::layOut(llvm::function_ref<Value(Value)> homeOf) {
     for (Value member : bucket.members) {
       Value home = homeOf(member);
       slots_[home] = {block, size, 0};
-      size += paddedBytes(home.getType());
+      size += roomOf(home);
     }
     for (Value member : bucket.members)
       slots_[homeOf(member)].size = size;
@@ -71,6 +72,5 @@ void Buckets::layOut(llvm::function_ref<Value(Value)> homeOf) {
 
 Buckets::Slot Buckets::slotOf(Value home) const {
   auto slot = slots_.find(home);
-  return slot != slots_.end() ? slot->second
-                              : Slot{home, 0, paddedBytes(home.getType())};
+  return slot != slots_.end() ? slot->second : Slot{home, 0, roomOf(home)};
 }

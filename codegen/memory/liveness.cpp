@@ -17,11 +17,45 @@ int64_t gradus::paddedBytes(Type tensor) {
 
 Value gradus::storageOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<ReshapeOp>(op))
+    if (!op->hasTrait<NamesMemory>())
       break;
     value = op->getOperand(0);
   }
   return value;
+}
+
+static int64_t partsOf(Type whole, Type part) {
+  return llvm::divideCeil(cast<RankedTensorType>(whole).getNumElements(),
+                          cast<RankedTensorType>(part).getNumElements());
+}
+
+int64_t gradus::partsAt(Value value) {
+  if (auto part = value.getDefiningOp<PartOp>())
+    return partsOf(part.getInput().getType(), part.getType());
+  for (Operation *user : value.getUsers())
+    if (auto whole = dyn_cast<WholeOp>(user))
+      return partsOf(whole.getType(), value.getType());
+  return 0;
+}
+
+/// A sum is made in the memory of its operand, which has the room that the
+/// result needs.
+int64_t gradus::roomOf(Value value) {
+  int64_t room = paddedBytes(value.getType());
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (auto part = dyn_cast<PartOp>(user))
+      room = std::max(room, paddedBytes(part.getType()) * partsAt(part));
+    else if (auto whole = dyn_cast<WholeOp>(user))
+      room = std::max({room, paddedBytes(value.getType()) * partsAt(value),
+                       roomOf(whole.getResult())});
+    else if (user->hasTrait<NamesMemory>())
+      room = std::max(room, roomOf(user->getResult(0)));
+    else if (isa<plan::FinishOp>(user) && use.getOperandNumber() > 0)
+      room =
+          std::max(room, roomOf(user->getResult(use.getOperandNumber() - 1)));
+  }
+  return room;
 }
 
 SmallVector<Operation *> gradus::commandsOf(GraphOp graph) {
@@ -71,7 +105,7 @@ Peak gradus::peakOf(GraphOp graph, ArrayRef<Operation *> commands) {
   for (auto &[value, range] : liveRanges(graph, commands)) {
     if (written.contains(value))
       continue;
-    int64_t bytes = paddedBytes(value.getType());
+    int64_t bytes = roomOf(value);
     change[range.begin] += bytes;
     change[std::min<int64_t>(range.end, commands.size())] -= bytes;
   }

@@ -2,7 +2,7 @@
 //
 // A command is an op with the interface plan::Command; commands are numbered in
 // the order of the graph. A value is the result of a command or an input of the
-// graph; reshapes are other names of the value they reshape.
+// graph; reshapes and parts of ranks are other names of it.
 #pragma once
 
 #include "codegen/plan/plan.h"
@@ -16,8 +16,14 @@ int64_t paddedBytes(mlir::Type tensor);
 /// Bytes of a tensor's elements; a boolean has one byte.
 int64_t tensorBytes(mlir::Type tensor);
 
-/// The value whose memory `value` uses: sees through reshapes.
+/// The value whose memory `value` uses: sees through reshapes and parts.
 mlir::Value storageOf(mlir::Value value);
+/// The number of parts into which a tensor falls, if a value is a rank's part
+/// of it and lies in its memory; else 0. They may be fewer than the ranks.
+int64_t partsAt(mlir::Value value);
+/// The bytes of memory of a value of which no other is a name, a whole number
+/// of cache lines: there is room for all parts of ranks in it.
+int64_t roomOf(mlir::Value value);
 
 /// Returns the commands of a graph, in order.
 llvm::SmallVector<mlir::Operation *> commandsOf(GraphOp graph);

@@ -13,10 +13,17 @@ using namespace mlir;
 using namespace gradus;
 
 StatePlaces gradus::placeStates(ProgramOp program) {
+  llvm::StringMap<int64_t> rooms;
+  for (auto graph : program.getBody().getOps<GraphOp>())
+    for (auto read : graph.getBody().getOps<ReadOp>()) {
+      int64_t &room = rooms[read.getState()];
+      room = std::max(room, roomOf(read.getResult()));
+    }
   StatePlaces places;
   for (auto state : program.getBody().getOps<StateOp>()) {
     places.offsets[state.getSymName()] = places.bytes;
-    places.bytes += paddedBytes(state.getType());
+    places.bytes += std::max(paddedBytes(state.getType()),
+                             rooms.lookup(state.getSymName()));
   }
   return places;
 }
@@ -62,7 +69,7 @@ public:
     for (Value returned : graph_.getReturned())
       snapshot(storageOf(returned));
     for (const FinalCopy &copy : memory_.copies)
-      snapshot(copy.source);
+      snapshot(storageOf(copy.source));
     Buckets buckets(commands_, ranges_, [&](Value value) {
       return memory_.places.count(value) > 0;
     });
@@ -97,8 +104,9 @@ private:
       return;
     Operation *writer = value.getDefiningOp();
     if (!writer || !number_.count(writer) || memory_.places.count(value) ||
+        roomOf(value) > paddedBytes(write.getValue().getType()) ||
         !oldValueDone(write.getState(), value)) {
-      memory_.copies.push_back({value, write.getState().str()});
+      memory_.copies.push_back({write.getValue(), write.getState().str()});
       return;
     }
     memory_.places[value] = {MemoryRegion::state,
@@ -132,8 +140,8 @@ private:
     for (Operation *user : value.getUsers()) {
       if (auto command = number_.find(user); command != number_.end())
         last = std::max(last, command->second);
-      else if (auto reshape = dyn_cast<ReshapeOp>(user))
-        last = std::max(last, lastUse(reshape.getResult()));
+      else if (user->hasTrait<NamesMemory>())
+        last = std::max(last, lastUse(user->getResult(0)));
       else
         last = end();
     }
@@ -169,7 +177,7 @@ private:
     bool inArena = ranges_.count(operand) && !memory_.places.count(operand);
     bool dies = inArena && ranges_[operand].end == ranges_[result].begin + 1;
     if (!dies || !mayReplace(result, operand) || taken_.count(operand) ||
-        paddedBytes(operand.getType()) < paddedBytes(result.getType()) ||
+        roomOf(operand) < roomOf(result) ||
         !buckets.mayTakeOver(homeOf(operand), result, ranges_[result]))
       return;
     buckets.takeOver(homeOf(operand), result);
@@ -198,7 +206,7 @@ private:
     for (auto &[value, block] : blocks)
       all.push_back(block);
     for (Value value : snapshots_)
-      all.push_back({paddedBytes(value.getType()), end(), end() + 1});
+      all.push_back({roomOf(value), end(), end() + 1});
     for (auto [index, command] : llvm::enumerate(commands_))
       if (int64_t bytes = scratchBytes(command))
         all.push_back({bytes, int64_t(index), int64_t(index) + 1});

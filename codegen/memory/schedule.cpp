@@ -101,8 +101,8 @@ private:
     for (size_t next = 0; next < before.size(); ++next)
       for (Operation *maker : makersOf(before[next]))
         if (before.insert(maker)) {
-          for (Type type : maker->getResultTypes())
-            bytes += paddedBytes(type);
+          for (Value result : maker->getResults())
+            bytes += roomOf(result);
           if (bytes > kLittleBytes)
             return false;
         }
@@ -184,7 +184,7 @@ private:
     for (Operation *user : value.getUsers()) {
       if (number_.count(user))
         readers.push_back(user);
-      if (isa<ReshapeOp>(user))
+      if (user->hasTrait<NamesMemory>())
         readers.append(commandsReading(user->getResult(0)));
     }
     return readers;
@@ -255,8 +255,13 @@ public:
     for (Value returned : graph.getReturned())
       ++readers_[storageOf(returned)].others;
     graph.walk([&](WriteOp write) {
-      ++readers_[storageOf(write.getValue())].others;
-      written_.insert(storageOf(write.getValue()));
+      Value value = storageOf(write.getValue());
+      ++readers_[value].others;
+      written_.insert(value);
+      // A part of a new value takes over the gradient's memory.
+      if (auto finish = value.getDefiningOp<plan::FinishOp>())
+        written_.insert(storageOf(
+            finish.getBegun()[cast<OpResult>(value).getResultNumber()]));
     });
     for (Operation *command : commands) {
       bytes_.push_back(comingAlive(command));
@@ -304,7 +309,7 @@ private:
   bool noteDeath(Value value, const Readers &readers) {
     if (!readers.isOneCommand() || value.getDefiningOp<ReadOp>())
       return false;
-    bytes_[readers.last()] -= paddedBytes(value.getType());
+    bytes_[readers.last()] -= roomOf(value);
     return true;
   }
 
@@ -312,7 +317,7 @@ private:
     int64_t bytes = 0;
     for (Value result : command->getResults())
       if (!written_.contains(result))
-        bytes += paddedBytes(result.getType());
+        bytes += roomOf(result);
     return bytes;
   }
 
@@ -446,7 +451,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
   }
 
   /// Moves all ops into order: reads and constants first, then each command
-  /// after the reshapes it reads, then the writes.
+  /// after the names of memory that it reads, then the writes.
   static void apply(GraphOp graph, ArrayRef<Operation *> order) {
     Block &block = graph.getBody().front();
     SmallVector<Operation *> names, others;
@@ -464,14 +469,15 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       place(op, block, placed);
   }
 
-  /// Moves `op` to the end of the block, after the reshapes it reads.
+  /// Moves `op` to the end of the block, after the names of memory it reads.
   static void place(Operation *op, Block &block,
                     DenseSet<Operation *> &placed) {
     if (!placed.insert(op).second)
       return;
     for (Value operand : op->getOperands())
-      if (auto reshape = operand.getDefiningOp<ReshapeOp>())
-        place(reshape, block, placed);
+      if (Operation *maker = operand.getDefiningOp();
+          maker && maker->hasTrait<NamesMemory>())
+        place(maker, block, placed);
     op->moveBefore(block.getTerminator());
   }
 };

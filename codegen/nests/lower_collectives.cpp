@@ -30,8 +30,8 @@ bool isOwn(Value value) {
         border && border->hasAttr(kBorder)) {
       value = border.getBegun()[cast<OpResult>(value).getResultNumber()];
       uses = 2; // by both ends of the border
-    } else if (auto reshape = dyn_cast_or_null<ReshapeOp>(maker)) {
-      value = reshape.getInput();
+    } else if (maker && maker->hasTrait<NamesMemory>()) {
+      value = maker->getOperand(0);
     } else {
       return maker && !isa<ReadOp, arith::ConstantOp>(maker);
     }
@@ -48,6 +48,17 @@ Value copyOf(OpBuilder &builder, Location location, Value value) {
                       NestRead{value, domain.thenMap(position), {}}, passOn);
   setLabel(copy, "copy");
   return copy.getResult(0);
+}
+
+/// A value like another, made where the collective works. Of a whole that has
+/// the own part alone the part is copied.
+Value ownCopyOf(OpBuilder &builder, Location location, Value value) {
+  auto whole = value.getDefiningOp<WholeOp>();
+  if (!whole)
+    return copyOf(builder, location, value);
+  Value part = copyOf(builder, location, whole.getInput());
+  return WholeOp::create(builder, location, whole.getType(), part,
+                         whole.getRanks());
 }
 
 /// The number of collectives that the block begins before the op.
@@ -72,11 +83,12 @@ SmallVector<Value> lowerCollective(OpBuilder &builder, Operation *op) {
   for (Value operand : sum.getOperands())
     operands.push_back(isBorder || isOwn(operand)
                            ? operand
-                           : copyOf(builder, op->getLoc(), operand));
+                           : ownCopyOf(builder, op->getLoc(), operand));
   auto none = RankedTensorType::get({0}, builder.getI8Type());
   int64_t number = numberOf(op);
-  auto start = plan::StartOp::create(builder, op->getLoc(), none, operands,
-                                     number, sum.getGroupsAttr());
+  auto start =
+      plan::StartOp::create(builder, op->getLoc(), none, operands, number,
+                            sum.getGroupsAttr(), sum.getPartsAttr());
   auto finish =
       plan::FinishOp::create(builder, op->getLoc(), sum.getResultTypes(),
                              start.getToken(), operands, number);

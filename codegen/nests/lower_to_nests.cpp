@@ -240,7 +240,8 @@ SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
 /// Whether the rest of codegen reads an op as it is.
 /// Op list: it says which ops plans keep; each other needs a nest.
 bool stays(Operation *op) {
-  return isa<ReadOp, WriteOp, ReturnOp, ReshapeOp, arith::ConstantOp>(op) ||
+  return isa<ReadOp, WriteOp, ReturnOp, arith::ConstantOp>(op) ||
+         op->hasTrait<NamesMemory>() ||
          isa<plan::PlanDialect>(op->getDialect());
 }
 

@@ -354,7 +354,7 @@ def StartOp : CollectiveOp<"start", ["mayRunTwice"]> {
     The operands are summed in their own memory, so nothing else reads them
     before or after `plan.finish` of the same `number`, which takes the token
     and the operands again. Numbers count the sums of a graph in the order in
-    which they begin; `schedule` sets them. `groups` is that of
+    which they begin; `schedule` sets them. `groups` and `parts` are those of
     `gradus.all_reduce`. The operands of one start lie one after the other in
     memory, as far as they are in the arena.
 
@@ -366,7 +366,8 @@ def StartOp : CollectiveOp<"start", ["mayRunTwice"]> {
     ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$operands, I64Attr:$number,
-                       OptionalAttr<GroupsAttr>:$groups);
+                       OptionalAttr<GroupsAttr>:$groups,
+                       OptionalAttr<PartsAttr>:$parts);
   let results = (outs Token:$token);
   let assemblyFormat = "$operands `number` $number attr-dict `:` type($operands) `->` type($token)";
 }

@@ -50,6 +50,19 @@ static LogicalResult verifyGroups(AllReduceOp op, GroupsAttr groups) {
   return success();
 }
 
+static LogicalResult verifyParts(AllReduceOp op, PartsAttr parts) {
+  if (op.getGroups())
+    return op.emitOpError("has groups and parts, expected one of them");
+  if (parts.getRanks() < 1 || parts.getUnit() < 1)
+    return op.emitOpError("has parts of ")
+           << parts.getRanks() << " ranks in multiples of " << parts.getUnit()
+           << " elements, expected at least 1 of both";
+  for (Type type : op.getOperandTypes())
+    if (Type element = getElementTypeOrSelf(type); !isa<FloatType>(element))
+      return op.emitOpError("has parts of ") << element << ", expected floats";
+  return success();
+}
+
 LogicalResult AllReduceOp::verify() {
   if (getOperands().empty())
     return emitOpError("has no operands, expected at least one");
@@ -62,6 +75,9 @@ LogicalResult AllReduceOp::verify() {
       return emitOpError("sums ") << element << ", expected floats or i64";
   if (auto groups = getGroups())
     if (failed(verifyGroups(*this, *groups)))
+      return failure();
+  if (auto parts = getParts())
+    if (failed(verifyParts(*this, *parts)))
       return failure();
   if (auto names = getOf(); names && names->size() != getNumOperands())
     return emitOpError("names ") << names->size() << " parameters for "
@@ -110,6 +126,7 @@ struct DropUnused : OpRewritePattern<AllReduceOp> {
     sums.setAxis(op.getAxis());
     sums.setParameters(names);
     sums.setGroupsAttr(op.getGroupsAttr());
+    sums.setPartsAttr(op.getPartsAttr());
     unsigned next = 0;
     for (OpResult result : op.getResults())
       if (!result.use_empty())
@@ -129,8 +146,8 @@ void AllReduceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 /// An operand is in the losses of all ranks, so it gets the sum of their
 /// gradients.
 SmallVector<Value> AllReduceOp::pullback(OpBuilder &builder, ValueRange g) {
-  if (getGroups()) {
-    emitOpError("has no gradient, as it combines groups of ranks");
+  if (!isWhole()) {
+    emitOpError("has no gradient, as it combines groups or parts");
     return SmallVector<Value>(g.size());
   }
   SmallVector<Value> known;
@@ -173,7 +190,7 @@ double AllReduceOp::getSentBytes(int64_t ranks) {
   }
   auto groups = getGroups();
   if (!groups)
-    return bytes * sentOf(ranks);
+    return bytes * sentOf(ranks) / (getParts() ? 2 : 1);
   if (gathers())
     return bytes * sentOf(ranks) / 2;
   int64_t within = groups->getWithin();
@@ -190,10 +207,39 @@ bool AllReduceOp::mayJoin(Operation *other) {
   auto sum = dyn_cast<AllReduceOp>(other);
   return sum && sum.getAxis() == getAxis() &&
          sum.getGroupsAttr() == getGroupsAttr() &&
+         sum.getPartsAttr() == getPartsAttr() &&
          !(getGroups() &&
            getGroups()->getAcross() == AcrossGroups::adasum_of_all) &&
          getElementTypeOrSelf(sum.getOperand(0)) ==
              getElementTypeOrSelf(getOperand(0));
+}
+
+/// Checks that parts of one tensor on all ranks have its elements.
+static LogicalResult verifyPartOf(Operation *op, Type whole, Type part,
+                                  int64_t ranks) {
+  auto all = cast<RankedTensorType>(whole), own = cast<RankedTensorType>(part);
+  if (all.getElementType() != own.getElementType() || own.getRank() != 1)
+    return op->emitOpError("expected a part with one dimension of ")
+           << all.getElementType() << ", found " << own;
+  int64_t bytes = own.getElementTypeBitWidth() / 8;
+  if (ranks < 1 || bytes == 0 || own.getNumElements() * bytes % 64)
+    return op->emitOpError("expected parts of whole multiples of 64 bytes for "
+                           "at least 1 rank, found ")
+           << own << " for " << ranks;
+  if (own.getNumElements() < (all.getNumElements() + ranks - 1) / ranks)
+    return op->emitOpError("has a part of ")
+           << own.getNumElements() << " elements, and " << ranks
+           << " of them are fewer than the " << all.getNumElements()
+           << " of the whole";
+  return success();
+}
+
+LogicalResult PartOp::verify() {
+  return verifyPartOf(*this, getInput().getType(), getType(), getRanks());
+}
+
+LogicalResult WholeOp::verify() {
+  return verifyPartOf(*this, getType(), getInput().getType(), getRanks());
 }
 
 //===-- the selection of what is sent -------------------------------------===//

@@ -4,6 +4,7 @@
 #define GRADUS_DISTRIBUTION_OPS_TD
 
 include "ir/communicator.td"
+include "ir/traits.td"
 include "ir/ops/tensor_ops.td"
 
 def AllReduceOp : GradusOp<"all_reduce", [
@@ -34,6 +35,11 @@ def AllReduceOp : GradusOp<"all_reduce", [
     of which each has its own part there, and the result has those of all. Parts are
     whole lines of 64 bytes, of any type.
 
+    With `parts` it is half of an all-reduce: `scatter` gives each rank the sums in
+    its own part of a result, and `gather` gives all ranks, of each operand, the
+    parts that they have. What else an operand of `gather` or a result of `scatter`
+    has is undefined (`gradus.part`, `gradus.whole`). It has no gradient.
+
     `of` names for each operand the parameter whose gradient it is, "" for what
     is none: reports show it, and buckets may be cut by it.
 
@@ -49,7 +55,8 @@ def AllReduceOp : GradusOp<"all_reduce", [
   let arguments = (ins Variadic<AnyStaticTensor>:$operands,
                        DefaultValuedStrAttr<StrAttr, "data">:$axis,
                        OptionalAttr<StrArrayAttr>:$of,
-                       OptionalAttr<GroupsAttr>:$groups);
+                       OptionalAttr<GroupsAttr>:$groups,
+                       OptionalAttr<PartsAttr>:$parts);
   let results = (outs Variadic<AnyStaticTensor>:$results);
   let assemblyFormat = "$operands (`along` $axis^)? attr-dict `:` type($operands) `->` type($results)";
   let hasVerifier = 1;
@@ -59,8 +66,11 @@ def AllReduceOp : GradusOp<"all_reduce", [
     ::llvm::StringRef getParameter(unsigned operand);
     /// Whether all ranks have the same results.
     bool isSharedByAll() {
-      return !getGroups() || getGroups()->getAcross() != AcrossGroups::nothing;
+      return (!getGroups() || getGroups()->getAcross() != AcrossGroups::nothing) &&
+             (!getParts() || getParts()->getHalf() != HalfOfReduce::scatter);
     }
+    /// Whether it sums whole operands over all ranks.
+    bool isWhole() { return !getGroups() && !getParts(); }
     /// Whether ranks get the parts of all, rather than a sum.
     bool gathers() {
       return getGroups() && getGroups()->getAcross() == AcrossGroups::gather;
@@ -70,8 +80,54 @@ def AllReduceOp : GradusOp<"all_reduce", [
   }];
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$operands), [{
     build($_builder, $_state, ::mlir::TypeRange(operands), operands,
-          $_builder.getStringAttr("data"), /*of=*/nullptr, /*groups=*/nullptr);
+          $_builder.getStringAttr("data"), /*of=*/nullptr, /*groups=*/nullptr,
+          /*parts=*/nullptr);
   }]>];
+}
+
+class PartOfRanks<string mnemonic> : GradusOp<mnemonic, [Pure, NamesMemory, ReturnsExactNumbers]> {
+  let arguments = (ins AnyStaticTensor:$input, I64Attr:$ranks);
+  let results = (outs AnyStaticTensor:$result);
+  let assemblyFormat = "$input `ranks` $ranks attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def PartOp : PartOfRanks<"part"> {
+  let summary = "A rank's own part of a tensor";
+  let description = [{
+    The elements of a tensor, in row-major order, fall into as many equal parts as
+    there are `ranks`: rank r has those from `r P` on, where P is the size of the
+    result. Parts are whole multiples of 64 bytes; what lies behind the end of the
+    tensor is undefined. The result is in the memory of the tensor.
+
+    Example:
+
+    ```mlir
+    gradus.graph @own(%w: tensor<10x84xf32>) -> (part: tensor<432xf32>) {
+      %part = gradus.part %w ranks 2 : tensor<10x84xf32> -> tensor<432xf32>
+      gradus.return %part : tensor<432xf32>
+    }
+    ```
+  }];
+}
+
+def WholeOp : PartOfRanks<"whole"> {
+  let summary = "A tensor that has a rank's own part alone";
+  let description = [{
+    The reverse of `gradus.part`: the rank's own part of the result is the operand,
+    and the others are undefined. A `gradus.all_reduce` of the half `gather` makes
+    it whole. The operand is made in the memory of the result.
+
+    Example:
+
+    ```mlir
+    gradus.graph @gathered(%own: tensor<432xf32>) -> (w: tensor<10x84xf32>) {
+      %alone = gradus.whole %own ranks 2 : tensor<432xf32> -> tensor<10x84xf32>
+      %w = gradus.all_reduce %alone {parts = #gradus.parts<gather ranks 2 unit 16>} : tensor<10x84xf32> -> tensor<10x84xf32>
+      gradus.return %w : tensor<10x84xf32>
+    }
+    ```
+  }];
 }
 
 def SelectLargestOp : GradusOp<"select_largest", [Pure, ReturnsExactNumbers,

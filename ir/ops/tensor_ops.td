@@ -16,7 +16,7 @@ class TensorOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<Differentiable>,
         DeclareOpInterfaceMethods<Evaluable>], traits)>;
 
-def ReshapeOp : TensorOp<"reshape", movingAll> {
+def ReshapeOp : TensorOp<"reshape", movingAll # [NamesMemory]> {
   let summary = "The same elements in row-major order under another shape";
   let description = [{
     `result[i] = input[i]` in row-major positions. Of several reshapes in a row

@@ -1,5 +1,6 @@
 // Verifies a plan: its memory, its kernels, and the commands of each graph.
 
+#include "runtime/artifact/command_uses.h"
 #include "runtime/artifact/verify.h"
 #include "runtime/flat.h"
 #include "runtime/status.h"
@@ -43,6 +44,32 @@ uint64_t regionSize(const artifact::Header &header, const artifact::Plan &plan,
   return 0;
 }
 
+/// Verifies that all parts lie in the region.
+Status verifyParts(const artifact::Header &header,
+                   const artifact::Buffer &buffer, uint64_t region) {
+  uint64_t stride = buffer.rank_stride();
+  if (stride == 0)
+    return Status();
+  if (header.ranks() < 1)
+    return invalid("has parts of ranks, whose number the file does not say");
+  if (stride % kAlignment != 0)
+    return invalid("has parts ", stride,
+                   " bytes from each other, not a multiple of ", kAlignment);
+  if (buffer.region() == artifact::Region::constants)
+    return invalid("has parts of ranks among the constants");
+  if (buffer.parts() < 1 ||
+      buffer.parts() > static_cast<uint64_t>(header.ranks()))
+    return invalid("has ", buffer.parts(), " parts of ranks, expected 1 to ",
+                   header.ranks());
+  uint64_t others = buffer.parts() - 1;
+  uint64_t left = region - buffer.offset() - buffer.size();
+  if (others > 0 && stride > left / others)
+    return invalid("its ", buffer.parts(), " parts of ranks, ", stride,
+                   " bytes from each other, lie outside its region of ", region,
+                   " bytes");
+  return Status();
+}
+
 Status verifyBufferRange(const artifact::Header &header,
                          const artifact::Plan &plan,
                          const artifact::Buffer &buffer) {
@@ -56,6 +83,7 @@ Status verifyBufferRange(const artifact::Header &header,
   if (!liesWithin(buffer.offset(), buffer.size(), whole))
     return invalid("its ", buffer.size(), " bytes at ", buffer.offset(),
                    " lie outside its region of ", whole, " bytes");
+  GRADUS_TRY(verifyParts(header, buffer, whole));
   if (!buffer.type())
     return Status();
   if (!areAligned(buffer.type()->shape()))
@@ -70,6 +98,14 @@ Status verifyBufferRange(const artifact::Header &header,
   return Status();
 }
 
+/// The end of a verified buffer, on all ranks.
+uint64_t endOf(const artifact::Buffer &buffer) {
+  uint64_t end = buffer.offset() + buffer.size();
+  if (buffer.rank_stride())
+    end += buffer.rank_stride() * (buffer.parts() - 1);
+  return end;
+}
+
 Status verifyBuffers(const artifact::Header &header,
                      const artifact::Plan &plan) {
   uint64_t end = 0;
@@ -77,7 +113,7 @@ Status verifyBuffers(const artifact::Header &header,
     const artifact::Buffer *buffer = plan.buffers()->Get(i);
     GRADUS_TRY(at(verifyBufferRange(header, plan, *buffer), "buffer ", i));
     if (buffer->region() == artifact::Region::arena)
-      end = std::max(end, buffer->offset() + buffer->size());
+      end = std::max(end, endOf(*buffer));
   }
   if (plan.arena_bytes() > end + kSlack)
     return invalid("asks for an arena of ", plan.arena_bytes(),
@@ -259,6 +295,8 @@ Status verifyPortBuffer(const artifact::Plan &plan, uint32_t number,
   const artifact::Buffer *buffer = plan.buffers()->Get(number);
   if (isInput && buffer->region() != artifact::Region::arena)
     return invalid("does not lie in the arena");
+  if (buffer->rank_stride())
+    return invalid("is a rank's part of a tensor");
   uint64_t bytes = *bytesOf(typeOf(port.type()));
   if (buffer->size() < bytes)
     return invalid("its buffer has ", buffer->size(), " bytes, too few for ",
@@ -280,6 +318,20 @@ Status verifyPortBuffers(const artifact::Plan &plan,
   return Status();
 }
 
+/// Verifies that no other command than a kernel or a copy uses a rank's part.
+Status verifyUsesOfParts(const artifact::Plan &plan,
+                         const artifact::CodeHeader *kernels,
+                         const artifact::Command &command) {
+  if (command.kind_as_KernelCommand() || command.kind_as_CopyCommand())
+    return Status();
+  for (const BufferUse &use : usesOf(plan, kernels, command))
+    if (plan.buffers()->Get(use.buffer)->rank_stride())
+      return invalid("uses buffer ", use.buffer,
+                     ", a rank's part of a tensor, expected of kernels and "
+                     "copies alone");
+  return Status();
+}
+
 Status verifyGraphPlan(const artifact::Header &header,
                        const artifact::Plan &plan,
                        const artifact::CodeHeader *kernels,
@@ -293,6 +345,8 @@ Status verifyGraphPlan(const artifact::Header &header,
     const artifact::Command *command = graphPlan.commands()->Get(i);
     GRADUS_TRY(at(verifyCommand(plan, kernels, *command), "command ", i, " (",
                   textOf(command->name()), ")"));
+    GRADUS_TRY(at(verifyUsesOfParts(plan, kernels, *command), "command ", i,
+                  " (", textOf(command->name()), ")"));
   }
   return verifySums(plan, kernels, graphPlan);
 }

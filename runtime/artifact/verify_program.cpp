@@ -7,6 +7,7 @@
 #include "runtime/status.h"
 #include "runtime/well_known.h"
 
+#include <limits>
 #include <string>
 #include <unordered_set>
 
@@ -79,6 +80,34 @@ Status verifyPlace(const artifact::Header &header,
   return Status();
 }
 
+/// Verifies that the parts of all ranks have the elements of the whole.
+Status verifyWhole(const artifact::Header &header,
+                   const artifact::State &state) {
+  GRADUS_TRY(at(verifyType(state.whole()), "the whole"));
+  TensorType part = typeOf(state.type()), whole = typeOf(state.whole());
+  if (part.dtype != whole.dtype)
+    return invalid("is a part of ", toString(part), " of a whole of ",
+                   toString(whole));
+  if (header.ranks() < 1)
+    return invalid("is a rank's part, and the file does not say how many "
+                   "ranks there are");
+  if (!state.per_rank() || state.role() == artifact::Role::parameter ||
+      state.role() == artifact::Role::buffer)
+    return invalid("is a rank's part of a tensor, expected a state that each "
+                   "rank has of its own, and none of the model");
+  bool isNumber = state.limit() < std::numeric_limits<double>::infinity() ||
+                  state.minimum() > -std::numeric_limits<double>::infinity();
+  if (isNumber)
+    return invalid("is a rank's part of a tensor, and has the range of a "
+                   "number");
+  auto ranks = static_cast<uint64_t>(header.ranks());
+  uint64_t all = *bytesOf(whole), own = *bytesOf(part);
+  if (all / ranks + (all % ranks ? 1 : 0) > own)
+    return invalid("has ", own, " bytes on each of ", ranks,
+                   " ranks, too few for the whole of ", all);
+  return Status();
+}
+
 Status verifyState(const artifact::Header &header, const artifact::State &state,
                    std::unordered_set<std::string> &seen) {
   GRADUS_TRY(verifyName(state.name(), seen));
@@ -88,6 +117,8 @@ Status verifyState(const artifact::Header &header, const artifact::State &state,
                    ", which is unknown");
   if (state.role() == artifact::Role::place)
     GRADUS_TRY(verifyPlace(header, state));
+  if (state.whole())
+    GRADUS_TRY(verifyWhole(header, state));
   return verifyInitial(header, state);
 }
 

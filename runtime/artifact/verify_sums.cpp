@@ -83,8 +83,12 @@ private:
     return plan_.buffers()->Get(buffer)->region() == artifact::Region::arena;
   }
 
+  /// Returns the range of all ranks' parts, if the buffer is one.
   ArenaRange rangeOf(uint32_t buffer, uint64_t bytes) const {
-    uint64_t offset = plan_.buffers()->Get(buffer)->offset();
+    const artifact::Buffer &facts = *plan_.buffers()->Get(buffer);
+    uint64_t offset = facts.offset();
+    if (facts.rank_stride())
+      bytes += facts.rank_stride() * (facts.parts() - 1);
     return {offset, offset + std::min(bytes, UINT64_MAX - offset)};
   }
 

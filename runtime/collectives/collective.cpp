@@ -14,6 +14,12 @@ bool reduces(const Collective &collective) {
 static Status checkGroups(const Collective &collective, int ranks) {
   if (!collective.groups)
     return invalid(inWords(collective), ": there are no groups");
+  const Groups &groups = *collective.groups;
+  if (groups.parts != Parts::reduceAndGather)
+    return groups.across == Across::nothing && groups.within >= ranks
+               ? Status()
+               : invalid(inWords(collective),
+                         ": expected parts of all ranks in one group");
   if (collective.type != DType::f32 && collective.type != DType::f64)
     return invalid(inWords(collective), ": expected f32 or f64");
   return checkWithin(collective.groups->within, ranks);
@@ -43,7 +49,10 @@ Status check(const Collective &collective, int ranks) {
 }
 
 Range partOf(uint64_t count, DType type, int ranks, int rank) {
-  uint64_t unit = 64 / bytesOf(type);
+  return partInUnits(count, 64 / bytesOf(type), ranks, rank);
+}
+
+Range partInUnits(uint64_t count, uint64_t unit, int ranks, int rank) {
   uint64_t units = count / unit + (count % unit ? 1 : 0);
   auto parts = static_cast<uint64_t>(ranks);
   uint64_t part = (units / parts + (units % parts ? 1 : 0)) * unit;
@@ -70,7 +79,9 @@ static const char *nameOf(CollectiveOp op) {
 std::string inWords(const Collective &collective) {
   const char *name = nameOf(collective.op);
   if (collective.groups && collective.groups->across == Across::nothing)
-    name = "sum in groups";
+    name = collective.groups->parts == Parts::reduce   ? "sum of parts"
+           : collective.groups->parts == Parts::gather ? "gathering"
+                                                       : "sum in groups";
   return inWords(name, " of ", collective.count, " ", nameOf(collective.type));
 }
 

@@ -35,6 +35,13 @@ enum class Across {
   adasumOfAll, // that of all tensors as one vector
 };
 
+/// The half of a sum that ranks compute, or all of it.
+enum class Parts {
+  reduceAndGather,
+  reduce, // Each rank has its part of the result; the rest is undefined.
+  gather, // All ranks have the parts of all.
+};
+
 /// The elements of a tensor.
 struct Member {
   void *data = nullptr; // aligned as its elements are
@@ -48,7 +55,9 @@ struct Groups {
                          // 0: those of a host
   bool averages = false; // A group makes the mean of its ranks, else their sum.
   Across across = Across::nothing;
-  double epsilon = 0; // added by each group to a dot product
+  double epsilon = 0;                   // added by each group to a dot product
+  Parts parts = Parts::reduceAndGather; // another is of groups of all ranks
+  uint64_t unit = 0; // A part has a multiple of so many elements; 0: 64 bytes.
   std::vector<Member> members;
 };
 
@@ -85,6 +94,8 @@ struct Range {
 /// the last ones may be shorter or empty. So if `count` is `ranks` times a
 /// multiple of 64 bytes, all parts are equal.
 Range partOf(uint64_t count, DType type, int ranks, int rank);
+/// The same of parts that are multiples of `unit` elements.
+Range partInUnits(uint64_t count, uint64_t unit, int ranks, int rank);
 
 /// A collective for people: "all-reduce of 4096 f32".
 std::string inWords(const Collective &collective);

@@ -69,8 +69,10 @@ struct GroupRounds::Filler {
     return number;
   }
   size_t part(int of) const {
+    uint64_t unit = collective.groups->unit ? collective.groups->unit
+                                            : 64 / bytesOf(collective.type);
     return list([&](size_t tensor) {
-      return partOf(members()[tensor].count, collective.type, within, of);
+      return partInUnits(members()[tensor].count, unit, within, of);
     });
   }
   size_t half(size_t kept, int which) const {
@@ -184,11 +186,12 @@ struct GroupRounds::Filler {
 
   void fill() const {
     size_t own = part(local);
-    if (within > 1)
+    Parts parts = collective.groups->parts;
+    if (within > 1 && parts != Parts::gather)
       addParts(own);
     if (combines() && groups > 1)
       combineGroups(own);
-    if (within > 1)
+    if (within > 1 && parts != Parts::reduce)
       gatherParts(own);
   }
 };

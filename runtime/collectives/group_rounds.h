@@ -12,6 +12,9 @@
 // The first of a pair of groups of one rank then sends 2 n (P - 1) / P + 1.5 n
 // bytes, and the second n.
 //
+// A reduction to parts, and the gathering of parts, are the first and the last
+// of these rounds, of all ranks as one group.
+//
 // Halves are those of each tensor, so what a rank adds up does not depend on
 // the tensors that travel with it.
 #pragma once

@@ -6,17 +6,34 @@
 #include "runtime/artifact/joined_sums.h"
 #include "runtime/flat.h"
 
+#include <climits>
+
 namespace gradus::runtime {
+
+static Groups groupsBy(const artifact::RankGroups &facts) {
+  Groups groups;
+  groups.within = static_cast<int>(facts.within());
+  groups.averages = facts.averages();
+  groups.across = static_cast<Across>(facts.across());
+  groups.epsilon = facts.epsilon();
+  return groups;
+}
+
+/// All ranks are one group.
+static Groups groupOfParts(const artifact::RankParts &facts) {
+  Groups groups;
+  groups.within = INT_MAX;
+  groups.parts =
+      facts.half() == artifact::Half::gather ? Parts::gather : Parts::reduce;
+  groups.unit = facts.unit();
+  return groups;
+}
 
 static Collective inGroups(const artifact::Plan &plan,
                            const artifact::StartCommand &start,
                            std::span<uint8_t *const> buffers) {
-  const artifact::RankGroups &facts = *start.groups();
-  auto groups = std::make_shared<Groups>();
-  groups->within = static_cast<int>(facts.within());
-  groups->averages = facts.averages();
-  groups->across = static_cast<Across>(facts.across());
-  groups->epsilon = facts.epsilon();
+  auto groups = std::make_shared<Groups>(
+      start.parts() ? groupOfParts(*start.parts()) : groupsBy(*start.groups()));
   Collective collective{.op = CollectiveOp::groupReduce};
   for (size_t i = 0; i < countOf(start.buffers()); ++i) {
     uint32_t number = start.buffers()->Get(i);
@@ -52,7 +69,7 @@ std::vector<Collective> begunCollectives(const artifact::Plan &plan,
                                          std::span<uint8_t *const> buffers) {
   if (gathers(start))
     return gathered(plan, start, buffers);
-  if (start.groups())
+  if (start.groups() || start.parts())
     return {inGroups(plan, start, buffers)};
   std::vector<Collective> sums;
   for (const JoinedSum &sum : joinedSums(plan, start))

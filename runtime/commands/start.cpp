@@ -14,9 +14,12 @@ namespace gradus::runtime {
 
 namespace {
 
-/// The most buffers that groups of ranks combine at once: a rank has products
-/// and ranges of each of them.
+/// The most buffers that ranks combine at once in groups or in parts: a rank
+/// has products and ranges of each of them.
 constexpr size_t kMostMembers = size_t{1} << 20;
+/// The most elements that a part is a multiple of: 64 bytes are at most 64, and
+/// larger multiples are padding.
+constexpr uint64_t kMostUnit = 1 << 16;
 
 bool canBeSummed(DType type) {
   return type == DType::f32 || type == DType::f64 || type == DType::f16 ||
@@ -68,12 +71,41 @@ Status verifyGroups(const artifact::Plan &plan,
   return Status();
 }
 
+Status verifyParts(const artifact::Plan &plan,
+                   const artifact::StartCommand &start) {
+  const artifact::RankParts &parts = *start.parts();
+  if (start.groups())
+    return invalid("has groups and parts, expected one of them");
+  if (parts.half() > artifact::Half::MAX)
+    return invalid("is the half ", int(parts.half()),
+                   " of a sum, expected at most ", int(artifact::Half::MAX));
+  size_t count = countOf(start.buffers());
+  if (count == 0 || count > kMostMembers)
+    return invalid("has parts of ", count, " buffers, expected 1 to ",
+                   kMostMembers);
+  if (parts.unit() < 1 || parts.unit() > kMostUnit)
+    return invalid("has parts in multiples of ", parts.unit(),
+                   " elements, expected 1 to ", kMostUnit);
+  DType first =
+      typeOf(plan.buffers()->Get(start.buffers()->Get(0))->type()).dtype;
+  for (size_t i = 0; i < count; ++i) {
+    DType type =
+        typeOf(plan.buffers()->Get(start.buffers()->Get(i))->type()).dtype;
+    if (type != first || type == DType::i64)
+      return invalid("has parts of ", nameOf(type),
+                     ", expected floats of one type");
+  }
+  return Status();
+}
+
 } // namespace
 
 Status verifyKind(const artifact::Plan &plan, const artifact::CodeHeader *,
                   const artifact::StartCommand &start) {
   for (size_t i = 0; i < countOf(start.buffers()); ++i)
     GRADUS_TRY(verifySummand(plan, start, start.buffers()->Get(i)));
+  if (start.parts())
+    return verifyParts(plan, start);
   return start.groups() ? verifyGroups(plan, start) : Status();
 }
 

@@ -115,6 +115,7 @@ public:
   Status write(Region region, uint64_t offset,
                std::span<const uint8_t> from) override;
   const uint8_t *memory(Region region) const override;
+  uint64_t offsetOf(const artifact::Buffer &buffer) const override;
 
 private:
   Status allocate();
@@ -144,6 +145,7 @@ private:
   const artifact::Plan &plan_;
   ThreadPool pool_;
   std::unique_ptr<OpenSums> sums_; // null: one rank alone
+  int rank_ = 0;
   MemoryBlock state_, arena_, code_, extra_;
   std::vector<CpuGraph> graphs_; // numbered as in the header
 };
@@ -155,8 +157,10 @@ Status CpuPlan::load(int threads, const LoadOptions &options) {
     return failed("cannot start thread ", pool_.threads() + 1, " of ", threads,
                   ": ", std::strerror(failure), "; ask for fewer threads");
   GRADUS_TRY(allocate());
-  if (options.collectives)
+  if (options.collectives) {
     sums_ = std::make_unique<OpenSums>(options.collectives);
+    rank_ = options.collectives->rank();
+  }
   CommandContext context{
       plan_, artifact_.kernels(plan_), code_.data(), bufferAddresses(),
       pool_, options.deterministic,    sums_.get()};
@@ -185,6 +189,15 @@ const uint8_t *CpuPlan::memory(Region region) const {
   return nullptr;
 }
 
+/// A rank that the plan is not for has the parts of the first one.
+uint64_t CpuPlan::offsetOf(const artifact::Buffer &buffer) const {
+  if (buffer.rank_stride() == 0)
+    return buffer.offset();
+  uint64_t rank = rank_ < artifact_.header().ranks() ? uint64_t(rank_) : 0;
+  return buffer.offset() +
+         std::min(rank, buffer.parts() - 1) * buffer.rank_stride();
+}
+
 /// The address of each buffer of the plan; null if it has no bytes.
 std::vector<uint8_t *> CpuPlan::bufferAddresses() const {
   std::vector<uint8_t *> addresses;
@@ -192,7 +205,7 @@ std::vector<uint8_t *> CpuPlan::bufferAddresses() const {
     const artifact::Buffer *buffer = plan_.buffers()->Get(i);
     // Verification has checked that no command writes to a constant.
     auto *start = const_cast<uint8_t *>(memory(buffer->region()));
-    addresses.push_back(start ? start + buffer->offset() : nullptr);
+    addresses.push_back(start ? start + offsetOf(*buffer) : nullptr);
   }
   return addresses;
 }

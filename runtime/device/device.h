@@ -78,6 +78,10 @@ public:
   /// The start of a region in host memory that can be read without a copy; null
   /// for other regions and those without bytes.
   virtual const uint8_t *memory(artifact::Region) const { return nullptr; }
+  /// Where in its region a buffer lies on this rank.
+  virtual uint64_t offsetOf(const artifact::Buffer &buffer) const {
+    return buffer.offset();
+  }
 };
 
 struct LoadOptions {

@@ -419,10 +419,28 @@ gradus_status gradus_save_checkpoint(gradus_session *session,
   return report(session, session->session->saveCheckpoint(path));
 }
 
+/// A rank alone cannot tell the others their parts of a whole. A process that
+/// is none of the ranks runs no graph that reads them.
+static Status refuseParts(const gradus_session &of) {
+  const Session &session = *of.session;
+  if (gradus_ranks(&of) != session.artifact().header().ranks())
+    return Status();
+  for (const StateInfo &state : session.states())
+    if (state.whole)
+      return invalid(session.artifact().path(), ": each rank has a part of ",
+                     state.name,
+                     " (distribution.zero), so `gradus train` goes on from a "
+                     "checkpoint on all of them together; "
+                     "gradus_load_weights() takes its weights");
+  return Status();
+}
+
 gradus_status gradus_load_checkpoint(gradus_session *session,
                                      const char *path) {
   if (!session || !path)
     return reject(session, session ? "the path is NULL" : kNoSession);
+  if (Status refused = refuseParts(*session); !refused.ok())
+    return report(session, refused);
   return report(session, session->session->loadCheckpoint(path));
 }
 

@@ -80,13 +80,14 @@ bool converts(const TensorType &from, const TensorType &to) {
 std::vector<std::string> differences(const std::vector<StoredState> &states,
                                      const Sources &sources, bool exact) {
   std::vector<std::string> words;
-  for (size_t i = 0; i < states.size(); ++i)
-    if (sources[i] && !(sources[i]->type == states[i].info->type) &&
-        (exact || !converts(sources[i]->type, states[i].info->type)))
+  for (size_t i = 0; i < states.size(); ++i) {
+    const TensorType &wanted = typeInFile(*states[i].info);
+    if (sources[i] && !(sources[i]->type == wanted) &&
+        (exact || !converts(sources[i]->type, wanted)))
       words.push_back(inWords(states[i].info->name, " is ",
                               toString(sources[i]->type), " in the file and ",
-                              toString(states[i].info->type),
-                              " in the artifact"));
+                              toString(wanted), " in the artifact"));
+  }
   return words;
 }
 
@@ -149,9 +150,22 @@ Status fill(const StoredState &state, HostStates &values,
 Status fill(const std::vector<StoredState> &states, HostStates &values,
             const Sources &sources) {
   for (size_t i = 0; i < states.size(); ++i)
-    if (sources[i] && states[i].info->bytes)
+    if (sources[i] && states[i].info->bytes && !states[i].info->whole)
       GRADUS_TRY(fill(states[i], values, *sources[i]));
   return Status();
+}
+
+/// Fails for a state of parts whose whole is not there.
+Status verifyGathered(const StateInfo &state,
+                      std::span<const NamedTensor> others) {
+  bool isThere = std::ranges::any_of(others, [&](const NamedTensor &other) {
+    return other.name == state.name;
+  });
+  return isThere
+             ? Status()
+             : invalid("state ", state.name,
+                       ": each rank has a part of it (distribution.zero), "
+                       "so `gradus train` saves it on all of them together");
 }
 
 std::vector<StoredState> weightsOf(const std::vector<StoredState> &states) {
@@ -298,6 +312,10 @@ Status writeCheckpoint(const std::string &path,
   std::vector<NamedTensor> tensors;
   std::string numbers;
   for (const StoredState &state : states) {
+    if (state.info->whole) {
+      GRADUS_TRY(at(verifyGathered(*state.info, others), path));
+      continue;
+    }
     if (state.info->isNumber())
       append(numbers, state.info->name, "\n");
     auto bytes = values.bytes(state.number);

@@ -34,7 +34,8 @@ std::vector<StoredState> fixedOf(const std::vector<StateInfo> &states);
 /// own: "ranks/2/accumulation/gradient/w".
 std::string nameOnRank(int rank, const std::string &state);
 
-/// Writes the states, and behind them `others`, which nameOnRank() names.
+/// Writes the states, and behind them `others`: the wholes of states of which
+/// each rank has a part, and what nameOnRank() names.
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
                        const std::vector<StoredState> &fixed,
@@ -107,9 +108,10 @@ Status readWeights(const std::string &path,
                    const std::vector<StoredState> &states, HostStates &values,
                    const Rename &rename, TakenWeights &taken);
 
-/// Fills states from a file. Checks all of it first: on an error no state has
-/// changed, unless the device failed. A file without a hash, as other tools
-/// write it, is accepted. Parameters alone go with any fixed states.
+/// Fills states from a file, but those of which a rank has a part. Checks all
+/// of it first: on an error no state has changed, unless the device failed. A
+/// file without a hash, as other tools write it, is accepted. Parameters alone
+/// go with any fixed states.
 Status readCheckpoint(const std::string &path,
                       const std::vector<StoredState> &states,
                       const std::vector<StoredState> &fixed, HostStates &values,

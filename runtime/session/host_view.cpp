@@ -26,7 +26,7 @@ HostView::bytes(Region region, uint64_t offset, size_t size) {
 StatusOr<std::span<const uint8_t>>
 HostView::bytes(const artifact::Buffer &buffer) {
   size_t size = *bytesOf(typeOf(buffer.type()));
-  return bytes(buffer.region(), buffer.offset(),
+  return bytes(buffer.region(), device_.offsetOf(buffer),
                std::min<size_t>(size, buffer.size()));
 }
 

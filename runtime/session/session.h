@@ -19,6 +19,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ struct StateInfo : TensorInfo {
   double limit = std::numeric_limits<double>::infinity();
   /// Whether the ranks of a run have different values of it.
   bool isPerRank = false;
+  /// The tensor of which each rank has a part, and checkpoints the whole.
+  std::optional<TensorType> whole = std::nullopt;
 
   /// Whether the state is a number of the recipe, under the path of its key:
   /// `optimizer.learning_rate`.

@@ -64,6 +64,8 @@ std::vector<StateInfo> stateInfosOf(const artifact::Header &header) {
     info.minimum = state->minimum();
     info.limit = state->limit();
     info.isPerRank = state->per_rank();
+    if (state->whole())
+      info.whole = typeOf(state->whole());
     infos.push_back(std::move(info));
   }
   return infos;

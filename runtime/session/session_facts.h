@@ -41,6 +41,11 @@ inline bool isSaved(const StateInfo &state) {
          state.role != artifact::Role::scratch;
 }
 
+/// The type that a state has in checkpoints.
+inline const TensorType &typeInFile(const StateInfo &state) {
+  return state.whole ? *state.whole : state.type;
+}
+
 /// Whether a checkpoint always has what each rank has of a state; of others that
 /// differ between ranks it depends on the run (training/rank_states.h).
 inline bool isLasting(const StateInfo &state) {

@@ -71,3 +71,24 @@ TEST(CommandWriter, SaysHowAGpuLaunchesAKernel) {
   ASSERT_EQ(found->gpu()->scratch()->size(), 2u);
   EXPECT_EQ(found->gpu()->scratch()->Get(0), 1024u);
 }
+
+/// A rank's part lies as many of its sizes further on as the rank's number
+/// says.
+TEST(CommandWriter, APartOfARankIsABufferOfItsOwn) {
+  ProgramText text(kernels);
+  BufferTable buffers;
+  auto type = mlir::RankedTensorType::get(
+      {16}, mlir::Builder(&text.context).getF32Type());
+  EXPECT_EQ(buffers.add({MemoryRegion::arena, 64}, type), 0u);
+  EXPECT_EQ(buffers.add({MemoryRegion::arena, 64}, type, /*parts=*/3), 1u);
+  flatbuffers::FlatBufferBuilder builder;
+  auto written = buffers.write(builder);
+  builder.Finish(fb::CreatePlan(builder, 0, 0, 1, written));
+  const auto *list =
+      flatbuffers::GetRoot<fb::Plan>(builder.GetBufferPointer())->buffers();
+  EXPECT_EQ(list->Get(0)->rank_stride(), 0u);
+  EXPECT_EQ(list->Get(0)->parts(), 0u);
+  EXPECT_EQ(list->Get(1)->rank_stride(), 64u);
+  EXPECT_EQ(list->Get(1)->parts(), 3u);
+  EXPECT_EQ(list->Get(1)->offset(), 64u);
+}

@@ -187,3 +187,72 @@ gradus.program @p {
 })");
   EXPECT_EQ(planned(text).arena, 256);
 }
+
+/// A weight whose gradient is scattered, updated in parts and gathered.
+static const char *const kParts = R"(
+gradus.program @p {
+  gradus.state @w : tensor<100xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @after : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<4xf32>) -> () {
+    %w = gradus.read @w : tensor<100xf32>
+    %own = gradus.part %w ranks 4 : tensor<100xf32> -> tensor<32xf32>
+    %g = plan.launch @k(%x) items [100] grain 64 inplace [-1] : (tensor<4xf32>) -> tensor<100xf32>
+    %begun = plan.start %g number 0 {parts = #gradus.parts<scatter ranks 4 unit 16>} : tensor<100xf32> -> tensor<0xi8>
+    %sum = plan.finish %begun, %g number 0 : tensor<0xi8>, tensor<100xf32> -> tensor<100xf32>
+    %part = gradus.part %sum ranks 4 : tensor<100xf32> -> tensor<32xf32>
+    %new = plan.launch @k(%own, %part) items [32] grain 64 inplace [1] : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+    %alone = gradus.whole %new ranks 4 : tensor<32xf32> -> tensor<100xf32>
+    %token = plan.start %alone number 1 {parts = #gradus.parts<gather ranks 4 unit 16>} : tensor<100xf32> -> tensor<0xi8>
+    %all = plan.finish %token, %alone number 1 : tensor<0xi8>, tensor<100xf32> -> tensor<100xf32>
+    gradus.write @w, %all : tensor<100xf32>
+    gradus.return
+  }
+})";
+
+/// There is room for all parts behind the end of what they are
+/// parts of, and the whole update happens in the memory of the gradient.
+TEST(MemoryPlan, PartsOfRanksLieInTheirWholes) {
+  ProgramText text(kParts);
+  StatePlaces places = placeStates(text.program());
+  EXPECT_EQ(places.offsets["after"], 4 * 32 * 4);
+  GraphMemory memory = planned(text);
+  auto commands = commandsOf(text.graph("train"));
+  mlir::Value gradient = commands[0]->getResult(0),
+              sum = commands[2]->getResult(0),
+              part = commands[3]->getOperand(1),
+              updated = commands[3]->getResult(0),
+              gathered = commands[5]->getResult(0);
+  for (mlir::Value value : {sum, part, updated}) {
+    EXPECT_EQ(memory.at(value).region, MemoryRegion::arena);
+    EXPECT_EQ(memory.at(value).offset, memory.at(gradient).offset);
+  }
+  EXPECT_EQ(memory.at(gathered).region, MemoryRegion::state);
+  EXPECT_TRUE(memory.copies.empty());
+  EXPECT_EQ(memory.arena, 64 + 4 * 32 * 4); // the input and the gradient
+}
+
+/// Of 64 ranks, 100 elements are 7 parts of 16: there is no room for more, and
+/// a part that becomes a state is copied as it is, not with its whole.
+TEST(MemoryPlan, PartsAreNoMoreThanATensorHas) {
+  std::string many = kParts;
+  auto replace = [&](const std::string &from, const std::string &to) {
+    for (size_t at = 0; (at = many.find(from, at)) != std::string::npos;
+         at += to.size())
+      many.replace(at, from.size(), to);
+  };
+  replace("ranks 4", "ranks 64");
+  replace("32xf32", "16xf32");
+  replace("items [32]", "items [16]");
+  replace(
+      "gradus.state @after",
+      R"(gradus.state @kept : tensor<16xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.state @after)");
+  replace("gradus.write @w", R"(gradus.write @kept, %part : tensor<16xf32>
+    gradus.write @w)");
+  ProgramText text(many);
+  EXPECT_EQ(placeStates(text.program()).offsets["after"], 7 * 64 + 64);
+  GraphMemory memory = planned(text);
+  ASSERT_EQ(memory.copies.size(), 1u);
+  EXPECT_EQ(memory.copies[0].state, "kept");
+  EXPECT_EQ(partsAt(memory.copies[0].source), 7);
+}

@@ -25,6 +25,20 @@ gradus.program @p {
     gradus.return %x, %y : tensor<4xf32>, tensor<2xf32>
   }
 
+  // The halves of a sum, with what a rank does to its part between them.
+  // CHECK-LABEL: @halves
+  gradus.graph @halves(%a: tensor<10x20xf32>) -> (x: tensor<10x20xf32>) {
+    // CHECK-NEXT: gradus.all_reduce %a {parts = #gradus.parts<scatter ranks 2 unit 16>} : tensor<10x20xf32> -> tensor<10x20xf32>
+    // CHECK-NEXT: gradus.part %{{.*}} ranks 2 : tensor<10x20xf32> -> tensor<112xf32>
+    // CHECK-NEXT: gradus.whole %{{.*}} ranks 2 : tensor<112xf32> -> tensor<10x20xf32>
+    // CHECK-NEXT: gradus.all_reduce %{{.*}} {parts = #gradus.parts<gather ranks 2 unit 16>}
+    %sums = gradus.all_reduce %a {parts = #gradus.parts<scatter ranks 2 unit 16>} : tensor<10x20xf32> -> tensor<10x20xf32>
+    %part = gradus.part %sums ranks 2 : tensor<10x20xf32> -> tensor<112xf32>
+    %alone = gradus.whole %part ranks 2 : tensor<112xf32> -> tensor<10x20xf32>
+    %x = gradus.all_reduce %alone {parts = #gradus.parts<gather ranks 2 unit 16>} : tensor<10x20xf32> -> tensor<10x20xf32>
+    gradus.return %x : tensor<10x20xf32>
+  }
+
   // An operand of one vector has a part in what the others become, used or not.
   // CLEAN-LABEL: @vector
   // CLEAN-NEXT: %[[ALL:.*]]:2 = gradus.all_reduce %a, %b {groups = #gradus.groups<within 1 mean across adasum_of_all epsilon 0.000000e+00 : f64>}

@@ -157,3 +157,73 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{has groups and parts, expected one of them}}
+    %y = gradus.all_reduce %x {groups = #gradus.groups<within 1 mean across adasum epsilon 0.0 : f64>, parts = #gradus.parts<scatter ranks 2 unit 16>} : tensor<4xf32> -> tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{has parts of 0 ranks in multiples of 16 elements, expected at least 1 of both}}
+    %y = gradus.all_reduce %x {parts = #gradus.parts<scatter ranks 0 unit 16>} : tensor<4xf32> -> tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xi64>) {
+    // expected-error @below {{has parts of 'i64', expected floats}}
+    %y = gradus.all_reduce %x {parts = #gradus.parts<gather ranks 2 unit 8>} : tensor<4xi64> -> tensor<4xi64>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<64xf32>) {
+    // expected-error @below {{expected a part with one dimension of 'f32', found 'tensor<2x16xf32>'}}
+    %y = gradus.part %x ranks 2 : tensor<64xf32> -> tensor<2x16xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<40xf32>) {
+    // expected-error @below {{expected parts of whole multiples of 64 bytes for at least 1 rank, found 'tensor<20xf32>' for 2}}
+    %y = gradus.part %x ranks 2 : tensor<40xf32> -> tensor<20xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<40xf32>) {
+    // expected-error @below {{has a part of 16 elements, and 2 of them are fewer than the 40 of the whole}}
+    %y = gradus.part %x ranks 2 : tensor<40xf32> -> tensor<16xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<32xf32>) {
+    // expected-error @below {{expected a part with one dimension of 'f16', found 'tensor<32xf32>'}}
+    %y = gradus.whole %x ranks 2 : tensor<32xf32> -> tensor<40xf16>
+    gradus.return
+  }
+}

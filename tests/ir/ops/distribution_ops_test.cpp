@@ -54,6 +54,31 @@ TEST(AllReduce, SendsInGroupsWhatEachRankNeeds) {
                    48 * (4 * 1.5 + 2 * 2.5) / 6);
 }
 
+static OwningOpRef<ModuleOp> halfOfASum(const std::string &half) {
+  return parseGraph("%a: tensor<32xf32>",
+                    "%x = gradus.all_reduce %a {parts = #gradus.parts<" + half +
+                        " ranks 2 unit 16>} : tensor<32xf32> -> "
+                        "tensor<32xf32>");
+}
+
+TEST(AllReduce, SendsHalfAsMuchForHalfOfASum) {
+  for (const char *half : {"scatter", "gather"}) {
+    auto module = halfOfASum(half);
+    EXPECT_DOUBLE_EQ(lastSum(module).getSentBytes(2), 64) << half;
+    EXPECT_DOUBLE_EQ(lastSum(module).getSentBytes(4), 96) << half;
+  }
+}
+
+// Behind the first half each rank has something else.
+TEST(AllReduce, GivesAllTheSameButInItsFirstHalf) {
+  auto scatter = halfOfASum("scatter"), gather = halfOfASum("gather");
+  EXPECT_FALSE(lastSum(scatter).isSharedByAll());
+  EXPECT_TRUE(lastSum(gather).isSharedByAll());
+  EXPECT_FALSE(lastSum(gather).isWhole());
+  EXPECT_FALSE(lastSum(scatter).mayJoin(lastSum(gather)));
+  EXPECT_TRUE(lastSum(gather).mayJoin(lastSum(gather)));
+}
+
 TEST(AllReduce, JoinsOthersOfItsTypeAlongTheSameAxis) {
   auto one = parseGraph("%a: tensor<f32>", "%x = gradus.all_reduce %a : "
                                            "tensor<f32> -> tensor<f32>");

@@ -40,6 +40,14 @@ TEST(VerifyHeader, KnowsMoreThanVersion3) {
             0u);
 }
 
+/// The runtime of version 4 would take the part of rank 0 on all ranks.
+TEST(VerifyHeader, KnowsMoreThanVersion4) {
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.version = 4;
+            }).find("adder: has version 4, and this runtime reads version "),
+            0u);
+}
+
 TEST(VerifyHeader, NoticesEveryFlippedBit) {
   auto bytes = TestArtifact().bytes();
   size_t size = flatbuffers::ReadScalar<uint32_t>(bytes.data()) + 4;

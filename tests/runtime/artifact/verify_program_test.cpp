@@ -50,6 +50,60 @@ TEST(VerifyProgram, RefusesTypesThatCannotBe) {
             "adder: graph 0 (train): input 0 (x): has no type");
 }
 
+/// A rank's part of a state is of the type of the whole, and all ranks' parts
+/// have its elements.
+TEST(VerifyProgram, RefusesPartsThatAreNoPartsOfAWhole) {
+  auto words = [](std::vector<int64_t> whole, int64_t ranks,
+                  fb::DType type = fb::DType::f32) {
+    return wordsAfter([&](auto &made) {
+      made.header.ranks = ranks;
+      fb::StateT &state = *made.header.states[0];
+      state.type->shape = {8};
+      state.per_rank = true;
+      state.role = fb::Role::slot;
+      state.whole = std::make_unique<fb::TensorTypeT>();
+      state.whole->dtype = type;
+      state.whole->shape = std::move(whole);
+    });
+  };
+  EXPECT_EQ(words({3, 5}, 2), "ok");
+  EXPECT_EQ(words({17}, 2), "adder: state 0 (total): has 32 bytes on each of 2 "
+                            "ranks, too few for the whole of 68");
+  EXPECT_EQ(words({8}, 0),
+            "adder: state 0 (total): is a rank's part, and the file does not "
+            "say how many ranks there are");
+  EXPECT_EQ(words({8}, 2, fb::DType::f16),
+            "adder: state 0 (total): is a part of 8xf32 of a whole of 8xf16");
+  EXPECT_EQ(words({-1}, 2),
+            "adder: state 0 (total): the whole: has impossible sizes: -1xf32");
+}
+
+/// The model's own states are never dealt out, and numbers have one element.
+TEST(VerifyProgram, RefusesPartsOfWhatRanksShare) {
+  auto words = [](auto change) {
+    return wordsAfter([&](auto &made) {
+      made.header.ranks = 2;
+      fb::StateT &state = *made.header.states[0];
+      state.whole = std::make_unique<fb::TensorTypeT>(*state.type);
+      state.per_rank = true;
+      state.role = fb::Role::slot;
+      change(state);
+    });
+  };
+  const std::string notOwn =
+      "adder: state 0 (total): is a rank's part of a tensor, expected a state "
+      "that each rank has of its own, and none of the model";
+  EXPECT_EQ(words([](fb::StateT &) {}), "ok");
+  EXPECT_EQ(words([](fb::StateT &state) { state.per_rank = false; }), notOwn);
+  EXPECT_EQ(words([](fb::StateT &state) { state.role = fb::Role::parameter; }),
+            notOwn);
+  EXPECT_EQ(words([](fb::StateT &state) { state.role = fb::Role::buffer; }),
+            notOwn);
+  EXPECT_EQ(words([](fb::StateT &state) { state.limit = 2; }),
+            "adder: state 0 (total): is a rank's part of a tensor, and has the "
+            "range of a number");
+}
+
 TEST(VerifyProgram, RefusesAnUnknownRole) {
   EXPECT_EQ(wordsAfter([](auto &made) {
               made.header.states[2]->role = static_cast<fb::Role>(77);

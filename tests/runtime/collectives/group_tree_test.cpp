@@ -2,9 +2,12 @@
 
 #include "runtime/collectives/group_tree.h"
 
+#include "runtime/collectives/rounds.h"
 #include "tests/runtime/collectives/group_ranks.h"
 
 #include <gmock/gmock.h>
+
+#include <climits>
 
 using namespace gradus::runtime;
 
@@ -152,6 +155,62 @@ TEST(GroupTree, AveragesAllRanksOfOneGroup) {
         expectFormula(found, i,
                       meansOf(vectorsOf(tensors, i), size_t(ranks))[0], 1e-6);
     }
+}
+
+/// The two halves of a sum: a rank's own part is that of a sum of all ranks, to
+/// the bit, and gathering gives it to all.
+TEST(GroupTree, ReducesToPartsAndGathersThem) {
+  for (int ranks : {2, 3, 4}) {
+    SCOPED_TRACE(ranks);
+    auto own = drawn<float>(ranks, {100, 5, 0, 64}, 1);
+    auto sums = own;
+    onRanks(inProcess(ranks), [&](CommunicationThread &rank) {
+      for (auto &tensor : sums[static_cast<size_t>(rank.rank())])
+        EXPECT_TRUE(rank.finish(rank.begin({.type = DType::f32,
+                                            .data = tensor.data(),
+                                            .count = tensor.size()}))
+                        .ok());
+    });
+    Groups halves;
+    halves.within = INT_MAX;
+    halves.unit = 16;
+    halves.parts = Parts::reduce;
+    auto parts = afterGroups(inProcess(ranks), halves, own);
+    for (int rank = 0; rank < ranks; ++rank)
+      for (size_t tensor = 0; tensor < own[0].size(); ++tensor) {
+        auto &found = parts[static_cast<size_t>(rank)][tensor];
+        Range part = partInUnits(found.size(), 16, ranks, rank);
+        for (size_t i = 0; i < found.size(); ++i)
+          if (i < part.begin || i >= part.end)
+            found[i] = NAN; // It is undefined.
+          else
+            EXPECT_EQ(found[i], sums[0][tensor][i]) << tensor << " " << i;
+      }
+    halves.parts = Parts::gather;
+    EXPECT_EQ(afterGroups(inProcess(ranks), halves, parts), sums);
+  }
+}
+
+/// A half sends half of what a sum does.
+TEST(GroupTree, SendsHalfAsMuchForHalfOfASum) {
+  for (Parts half : {Parts::reduce, Parts::gather}) {
+    Groups halves;
+    halves.within = INT_MAX;
+    halves.unit = 16;
+    halves.parts = half;
+    Tensors<float> tensors = {std::vector<float>(256)};
+    EXPECT_EQ(bytesSent(inGroups(halves, tensors), 4, 1), 3u * 64 * 4);
+  }
+}
+
+TEST(GroupTree, RefusesPartsOfRanksInSeveralGroups) {
+  Groups halves;
+  halves.parts = Parts::gather;
+  halves.within = 2;
+  Tensors<float> tensors = {std::vector<float>(256)};
+  EXPECT_EQ(check(inGroups(halves, tensors), 2).message(), "");
+  EXPECT_EQ(check(inGroups(halves, tensors), 4).message(),
+            "gathering of 256 f32: expected parts of all ranks in one group");
 }
 
 TEST(GroupTree, GivesZerosForZeros) {

@@ -164,3 +164,70 @@ TEST(Start, RefusesGroupsOfOtherTypesThanOne) {
   EXPECT_EQ(words({fb::DType::f32, fb::DType::f16}), where + "f16" + expected);
   EXPECT_EQ(words({fb::DType::bf16}), where + "bf16" + expected);
 }
+
+//===-- parts -------------------------------------------------------------===//
+
+static fb::StartCommandT startOfParts(std::vector<uint32_t> buffers,
+                                      fb::Half half) {
+  fb::StartCommandT start = startOf(std::move(buffers));
+  start.parts = std::make_unique<fb::RankPartsT>();
+  start.parts->half = half;
+  start.parts->unit = 16;
+  return start;
+}
+
+/// All ranks are one group, in which each has a part of each buffer.
+TEST(Start, BeginsHalfOfASumOfAllRanks) {
+  Summing plan;
+  std::vector<uint32_t> buffers = {plan.add(fb::DType::f32, 40, 0),
+                                   plan.add(fb::DType::f32, 5, 256)};
+  for (auto [half, parts] : {std::pair(fb::Half::scatter, Parts::reduce),
+                             std::pair(fb::Half::gather, Parts::gather)}) {
+    auto collectives = std::make_shared<RecordedCollectives>();
+    OpenSums sums(collectives);
+    ASSERT_TRUE(plan.prepare(startOfParts(buffers, half), &sums)->run().ok());
+    ASSERT_EQ(collectives->begun.size(), 1u);
+    const Collective &begun = collectives->begun[0];
+    EXPECT_EQ(begun.op, CollectiveOp::groupReduce);
+    EXPECT_EQ(begun.groups->parts, parts);
+    EXPECT_EQ(begun.groups->unit, 16u);
+    EXPECT_EQ(begun.groups->across, Across::nothing);
+    EXPECT_FALSE(begun.groups->averages);
+    EXPECT_GE(begun.groups->within, 8192);
+    ASSERT_EQ(begun.groups->members.size(), 2u);
+    EXPECT_EQ(begun.groups->members[0].count, 40u);
+    EXPECT_EQ(begun.groups->members[1].data, plan.arena + 256);
+  }
+}
+
+TEST(Start, RefusesPartsThatMeanNothing) {
+  const std::string where =
+      "adder: plan 0 (cpu:x86-64-v2): graph train: command 4 (start): ";
+  auto words = [](auto change) {
+    return wordsAfter([&](auto &made) {
+      fb::StartCommandT start = startOfParts({kSum}, fb::Half::scatter);
+      change(start);
+      made.add("start", std::move(start));
+    });
+  };
+  EXPECT_EQ(words([](auto &start) { start.parts->half = fb::Half(7); }),
+            where + "is the half 7 of a sum, expected at most 1");
+  EXPECT_EQ(words([](auto &start) { start.parts->unit = 0; }),
+            where +
+                "has parts in multiples of 0 elements, expected 1 to 65536");
+  EXPECT_EQ(
+      words([](auto &start) { start.parts->unit = 65537; }),
+      where + "has parts in multiples of 65537 elements, expected 1 to 65536");
+  EXPECT_EQ(words([](auto &start) { start.buffers.clear(); }),
+            where + "has parts of 0 buffers, expected 1 to 1048576");
+  EXPECT_EQ(words([](auto &start) {
+              start.groups = std::make_unique<fb::RankGroupsT>();
+            }),
+            where + "has groups and parts, expected one of them");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              uint32_t other = made.addArena(4);
+              made.plan().buffers.back()->type->dtype = fb::DType::bf16;
+              made.add("start", startOfParts({kSum, other}, fb::Half::gather));
+            }),
+            where + "has parts of bf16, expected floats of one type");
+}

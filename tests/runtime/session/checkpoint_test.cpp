@@ -426,3 +426,53 @@ TEST(FixedStates, CannotBeWritten) {
   ASSERT_TRUE(session->readState("rows", numbers.data(), 8).ok());
   EXPECT_EQ(numbers, std::vector<float>({2, 2}));
 }
+
+//===-- parts of ranks ----------------------------------------------------===//
+
+/// Two ranks have a part each of a tensor of 3x5.
+static std::unique_ptr<Session> startWithParts() {
+  TestArtifact made;
+  made.header.ranks = 2;
+  made.header.states[0]->whole =
+      std::make_unique<gradus::artifact::TensorTypeT>();
+  made.header.states[0]->whole->shape = {3, 5};
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  EXPECT_TRUE(artifact.ok()) << artifact.status();
+  return *Session::create(*artifact, deviceOf("cpu"), {.threads = 1});
+}
+
+TEST(CheckpointOfParts, HasWholesThatOthersGather) {
+  auto session = startWithParts();
+  std::string path = temporaryPath("parts.safetensors");
+  EXPECT_EQ(session->saveCheckpoint(path).message(),
+            path + ": state total: each rank has a part of it "
+                   "(distribution.zero), so `gradus train` saves it on all of "
+                   "them together");
+  std::vector<float> whole(15, 2);
+  std::vector<NamedTensor> others = {
+      {"total",
+       {DType::f32, {3, 5}},
+       {reinterpret_cast<const uint8_t *>(whole.data()), 60}}};
+  ASSERT_TRUE(session->saveCheckpoint(path, {}, nullptr, others).ok());
+  auto file = Safetensors::open(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->tensors().size(), 3u);
+  EXPECT_EQ(file->find("total")->type, (TensorType{DType::f32, {3, 5}}));
+  // What a rank has of it is dealt out by who knows the ranks.
+  float before = totalOf(*session, 0);
+  EXPECT_TRUE(session->loadCheckpoint(path).ok());
+  EXPECT_EQ(totalOf(*session, 0), before);
+}
+
+TEST(CheckpointOfParts, HasNoOtherShape) {
+  auto session = startWithParts();
+  std::string path = temporaryPath("other.safetensors");
+  std::vector<float> part(kSize);
+  std::vector<NamedTensor> others = {
+      {"total",
+       {DType::f32, {kSize}},
+       {reinterpret_cast<const uint8_t *>(part.data()), 4 * kSize}}};
+  ASSERT_TRUE(session->saveCheckpoint(path, {}, nullptr, others).ok());
+  EXPECT_EQ(session->loadCheckpoint(path).message(),
+            path + ": total is 8xf32 in the file and 3x5xf32 in the artifact");
+}
