@@ -33,6 +33,12 @@ Keys meaning() {
               .from(1)
               .below(kMostProcesses + 1)
               .into(&S::ranks),
+          Field{"zero", integer, "0",
+                "1: each process keeps and updates a part of what optimizers "
+                "remember (ZeRO-1), which needs ranks"}
+              .from(0)
+              .below(2)
+              .into(&S::zero),
           Field{"mean", boolean, "true",
                 "gradients are the mean over the processes; else their sum"}
               .into(&S::mean),
@@ -195,13 +201,13 @@ Keys travel() {
             "they have more (SINGA's threshold); null: bucket_bytes says it"}
           .from(1)
           .under({"singa"}, "2097152")
-          .into(&S::bucketElements),
+          .into(&S::cuts, &BucketRules::elements),
       Field{"gradient_splits", list, "null",
             "indices in the list of trained parameters at which a new "
             "group of gradients begins, which travels alone; an empty list: in "
             "its middle; null: bucket_bytes or bucket_elements say it"}
           .of(recipe::Fields{Field{"", integer, "0", "an index"}.from(0)})
-          .into(&S::gradientSplits),
+          .into(&S::cuts, &BucketRules::splits),
       Field{"in_flight", integer, "2",
             "groups of gradients that travel while another is waited for"}
           .from(1)

@@ -79,6 +79,12 @@ struct AdasumSettings {
   double epsilon = 0; // added by each group to a dot product
 };
 
+/// Other rules for what travels together than a number of bytes.
+struct BucketRules {
+  std::optional<int64_t> elements;            // SINGA's
+  std::optional<std::vector<int64_t>> splits; // MindSpore's
+};
+
 /// Sums of a part of the elements.
 struct SparseSettings {
   std::optional<double> ratio;             // of sparseTopk
@@ -108,10 +114,9 @@ struct DistributionSettings {
   SparseSettings sparse; // of both kinds of sparse sums
   OwnSettings own;
   double bucketBytes = 0;
-  std::optional<int64_t> bucketElements; // cuts buckets by SINGA's rule
-  std::optional<std::vector<int64_t>>
-      gradientSplits;   // cuts them by MindSpore's
+  BucketRules cuts;
   int64_t inFlight = 0; // buckets that may travel while another is awaited
+  int64_t zero = 0; // 1: updates are shared out (passes/update/shard_update)
 
   bool isSparse() const {
     return mode == DistributionMode::dataParallel &&

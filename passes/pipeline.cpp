@@ -135,6 +135,8 @@ const Stage stages[] = {
        program.addPass(createExpandGuards());
        // The new weights are known: round each once, for all its users.
        program.addPass(createStoreRoundedWeights());
+       // All of an update is arithmetic by now: share it out among ranks.
+       program.addPass(createShardUpdate());
      }},
     {"optimize",
      [](OpPassManager &program) {

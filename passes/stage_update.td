@@ -398,3 +398,61 @@ def StoreRoundedWeights : GradusPass<"store-rounded-weights"> {
     ```
   }];
 }
+
+def ShardUpdate : GradusPass<"shard-update"> {
+  let summary = "Makes each rank keep and update a part of what optimizers remember";
+  let description = [{
+    With `zero` 1 in the recipe's `distribution` (ZeRO-1), each of the N ranks that
+    `ranks` says updates an N-th of each parameter. The sum of a gradient becomes its
+    first half, which leaves each rank with a part; the arithmetic of the update, whose
+    ops are elementwise, is done on parts; and the second half of the sum gives all
+    ranks the new parameter. Optimizer slots become states of a part: what the
+    attribute `part_of` says is the whole.
+
+    The pass looks at finished arithmetic and knows no optimizer. A sum of all
+    elements of a tensor becomes the sum over ranks of those of parts. An update with
+    other ops stays whole, as does a tensor of at most 64 bytes; a remark says so.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", ranks = 2 : i64, zero = 1 : i64}}} {
+      gradus.state @w : tensor<4x16xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @"sgd/momentum/w" : tensor<4x16xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4x16xf32>) -> () {
+        %sum = gradus.all_reduce %g {of = ["w"]} : tensor<4x16xf32> -> tensor<4x16xf32>
+        %momentum = gradus.read @"sgd/momentum/w" : tensor<4x16xf32>
+        %next = arith.addf %momentum, %sum : tensor<4x16xf32>
+        gradus.write @"sgd/momentum/w", %next : tensor<4x16xf32>
+        %w = gradus.read @w : tensor<4x16xf32>
+        %moved = arith.subf %w, %next : tensor<4x16xf32>
+        gradus.write @w, %moved : tensor<4x16xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", ranks = 2 : i64, zero = 1 : i64}}} {
+      gradus.state @w : tensor<4x16xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @"sgd/momentum/w" : tensor<32xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>, differs_along = ["data"], part_of = tensor<4x16xf32>}
+      gradus.graph @train(%g: tensor<4x16xf32>) -> () {
+        %sum = gradus.all_reduce %g {of = ["w"], parts = #gradus.parts<scatter ranks 2 unit 16>} : tensor<4x16xf32> -> tensor<4x16xf32>
+        %own = gradus.part %sum ranks 2 : tensor<4x16xf32> -> tensor<32xf32>
+        %momentum = gradus.read @"sgd/momentum/w" : tensor<32xf32>
+        %next = arith.addf %momentum, %own : tensor<32xf32>
+        gradus.write @"sgd/momentum/w", %next : tensor<32xf32>
+        %w = gradus.read @w : tensor<4x16xf32>
+        %wpart = gradus.part %w ranks 2 : tensor<4x16xf32> -> tensor<32xf32>
+        %moved = arith.subf %wpart, %next : tensor<32xf32>
+        %alone = gradus.whole %moved ranks 2 : tensor<32xf32> -> tensor<4x16xf32>
+        %new = gradus.all_reduce %alone {of = ["w"], parts = #gradus.parts<gather ranks 2 unit 16>} : tensor<4x16xf32> -> tensor<4x16xf32>
+        gradus.write @w, %new : tensor<4x16xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}

@@ -11,6 +11,10 @@ namespace gradus {
 /// and checkpoints have a hash of them.
 constexpr llvm::StringLiteral kFixed = "fixed";
 
+/// An attribute of states that are a rank's part of a tensor: its type, which
+/// checkpoints have.
+constexpr llvm::StringLiteral kPartOf = "part_of";
+
 /// The states of a program by name. No other object may add states meanwhile.
 class States {
 public:

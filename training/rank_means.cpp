@@ -13,7 +13,8 @@ std::vector<int> ownStates(const Session &session, bool all) {
   std::vector<int> own;
   for (size_t i = 0; i < session.states().size(); ++i)
     if (const StateInfo &state = session.states()[i];
-        isSaved(state) && (isLasting(state) || (all && state.isPerRank)))
+        isSaved(state) && !state.whole &&
+        (isLasting(state) || (all && state.isPerRank)))
       own.push_back(static_cast<int>(i));
   return own;
 }

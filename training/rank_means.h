@@ -14,7 +14,8 @@
 namespace gradus::training {
 
 /// The numbers of the states that a rank has of its own and a checkpoint may
-/// have; of those that last alone (runtime/well_known.h), or of all.
+/// have, other than parts of what all have (ZeRO-1); of those that last alone
+/// (runtime/well_known.h), or of all.
 std::vector<int> ownStates(const runtime::Session &session, bool all = true);
 
 /// Puts means into the session and the rank's own values back. Holds a copy of

@@ -14,6 +14,15 @@ using namespace gradus::runtime;
 
 namespace gradus::training {
 
+/// The numbers of the states of which each rank has a part.
+static std::vector<int> dealtStates(const Session &session) {
+  std::vector<int> dealt;
+  for (size_t i = 0; i < session.states().size(); ++i)
+    if (isSaved(session.states()[i]) && session.states()[i].whole)
+      dealt.push_back(static_cast<int>(i));
+  return dealt;
+}
+
 //===-- saving ------------------------------------------------------------===//
 
 Status RankStates::onSave(const SaveReport &) {
@@ -23,6 +32,49 @@ Status RankStates::onSave(const SaveReport &) {
 
 /// A rank that cannot read a state sends nothing, and goes on with the others:
 /// all of them go through the same messages, and settle on its failure then.
+StatusOr<std::vector<std::string>> RankStates::gather(int number, Status &own) {
+  auto value = session_.stateBytes(number);
+  if (!value.ok() && own.ok())
+    own = at(value.status(), "state ",
+             session_.states()[static_cast<size_t>(number)].name);
+  std::string_view bytes;
+  if (value.ok())
+    bytes = {reinterpret_cast<const char *>(value->data()), value->size()};
+  return atRankZero(ranks_, bytes);
+}
+
+/// The parts of all ranks, one after the other, are the whole, and may go on
+/// behind its end.
+Status RankStates::gatherDealt(Status &own, std::vector<NamedTensor> &others) {
+  for (int number : dealtStates(session_)) {
+    const StateInfo &state = session_.states()[static_cast<size_t>(number)];
+    GRADUS_ASSIGN(std::vector<std::string> parts, gather(number, own));
+    if (parts.empty())
+      continue;
+    std::string whole;
+    for (const std::string &part : parts)
+      whole += part;
+    whole.resize(*bytesOf(*state.whole));
+    values_.push_back(std::move(whole));
+    others.push_back({state.name, *state.whole, {}});
+  }
+  return {};
+}
+
+Status RankStates::gatherOwn(bool all, Status &own,
+                             std::vector<NamedTensor> &others) {
+  for (int number : ownStates(session_, all)) {
+    const StateInfo &state = session_.states()[static_cast<size_t>(number)];
+    GRADUS_ASSIGN(std::vector<std::string> texts, gather(number, own));
+    for (size_t rank = means_ ? 0 : 1; rank < texts.size(); ++rank) {
+      values_.push_back(std::move(texts[rank]));
+      others.push_back(
+          {nameOnRank(static_cast<int>(rank), state.name), state.type, {}});
+    }
+  }
+  return {};
+}
+
 Status RankStates::beforeSave(SaveReport &report) {
   values_.clear();
   std::string wanted;
@@ -34,21 +86,8 @@ Status RankStates::beforeSave(SaveReport &report) {
     return {};
   Status own;
   std::vector<NamedTensor> others;
-  for (int number : ownStates(session_, wanted == "all")) {
-    const StateInfo &state = session_.states()[static_cast<size_t>(number)];
-    auto value = session_.stateBytes(number);
-    if (!value.ok() && own.ok())
-      own = at(value.status(), "state ", state.name);
-    std::string_view bytes;
-    if (value.ok())
-      bytes = {reinterpret_cast<const char *>(value->data()), value->size()};
-    GRADUS_ASSIGN(std::vector<std::string> texts, atRankZero(ranks_, bytes));
-    for (size_t rank = means_ ? 0 : 1; rank < texts.size(); ++rank) {
-      values_.push_back(std::move(texts[rank]));
-      others.push_back(
-          {nameOnRank(static_cast<int>(rank), state.name), state.type, {}});
-    }
-  }
+  GRADUS_TRY(gatherDealt(own, others));
+  GRADUS_TRY(gatherOwn(wanted == "all", own, others));
   for (size_t i = 0; i < others.size(); ++i)
     others[i].data = {reinterpret_cast<const uint8_t *>(values_[i].data()),
                       values_[i].size()};
@@ -174,6 +213,29 @@ Status give(Session &session, CommunicationThread &ranks, const OnRanks *from,
   return {};
 }
 
+/// Tells all ranks the wholes of states, of which each takes its part; all call
+/// it together. `file` is there on rank 0.
+Status deal(Session &session, CommunicationThread &ranks,
+            const Safetensors *file) {
+  for (int number : dealtStates(session)) {
+    const StateInfo &state = session.states()[static_cast<size_t>(number)];
+    std::string whole;
+    if (file) {
+      // The session has checked that the file has it.
+      const NamedTensor *found = file->find(state.name);
+      if (found)
+        whole.assign(found->data.begin(), found->data.end());
+    }
+    GRADUS_ASSIGN(whole, fromRankZero(ranks, std::move(whole)));
+    whole.resize(state.bytes * static_cast<size_t>(ranks.ranks()));
+    GRADUS_TRY(session.writeState(
+        number, {reinterpret_cast<const uint8_t *>(whole.data()) +
+                     state.bytes * static_cast<size_t>(ranks.rank()),
+                 state.bytes}));
+  }
+  return {};
+}
+
 } // namespace
 
 StatusOr<std::string> restoreRankStates(Session &session,
@@ -187,6 +249,10 @@ StatusOr<std::string> restoreRankStates(Session &session,
     told = std::to_string(former.ranks);
     means = former.areMeans ? "means" : "";
   }
+  std::string isGiven = found ? "1" : "";
+  GRADUS_ASSIGN(isGiven, fromRankZero(ranks, isGiven));
+  if (!isGiven.empty())
+    GRADUS_TRY(deal(session, ranks, found ? &found->file : nullptr));
   GRADUS_ASSIGN(told, fromRankZero(ranks, told));
   GRADUS_ASSIGN(means, fromRankZero(ranks, means));
   Former former{.areMeans = !means.empty()};

@@ -1,7 +1,9 @@
 // States that each rank has of its own, in the checkpoint that rank 0 writes.
 //
 // As a rule they are those of rank 0: what ranks have gathered means nothing
-// when an update has been made. Where a state is saved in the middle of one,
+// when an update has been made. Those of which each rank has a part are put
+// together when they are saved, and dealt out to any number of ranks when a run
+// goes on: the file does not tell how many there were. Where a state is saved in the middle of one,
 // the checkpoint has those of the other ranks, too, under names of their own
 // (runtime/session/checkpoint.h), and stays one file. It always has those that
 // last (runtime/well_known.h), such as what a rank has not sent yet.
@@ -43,6 +45,15 @@ public:
   runtime::Status onSave(const SaveReport &) override;
 
 private:
+  /// The values that ranks have of a state, on rank 0; `own` is the failure of
+  /// this rank.
+  runtime::StatusOr<std::vector<std::string>> gather(int number,
+                                                     runtime::Status &own);
+  runtime::Status gatherDealt(runtime::Status &own,
+                              std::vector<runtime::NamedTensor> &others);
+  runtime::Status gatherOwn(bool all, runtime::Status &own,
+                            std::vector<runtime::NamedTensor> &others);
+
   const runtime::Session &session_;
   runtime::CommunicationThread &ranks_;
   bool writes_;

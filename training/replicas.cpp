@@ -14,7 +14,7 @@ Status copyFromRankZero(Session &session, CommunicationThread &ranks) {
   std::vector<uint8_t> bytes;
   for (size_t i = 0; i < session.states().size(); ++i) {
     const StateInfo &state = session.states()[i];
-    if (!isSaved(state))
+    if (!isSaved(state) || state.whole)
       continue;
     bytes.resize(state.bytes);
     if (ranks.rank() == 0) {
@@ -37,7 +37,8 @@ Status compareReplicas(const Session &session, CommunicationThread &ranks,
   Facts facts;
   for (size_t i = 0; i < session.states().size(); ++i) {
     const StateInfo &state = session.states()[i];
-    if (!isSaved(state) || isLasting(state) || (state.isPerRank && !haveMet))
+    if (!isSaved(state) || state.whole || isLasting(state) ||
+        (state.isPerRank && !haveMet))
       continue;
     GRADUS_ASSIGN(std::span<const uint8_t> value,
                   session.stateBytes(static_cast<int>(i)));

@@ -173,6 +173,7 @@ void join(const Bucket &bucket) {
       AllReduceOp::create(builder, builder.getFusedLoc(locations), operands);
   joined.setAxis(last.getAxis());
   joined.setGroupsAttr(last.getGroupsAttr());
+  joined.setPartsAttr(last.getPartsAttr());
   joined.setParameters(names);
   unsigned next = 0;
   for (AllReduceOp sum : bucket) {
@@ -197,8 +198,8 @@ struct BucketCollectivesPass
         moveSharedFactorsOut(getOperation(), graph);
       beginEarly(block);
       std::vector<PlacedSum> sums = sumsOf(block);
-      if (settings.gradientSplits)
-        numberGroups(sums, *settings.gradientSplits);
+      if (settings.cuts.splits)
+        numberGroups(sums, *settings.cuts.splits);
       std::vector<Bucket> buckets = cutBuckets(sums, settings);
       for (const Bucket &bucket : buckets)
         join(bucket);

@@ -104,9 +104,9 @@ std::vector<Bucket> cutByGroup(ArrayRef<PlacedSum> sums) {
 
 /// Whether a sum has its place in a bucket by another rule than that of bytes.
 bool isCutOtherwise(PlacedSum sum, const DistributionSettings &settings) {
-  if (settings.gradientSplits)
+  if (settings.cuts.splits)
     return sum.group != 0;
-  return settings.bucketElements && sum.isGradient();
+  return settings.cuts.elements && sum.isGradient();
 }
 
 } // namespace
@@ -126,12 +126,14 @@ static std::vector<std::vector<PlacedSum>> byKind(ArrayRef<PlacedSum> sums) {
 }
 
 void gradus::shareOnce(Block &block) {
-  DenseMap<std::pair<Value, std::pair<Attribute, Attribute>>, Value> sums;
+  using Way = std::tuple<Attribute, Attribute, Attribute>;
+  DenseMap<std::pair<Value, Way>, Value> sums;
   for (auto sum : llvm::make_early_inc_range(block.getOps<AllReduceOp>())) {
     if (sum.getNumOperands() != 1)
       continue;
     auto [known, isNew] = sums.try_emplace(
-        {sum.getOperand(0), {sum.getAxisAttr(), sum.getGroupsAttr()}},
+        {sum.getOperand(0),
+         {sum.getAxisAttr(), sum.getGroupsAttr(), sum.getPartsAttr()}},
         sum.getResult(0));
     if (isNew)
       continue;
@@ -152,9 +154,8 @@ std::vector<Bucket> gradus::cutBuckets(ArrayRef<PlacedSum> sums,
   for (const std::vector<PlacedSum> &kind : byKind(byBytes))
     llvm::append_range(buckets, cutByBytes(kind, settings.bucketBytes));
   llvm::append_range(
-      buckets,
-      settings.gradientSplits
-          ? cutByGroup(others)
-          : cutByElements(others, settings.bucketElements.value_or(0)));
+      buckets, settings.cuts.splits
+                   ? cutByGroup(others)
+                   : cutByElements(others, settings.cuts.elements.value_or(0)));
   return buckets;
 }

@@ -18,7 +18,7 @@ llvm::DenseSet<Value> gradus::ownValues(ProgramOp program, GraphOp graph) {
   llvm::DenseSet<Value> own(inputs.begin(), inputs.end());
   for (Operation &op : graph.getBody().front()) {
     auto read = dyn_cast<ReadOp>(op);
-    if ((read && isOwnState(program, read.getState())) ||
+    if ((read && isOwnState(program, read.getState())) || isa<PartOp>(op) ||
         (!isOverRanks(&op) &&
          llvm::any_of(op.getOperands(),
                       [&](Value operand) { return own.contains(operand); })))

@@ -67,7 +67,7 @@ std::vector<ParameterList> gradus::parameterLists(ProgramOp program) {
   }
   if (!groups.empty() && !others.empty())
     lists.push_back({"others", others});
-  if (auto splits = distributionOf(program).gradientSplits)
+  if (auto splits = distributionOf(program).cuts.splits)
     addGradients(lists, parameters, *splits);
   return lists;
 }

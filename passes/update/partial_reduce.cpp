@@ -111,11 +111,11 @@ private:
              << "is " << *settings.local.parts << ", but " << count
              << (count == 1 ? " parameter is" : " parameters are")
              << " trained, and none is divided; take at most " << count;
-    bool isSinga = !settings.local.parts && settings.bucketElements;
+    bool isSinga = !settings.local.parts && settings.cuts.elements;
     int64_t wanted =
         std::min(settings.local.parts.value_or(kPartsByDefault), count);
     std::vector<int64_t> numbers =
-        isSinga ? partsByElements(elements, *settings.bucketElements)
+        isSinga ? partsByElements(elements, *settings.cuts.elements)
                 : partsByBytes(bytes, wanted);
     partOf.clear();
     sent.clear();
@@ -127,7 +127,7 @@ private:
     parts = static_cast<int64_t>(sent.size());
     if (parts > kMostParts) // by SINGA's rule
       return recipe::keyError(getOperation(), "distribution.bucket_elements")
-             << "is " << *settings.bucketElements << ", which cuts " << count
+             << "is " << *settings.cuts.elements << ", which cuts " << count
              << " parameters to " << parts << " parts, each of which is a "
              << "variant of the step; expected at most " << kMostParts
              << ": take more elements, or set parts";

@@ -23,23 +23,24 @@ TEST(Distribution, HasDefaults) {
   EXPECT_TRUE(settings.mean);
   EXPECT_EQ(settings.bucketBytes, 16 << 20);
   EXPECT_EQ(settings.inFlight, 2);
+  EXPECT_EQ(settings.zero, 0);
   EXPECT_EQ(settings.reduce, ReduceType::plain);
-  EXPECT_FALSE(settings.bucketElements || settings.own.halfScale ||
-               settings.own.clip || settings.gradientSplits);
+  EXPECT_FALSE(settings.cuts.elements || settings.own.halfScale ||
+               settings.own.clip || settings.cuts.splits);
 }
 
 // Only the default of bucket_elements is another with SINGA.
 TEST(Distribution, HasSingasThreshold) {
   for (const char *recipe :
        {"compat = \"singa\"", "distribution = {compat = \"singa\"}"})
-    EXPECT_EQ(settingsOf(recipe).bucketElements, 2097152) << recipe;
+    EXPECT_EQ(settingsOf(recipe).cuts.elements, 2097152) << recipe;
   EXPECT_EQ(settingsOf("distribution = {compat = \"singa\", bucket_elements = "
                        "10 : i64}")
-                .bucketElements,
+                .cuts.elements,
             10);
   EXPECT_FALSE(settingsOf("compat = \"singa\", distribution = {compat = "
                           "\"pytorch\"}")
-                   .bucketElements);
+                   .cuts.elements);
 }
 
 TEST(Distribution, ReadsRanksFromStatesThatASessionSets) {

@@ -304,3 +304,80 @@ TEST_F(RankStatesTest, AreRefusedInPart) {
   // Of another type it is nobody's; the checkpoint is as one without it.
   EXPECT_THAT(restored(2), ElementsAre("|10", "|-1"));
 }
+
+//===-- parts of ranks ----------------------------------------------------===//
+
+namespace {
+
+/// A session whose state `total` is a rank's part of 15 elements.
+struct Dealt {
+  explicit Dealt(int ranks) : adding(artifact(ranks)) {}
+
+  static gradus::test::TestArtifact artifact(int ranks) {
+    gradus::test::TestArtifact made;
+    made.header.ranks = ranks;
+    for (auto &state : made.header.states)
+      if (state->name == "total") {
+        state->per_rank = true;
+        state->whole = std::make_unique<gradus::artifact::TensorTypeT>();
+        state->whole->shape = {3, 5};
+      }
+    return made;
+  }
+  std::vector<float> part() {
+    std::vector<float> values(8);
+    EXPECT_TRUE(session().readState("total", values.data(), 32).ok());
+    return values;
+  }
+  Session &session() { return *adding.session; }
+
+  gradus::test::Adding adding;
+};
+
+} // namespace
+
+/// Two ranks put together what three are dealt out: the file knows no number.
+TEST_F(RankStatesTest, OfPartsAreOneTensorForAnyNumberOfRanks) {
+  onRanks(inProcess(2), [&](CommunicationThread &rank) {
+    Dealt dealt(2);
+    std::vector<float> part;
+    for (int i = 0; i < 8; ++i)
+      part.push_back(static_cast<float>(8 * rank.rank() + i));
+    EXPECT_TRUE(dealt.session().writeState("total", part.data(), 32).ok());
+    RankStates states(dealt.session(), rank, [] { return false; });
+    SaveReport report{7, SaveKind::end, {}};
+    EXPECT_TRUE(states.beforeSave(report).ok());
+    if (rank.rank() == 0)
+      EXPECT_TRUE(
+          dealt.session()
+              .saveCheckpoint(path_, report.notes, nullptr, report.others)
+              .ok());
+  });
+  auto file = Safetensors::open(path_);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->find("total"));
+  EXPECT_EQ(file->find("total")->type, (TensorType{DType::f32, {3, 5}}));
+  for (int ranks : {2, 3})
+    onRanks(inProcess(ranks), [&](CommunicationThread &rank) {
+      Dealt dealt(ranks);
+      if (rank.rank() == 0)
+        EXPECT_TRUE(dealt.session().loadCheckpoint(path_).ok());
+      auto remark = restoreRankStates(dealt.session(), rank, path_);
+      ASSERT_TRUE(remark.ok()) << remark.status();
+      EXPECT_EQ(*remark, "");
+      std::vector<float> expected;
+      for (int i = 8 * rank.rank(); i < 8 * rank.rank() + 8; ++i)
+        expected.push_back(i < 15 ? static_cast<float>(i) : 0);
+      EXPECT_EQ(dealt.part(), expected);
+    });
+}
+
+/// A run that begins has what the artifact says.
+TEST_F(RankStatesTest, OfPartsStayWithoutACheckpoint) {
+  onRanks(inProcess(2), [&](CommunicationThread &rank) {
+    Dealt dealt(2);
+    std::vector<float> before = dealt.part();
+    EXPECT_TRUE(restoreRankStates(dealt.session(), rank, "").ok());
+    EXPECT_EQ(dealt.part(), before);
+  });
+}

@@ -39,8 +39,12 @@ bool isForGpus(const artifact::Plan &plan) {
 
 ordered_json states(const artifact::Header &header) {
   ordered_json all = ports(header.states());
-  for (unsigned i = 0; i < all.size(); ++i)
-    all[i]["role"] = artifact::EnumNameRole(header.states()->Get(i)->role());
+  for (unsigned i = 0; i < all.size(); ++i) {
+    const artifact::State &state = *header.states()->Get(i);
+    all[i]["role"] = artifact::EnumNameRole(state.role());
+    if (state.whole()) // of which each rank has a part
+      all[i]["whole"] = toString(typeOf(state.whole()));
+  }
   return all;
 }
 
@@ -386,6 +390,7 @@ ordered_json artifactJson(const Artifact &artifact) {
           {"program", programOf(artifact)},
           {"deterministic", header.deterministic()},
           {"logical_ranks", header.logical_ranks()},
+          {"ranks", header.ranks()},
           {"recipe", header.recipe() ? parsedJson<ordered_json>(
                                            header.recipe()->string_view())
                                      : ordered_json::object()},

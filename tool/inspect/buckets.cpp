@@ -4,6 +4,7 @@
 
 #include "messages/printable.h"
 #include "runtime/artifact/command_uses.h"
+#include "runtime/artifact/joined_sums.h"
 #include "runtime/flat.h"
 #include "tool/inspect/expected_time.h"
 #include "tool/text.h"
@@ -62,6 +63,7 @@ private:
       nodes.push_back(textOf(command(number).nodes()->Get(i)));
     return {{"number", start.number()},
             {"bytes", bytes},
+            {"is_half", start.parts() != nullptr || gathers(start)},
             {"tensors", countOf(start.buffers())},
             {"states", states},
             {"start", number},
@@ -91,7 +93,8 @@ private:
   }
 
   /// The parameter or buffer of the model that a sum changes, if it is given to
-  /// a command that writes one: then it is its gradient, or its new value.
+  /// a command that writes one: then it is its gradient, or its new value. A
+  /// part of a new value is gathered where the part of the sum was.
   std::string stateOf(const artifact::Buffer &sum, unsigned finish) const {
     if (sum.region() == artifact::Region::state)
       return stateAt(sum);
@@ -100,6 +103,8 @@ private:
         for (unsigned s = 0; s < countOf(kernel->segments()); ++s)
           if (auto state = stateIn(*kernel, *kernel->segments()->Get(s), sum))
             return *state;
+      if (auto gathered = gatheredFrom(command(i), sum))
+        return stateOf(*gathered, i);
       if (replaces(command(i), sum))
         return "";
     }
@@ -122,6 +127,17 @@ private:
         found = stateAt(each);
     }
     return readsIt && !found.empty() ? std::optional(found) : std::nullopt;
+  }
+
+  /// The result of a command that ends another sum in the memory of this one.
+  const artifact::Buffer *gatheredFrom(const artifact::Command &command,
+                                       const artifact::Buffer &sum) const {
+    const auto *finish = command.kind_as_FinishCommand();
+    for (unsigned i = 0; finish && i < countOf(finish->buffers()); ++i)
+      if (const artifact::Buffer &each = buffer(finish->buffers()->Get(i));
+          each.region() == sum.region() && each.offset() == sum.offset())
+        return &buffer(finish->results()->Get(i));
+    return nullptr;
   }
 
   std::string stateAt(const artifact::Buffer &buffer) const {
@@ -179,22 +195,27 @@ std::string hidingRateText(const ordered_json &bucket) {
   double seconds = bucket["hidden_ms"][0].get<double>() * 1e-3;
   if (seconds <= 0)
     return "never";
-  return rateText(2 * bucket["bytes"].get<double>() / seconds);
+  return rateText((bucket["is_half"].get<bool>() ? 1 : 2) *
+                  bucket["bytes"].get<double>() / seconds);
 }
 
 /// Says what the columns are.
-const char *noteBelow(bool onNetwork) {
-  return onNetwork
-             ? "    `sent` is what the busiest rank sends, and `takes` how "
-               "long "
-               "that is under way at least. `meanwhile`\n    is the expected "
-               "time of "
-               "the commands between: of what takes longer, the rest is "
-               "exposed.\n"
-             : "    Each of N ranks sends 2 n (N - 1) / N bytes of a bucket of "
-               "n. `meanwhile` is the\n    expected time of the commands "
-               "between; on a link of `hidden from` nothing is exposed\n    "
-               "however many ranks there are.\n";
+std::string noteBelow(const ordered_json &buckets, bool onNetwork) {
+  if (onNetwork)
+    return "    `sent` is what the busiest rank sends, and `takes` how long "
+           "that is under way at least. `meanwhile`\n    is the expected time "
+           "of the commands between: of what takes longer, the rest is "
+           "exposed.\n";
+  std::string note = "    Each of N ranks sends 2 n (N - 1) / N bytes of a "
+                     "bucket of n. `meanwhile` is the\n    expected time of "
+                     "the commands between; on a link of `hidden from` nothing "
+                     "is exposed\n    however many ranks there are.\n";
+  if (std::ranges::any_of(buckets, [](const ordered_json &bucket) {
+        return bucket["is_half"].get<bool>();
+      }))
+    note += "    What is summed to parts alone, or gathered alone, is sent "
+            "once: n (N - 1) / N bytes.\n";
+  return note;
 }
 
 } // namespace
@@ -236,7 +257,7 @@ std::string bucketsText(const ordered_json &buckets) {
     row.push_back(namesText(bucket));
     table.row(row);
   }
-  return table.text("    ") + noteBelow(onNetwork);
+  return table.text("    ") + noteBelow(buckets, onNetwork);
 }
 
 } // namespace gradus::cli

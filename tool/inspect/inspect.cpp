@@ -65,9 +65,12 @@ std::string portsText(const ordered_json &ports) {
 
 void printStates(const ordered_json &states) {
   Table table({"state", "type", "bytes", "role"});
-  for (const ordered_json &state : states)
-    table.row({state["name"], state["type"], jsonText(state["bytes"]),
-               state["role"]});
+  for (const ordered_json &state : states) {
+    std::string type = state["type"];
+    if (state.contains("whole"))
+      type += " of " + state["whole"].get<std::string>();
+    table.row({state["name"], type, jsonText(state["bytes"]), state["role"]});
+  }
   std::printf("\n%s", table.text().c_str());
 }
 
@@ -293,6 +296,17 @@ void inspectArtifact(const InspectOptions &options) {
                 "train_partial_* for all but the last, then train_final_k, or "
                 "train where k is 0\n",
                 static_cast<long long>(ranks));
+  if (int64_t ranks = all["ranks"]; ranks > 0) {
+    auto parts = std::ranges::count_if(all["states"], [](const auto &state) {
+      return state.contains("whole");
+    });
+    std::printf("trains on %lld ranks%s\n", static_cast<long long>(ranks),
+                parts ? absl::StrCat("; each has a part of ", parts,
+                                     " states, "
+                                     "and the bytes are those of one rank")
+                            .c_str()
+                      : "");
+  }
   if (all.contains("network"))
     std::printf("network of %s\n", textOfNetwork(all["network"]).c_str());
   printAddedPasses(all["recipe"]);
