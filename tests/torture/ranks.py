@@ -202,7 +202,7 @@ OPEN(open64)
 """
 
 
-def sleeping(training, seconds):
+def sleeping(training, ranks, seconds):
     """A rank that is stuck in its data lives: the others wait and say for whom."""
     at, images = training.folder.at, training.folder.at("digits.images")
     run([sys.executable, os.path.join(os.path.dirname(__file__), "..", "tool", "write_images.py"), images])
@@ -214,7 +214,7 @@ def sleeping(training, seconds):
     run(["clang-22", "-shared", "-fPIC", "-o", at("sleeper.so"), at("sleeper.c"), "-ldl"])
     with open(at("said"), "w") as said:
         process = begin([*MPIRUN, "-x", f"LD_PRELOAD={at('sleeper.so')}", "-x", f"SLEEP_TRIGGER={at('trigger')}", "-x",
-                         f"SLEEP_SECONDS={seconds}", "-n", "2", GRADUS, "train", training.artifact, "--data", images,
+                         f"SLEEP_SECONDS={seconds}", "-n", str(ranks), GRADUS, "train", training.artifact, "--data", images,
                          "--steps", "300", "--checkpoint", at("slept.safetensors"), "--checkpoint-every", "5steps",
                          "--overwrite", "--rank-timeout", str(TIMEOUT)], stdout=said, stderr=said)
     wait_for(at("slept.safetensors"), process)
@@ -229,13 +229,13 @@ def sleeping(training, seconds):
     return f"a rank that slept {seconds} s was waited for, as {len(lines)} lines said: {lines[-1]}"
 
 
-def short(training, count):
+def short(training, ranks, count):
     """Runs that nobody harms: none may be taken for dead."""
     longest = 0
     for _ in range(count):
         began = time.monotonic()
-        run([*MPIRUN, "-n", "2", GRADUS, "train", training.artifact, *DATA, "--steps", "20", "--no-checkpoint", "--threads",
-             "1", "--rank-timeout", "10"])
+        run([*MPIRUN, "-n", str(ranks), GRADUS, "train", training.artifact, *DATA, "--steps", "20", "--no-checkpoint",
+             "--threads", "1", "--rank-timeout", "10"])
         longest = max(longest, time.monotonic() - began)
     return f"{count} short runs ended well, the longest after {longest:.1f} s, at load {os.getloadavg()[0]:.1f}"
 
@@ -265,9 +265,9 @@ def main():
         if options.slow:
             print(slow(trainings[-1], chance, options.slow))
         if options.sleep:
-            print(sleeping(trainings[0], options.sleep))
+            print(sleeping(trainings[0], options.ranks[0], options.sleep))
         if options.short:
-            print(short(trainings[0], options.short))
+            print(short(trainings[0], options.ranks[0], options.short))
     except AssertionError as broken:
         print(f"BROKEN: {broken}")
         return 1
