@@ -286,6 +286,28 @@ Value gradus::rowOfRank(const Arithmetic &math, Value own, int64_t ranks,
   return math.select(isOwn, spread, math.number(0, spread));
 }
 
+int64_t gradus::gatheredBytes(RankedTensorType own) {
+  return llvm::alignTo(own.getNumElements() * own.getElementTypeBitWidth() / 8,
+                       64);
+}
+
+Value gradus::gatherOverRanks(const Arithmetic &math, Value own, int64_t ranks,
+                              Value rank) {
+  RankedTensorType type = tensorType(own);
+  int64_t count = type.getNumElements(),
+          whole = gatheredBytes(type) * 8 / type.getElementTypeBitWidth();
+  if (whole > count)
+    own = PadOp::create(math.builder, math.loc, type.clone({whole}), own,
+                        ArrayRef<int64_t>{0}, ArrayRef<int64_t>{whole - count},
+                        ArrayRef<int64_t>{0}, APFloat(0.0));
+  auto all = AllReduceOp::create(math.builder, math.loc,
+                                 rowOfRank(math, own, ranks, rank));
+  all.setGroupsAttr(GroupsAttr::get(all.getContext(), /*within=*/1,
+                                    InGroup::sum, AcrossGroups::gather,
+                                    math.builder.getF64FloatAttr(0)));
+  return all.getResult(0);
+}
+
 Value gradus::ranksLike(const Arithmetic &math, Value ranks, Value like) {
   RankedTensorType type = tensorType(like);
   Value count = convert(math.builder, math.loc, ranks, type.getElementType());

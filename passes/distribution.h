@@ -157,6 +157,13 @@ constexpr llvm::StringLiteral kIsOfAllRanks = "gradus.of_all_ranks";
 mlir::Value rowOfRank(const Arithmetic &math, mlir::Value own, int64_t ranks,
                       mlir::Value rank);
 
+/// The vectors of all ranks, of which `own` is that of this one, in rows. A row
+/// is whole lines of 64 bytes, which end in zeros where a vector does not fill
+/// them. `gatheredBytes` are those of a row.
+mlir::Value gatherOverRanks(const Arithmetic &math, mlir::Value own,
+                            int64_t ranks, mlir::Value rank);
+int64_t gatheredBytes(mlir::RankedTensorType own);
+
 /// The sum of a value over the ranks; `parameter` is the one whose gradient it
 /// is.
 mlir::Value sumOverRanks(mlir::OpBuilder &builder, mlir::Location loc,

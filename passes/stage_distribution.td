@@ -207,8 +207,8 @@ def DealInverses : GradusPass<"deal-inverses"> {
     In graphs that `refresh.dealt` of the recipe marks, the blocks of one size that
     all `gradus.inverse` ops invert are put one behind the other, and each of the
     `distribution.ranks` ranks inverts its part of them: as many as the others,
-    and the last ones some twice where they are not enough. A sum over ranks, to
-    which each brings zeros in the place of the others' blocks, gives all to all.
+    and the last ones some twice where they are not enough. A gather, to which each
+    brings a row of whole lines of 64 bytes, gives all to all.
     What differs between ranks is not touched, nor is a block that is the only
     one of its size.
 
@@ -241,14 +241,15 @@ def DealInverses : GradusPass<"deal-inverses"> {
         %index = arith.addi %first, %next : tensor<2xi64>
         %own = gradus.gather %a at %index axis 0 : tensor<4x8x8xf32>, tensor<2xi64> -> tensor<2x8x8xf32>
         %inverse = gradus.inverse %own : tensor<2x8x8xf32>
-        %spread = gradus.broadcast %inverse dims [1, 2, 3] : tensor<2x8x8xf32> -> tensor<2x2x8x8xf32>
-        %place = gradus.iota axis 0 : tensor<2x2x8x8xi64>
-        %own_place = gradus.broadcast %rank dims [] : tensor<i64> -> tensor<2x2x8x8xi64>
-        %is_own = arith.cmpi eq, %place, %own_place : tensor<2x2x8x8xi64>
-        %zeros = arith.constant dense<0.0> : tensor<2x2x8x8xf32>
-        %placed = arith.select %is_own, %spread, %zeros : tensor<2x2x8x8xi1>, tensor<2x2x8x8xf32>
-        %part = gradus.reshape %placed : tensor<2x2x8x8xf32> -> tensor<4x8x8xf32>
-        %y = gradus.all_reduce %part : tensor<4x8x8xf32> -> tensor<4x8x8xf32>
+        %row = gradus.reshape %inverse : tensor<2x8x8xf32> -> tensor<128xf32>
+        %place = gradus.iota axis 0 : tensor<2x128xi64>
+        %own_place = gradus.broadcast %rank dims [] : tensor<i64> -> tensor<2x128xi64>
+        %is_own = arith.cmpi eq, %place, %own_place : tensor<2x128xi64>
+        %spread = gradus.broadcast %row dims [1] : tensor<128xf32> -> tensor<2x128xf32>
+        %zeros = arith.constant dense<0.0> : tensor<2x128xf32>
+        %placed = arith.select %is_own, %spread, %zeros : tensor<2x128xi1>, tensor<2x128xf32>
+        %rows = gradus.all_reduce %placed {groups = #gradus.groups<within 1 sum across gather epsilon 0.0 : f64>} : tensor<2x128xf32> -> tensor<2x128xf32>
+        %y = gradus.reshape %rows : tensor<2x128xf32> -> tensor<4x8x8xf32>
         gradus.return %y : tensor<4x8x8xf32>
       }
     }

@@ -122,10 +122,16 @@ private:
             part = llvm::divideCeil(count, ranks);
     Value own = InverseOp::create(math.builder, math.loc,
                                   partOf(math, blocks, rank, part));
-    Value placed =
-        reshape(math.builder, math.loc, rowOfRank(math, own, ranks, rank),
-                {ranks * part, side, side});
-    return sumOverRanks(math.builder, math.loc, sliced(math, placed, 0, type));
+    int64_t numbers = part * side * side;
+    Value rows = gatherOverRanks(
+        math, reshape(math.builder, math.loc, own, {numbers}), ranks, rank);
+    if (tensorType(rows).getDimSize(1) > numbers)
+      rows =
+          math.make<SliceOp>(type.clone({ranks, numbers}), rows,
+                             ArrayRef<int64_t>{0, 0}, ArrayRef<int64_t>{1, 1});
+    return sliced(
+        math, reshape(math.builder, math.loc, rows, {ranks * part, side, side}),
+        0, type);
   }
 
   /// The blocks that a rank inverts: `part` from its first one on. Beyond the

@@ -55,12 +55,10 @@ struct Message {
     parts.push_back(part);
     count += part.count();
   }
-  /// Entries of a rank, which fill whole lines of 64 bytes.
-  int64_t entries() const { return llvm::divideCeil(count, 16) * 16; }
   /// Bytes of a rank's entries.
   int64_t bytes() const {
-    unsigned bits = tensorType(parts.front().values).getElementTypeBitWidth();
-    return entries() * int64_t(sizeof(int32_t) + bits / 8);
+    return gatheredBytes(tensorType(parts.front().indices).clone({count})) +
+           gatheredBytes(tensorType(parts.front().values).clone({count}));
   }
 };
 
@@ -355,7 +353,7 @@ private:
     return success();
   }
 
-  /// The entries of all ranks, [ranks, entries].
+  /// The entries of all ranks, a row for each.
   Value ofAll(const Arithmetic &math, const Message &message, Value rank,
               Value Part::*of) {
     OpBuilder &builder = math.builder;
@@ -368,18 +366,7 @@ private:
       own = ConcatenateOp::create(
           builder, math.loc, RankedTensorType::get({message.count}, element),
           each, /*axis=*/0);
-    int64_t entries = message.entries();
-    if (entries > message.count)
-      own = PadOp::create(
-          builder, math.loc, RankedTensorType::get({entries}, element), own,
-          ArrayRef<int64_t>{0}, ArrayRef<int64_t>{entries - message.count},
-          ArrayRef<int64_t>{0}, APFloat(0.0));
-    auto all = AllReduceOp::create(builder, math.loc,
-                                   rowOfRank(math, own, *settings.ranks, rank));
-    all.setGroupsAttr(GroupsAttr::get(&getContext(), /*within=*/1, InGroup::sum,
-                                      AcrossGroups::gather,
-                                      builder.getF64FloatAttr(0)));
-    return all.getResult(0);
+    return gatherOverRanks(math, own, *settings.ranks, rank);
   }
 
   /// The entries of all ranks for one gradient, rank by rank.
