@@ -233,7 +233,8 @@ const recipe::Field &gradus::distributionKey() {
 DistributionSettings gradus::distributionOf(ProgramOp program) {
   auto settings =
       recipe::valueOf(program, distributionKey()).as<DistributionSettings>();
-  if (settings.reduce == ReduceType::partial && settings.local.parts == 1)
+  if (settings.reduce == ReduceType::partial &&
+      settings.local.parts == kPlainParts)
     settings.reduce = ReduceType::plain;
   return settings;
 }

@@ -130,8 +130,12 @@ struct DistributionSettings {
   }
 };
 
-/// The key `distribution`, and its value in a program's recipe. With one part,
-/// `partial` is `plain`: nothing is left that ranks would have of their own.
+/// The `parts` with which `partial` is `plain`: nothing is left that ranks
+/// would have of their own.
+constexpr int64_t kPlainParts = 1;
+
+/// The key `distribution`, and its value in a program's recipe, where `partial`
+/// with kPlainParts is `plain`.
 const recipe::Field &distributionKey();
 DistributionSettings distributionOf(ProgramOp program);
 

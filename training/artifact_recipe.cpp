@@ -46,22 +46,20 @@ int64_t stepsPerUpdate(const nlohmann::json &recipe) {
   return countAt(recipe, "accumulation");
 }
 
-/// Whether ranks train together and share what they compute in such a way.
-static bool reducesBy(const nlohmann::json &recipe, const char *reduce) {
+int64_t updatesPerMeeting(const nlohmann::json &recipe) {
   auto shared = recipe.find("distribution");
   return shared != recipe.end() && shared->is_object() &&
-         shared->value("mode", nlohmann::json()) == "data_parallel" &&
-         shared->value("reduce", nlohmann::json()) == reduce;
+                 shared->value("mode", nlohmann::json()) == "data_parallel" &&
+                 shared->value("reduce", nlohmann::json()) == "local"
+             ? countAt(*shared, "every")
+             : 0;
 }
 
-int64_t updatesPerMeeting(const nlohmann::json &recipe) {
-  return reducesBy(recipe, "local") ? countAt(recipe["distribution"], "every")
-                                    : 0;
-}
-
-bool ranksKeepOwn(const nlohmann::json &recipe) {
-  return reducesBy(recipe, "partial") &&
-         recipe["distribution"].value("parts", nlohmann::json()) != 1;
+bool ranksKeepOwn(const Session &session) {
+  return updatesPerMeeting(recipeOf(session)) == 0 &&
+         std::ranges::any_of(session.states(), [](const StateInfo &state) {
+           return state.isPerRank && state.role == artifact::Role::parameter;
+         });
 }
 
 RunLength runLengthOf(const nlohmann::json &recipe, int64_t steps,

@@ -25,9 +25,9 @@ int64_t stepsPerUpdate(const nlohmann::json &recipe);
 /// The updates that each rank makes of its own samples before all meet
 /// (`distribution.every`); 0 where ranks share each update.
 int64_t updatesPerMeeting(const nlohmann::json &recipe);
-/// Whether ranks have parameters of their own after each update
-/// (`distribution.reduce` `partial`).
-bool ranksKeepOwn(const nlohmann::json &recipe);
+/// Whether ranks never meet with all of their parameters, which the artifact
+/// says are their own, as with `distribution.reduce` `partial`.
+bool ranksKeepOwn(const runtime::Session &session);
 /// The length of a run of `steps` steps, `perEpoch` of them an epoch, under a
 /// recipe.
 runtime::RunLength runLengthOf(const nlohmann::json &recipe, int64_t steps,

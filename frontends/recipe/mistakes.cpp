@@ -475,7 +475,8 @@ static void addIdleBuckets(const Json &recipe,
   if (sendsParts(reduce))
     addFor({"bucket_elements", "gradient_splits"},
            found + "; bucket_bytes says what travels together");
-  if (reduce == "local" || (reduce == "partial" && shared.at("parts") != 1)) {
+  if (reduce == "local" ||
+      (reduce == "partial" && shared.at("parts") != kPlainParts)) {
     const std::string values =
         found +
         ", which sends weights; bucket_bytes says what travels together";

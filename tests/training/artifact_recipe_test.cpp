@@ -34,22 +34,20 @@ TEST(ArtifactRecipe, ListsTheGraphsThatThereAre) {
 }
 
 TEST(ArtifactRecipe, SaysWhetherRanksHaveParametersOfTheirOwn) {
-  auto keep = [](const char *text) {
-    return ranksKeepOwn(nlohmann::json::parse(text));
+  auto keep = [](const char *own, const char *recipe) {
+    gradus::test::TestArtifact artifact;
+    artifact.header.recipe = recipe;
+    artifact.addOwn("kept/rest", 5);
+    for (auto &state : artifact.header.states)
+      state->per_rank |= state->name == own;
+    return ranksKeepOwn(*Adding(artifact).session);
   };
-  for (
-      const char *own :
-      {R"({"distribution": {"mode": "data_parallel", "reduce": "partial"}})",
-       R"({"distribution": {"mode": "data_parallel", "reduce": "partial", "parts": null}})",
-       R"({"distribution": {"mode": "data_parallel", "reduce": "partial", "parts": 2}})"})
-    EXPECT_TRUE(keep(own)) << own;
-  for (
-      const char *shared :
-      {"{}", R"({"distribution": 3})",
-       R"({"distribution": {"mode": "none", "reduce": "partial"}})",
-       R"({"distribution": {"mode": "data_parallel", "reduce": "local"}})",
-       R"({"distribution": {"mode": "data_parallel", "reduce": "partial", "parts": 1}})"})
-    EXPECT_FALSE(keep(shared)) << shared;
+  const char *local =
+      R"({"distribution": {"mode": "data_parallel", "reduce": "local"}})";
+  EXPECT_TRUE(keep("total", "{}"));
+  EXPECT_FALSE(keep("total", local)) << "they meet";
+  EXPECT_FALSE(keep("step", "{}")) << "it is no parameter";
+  EXPECT_FALSE(keep("kept/rest", "{}"));
 }
 
 TEST(ArtifactRecipe, CountsTheUpdatesUpToAMeeting) {

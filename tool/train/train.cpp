@@ -450,7 +450,7 @@ void TrainCommand::joinRanks() {
     return training::gatheredBatches(*session_, each) == 0;
   };
   led.emplace(*ranks_.thread(), *policy_, Interrupt::requested, isWhole);
-  if (training::ranksKeepOwn(recipe))
+  if (training::ranksKeepOwn(*session_))
     means.emplace(*session_, *ranks_.thread());
   own.emplace(*session_, *ranks_.thread(), !options_.checkpoint.path.empty(),
               std::not_fn(isWhole), means ? &*means : nullptr);
