@@ -36,14 +36,15 @@ static Status toMean(CommunicationThread &ranks, DType wide, DType type,
 
 /// Sums of one type are cut in the same places on all ranks, so the bits do not
 /// depend on who computes them.
-Status RankMeans::take() {
+Status RankMeans::take(std::vector<int> states) {
   own_.clear();
+  taken_ = std::move(states);
   Status failure;
   auto note = [&](const Status &status, const StateInfo &state) {
     if (!status.ok() && failure.ok())
       failure = at(status, "state ", state.name);
   };
-  for (int number : ownStates(session_)) {
+  for (int number : taken_) {
     const StateInfo &state = session_.states()[static_cast<size_t>(number)];
     std::vector<uint8_t> &own = own_.emplace_back(state.bytes);
     auto value = session_.stateBytes(number);
@@ -66,18 +67,15 @@ Status RankMeans::take() {
 Status RankMeans::giveBack() {
   std::vector<std::vector<uint8_t>> own = std::move(own_);
   own_.clear();
-  if (own.empty())
-    return {};
-  size_t next = 0;
-  for (int number : ownStates(session_))
-    GRADUS_TRY(session_.writeState(number, own[next++]));
+  for (size_t i = 0; i < own.size(); ++i)
+    GRADUS_TRY(session_.writeState(taken_[i], own[i]));
   return {};
 }
 
-Tester testerOfMeans(Tester tester, RankMeans &means) {
-  return [tester = std::move(tester),
-          &means](bool *unreadable) -> StatusOr<std::vector<Metric>> {
-    GRADUS_TRY(means.take());
+Tester testerOfMeans(Tester tester, RankMeans &means, std::vector<int> states) {
+  return [tester = std::move(tester), &means, states = std::move(states)](
+             bool *unreadable) -> StatusOr<std::vector<Metric>> {
+    GRADUS_TRY(means.take(states));
     auto figures = tester(unreadable);
     GRADUS_TRY(means.giveBack());
     return figures;

@@ -26,20 +26,24 @@ public:
       : session_(session), ranks_(ranks) {}
 
   /// Gives all ranks the means of their own states of floating-point numbers,
-  /// in f32 (f64 where they are f64); all call it together. A rank that cannot
-  /// read or write a state takes part to the end, and fails.
-  runtime::Status take();
+  /// in f32 (f64 where they are f64): of `states`, some of ownStates(), or of
+  /// all. All ranks call it together. A rank that cannot read or write a state
+  /// takes part to the end, and fails.
+  runtime::Status take(std::vector<int> states);
+  runtime::Status take() { return take(ownStates(session_)); }
   /// Puts back what the rank had, to the bit; nothing if nothing was taken.
   runtime::Status giveBack();
 
 private:
   runtime::Session &session_;
   runtime::CommunicationThread &ranks_;
-  std::vector<std::vector<uint8_t>> own_; // of ownStates()
+  std::vector<int> taken_;                // numbers of states
+  std::vector<std::vector<uint8_t>> own_; // of each of them
 };
 
-/// Tests the means, and gives each rank its own values back. `means` must
-/// outlive the tester.
-Tester testerOfMeans(Tester tester, RankMeans &means);
+/// Tests the means of `states`, which are all that a test reads of the own
+/// ones, and gives each rank its own values back. `means` must outlive the
+/// tester.
+Tester testerOfMeans(Tester tester, RankMeans &means, std::vector<int> states);
 
 } // namespace gradus::training

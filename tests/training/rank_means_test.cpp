@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
 using namespace gradus::runtime;
 using namespace gradus::training;
 using testing::Each;
@@ -53,6 +55,20 @@ struct Own {
   gradus::test::Adding adding;
 };
 
+/// The number of collectives that a call begins.
+uint64_t begunBy(CommunicationThread &rank, const std::function<void()> &call) {
+  float one = 1;
+  auto count = [&] {
+    uint64_t number =
+        rank.begin({.type = DType::f32, .data = &one, .count = 1});
+    EXPECT_TRUE(rank.finish(number).ok());
+    return number;
+  };
+  uint64_t before = count();
+  call();
+  return count() - before - 1;
+}
+
 } // namespace
 
 TEST(RankMeans, AreThoseOfNumbersThatHaveAMean) {
@@ -84,6 +100,27 @@ TEST(RankMeans, GiveBackOnce) {
   });
 }
 
+TEST(RankMeans, AreOfTheStatesThatAreAskedFor) {
+  onRanks(inProcess(2), [](CommunicationThread &rank) {
+    auto own = static_cast<float>(rank.rank());
+    Own state(own);
+    RankMeans means(state.session(), rank);
+    EXPECT_EQ(begunBy(rank, [&] { ASSERT_TRUE(means.take().ok()); }), 2U)
+        << "a counter has no mean";
+    EXPECT_EQ(begunBy(rank, [&] { ASSERT_TRUE(means.giveBack().ok()); }), 0U);
+    int scale = state.session().findState("scale");
+    EXPECT_EQ(begunBy(rank, [&] { ASSERT_TRUE(means.take({scale}).ok()); }),
+              1U);
+    EXPECT_EQ(state.scale(), 0.5);
+    EXPECT_THAT(state.total(), Each(own)) << "nobody asked for it";
+    float later[8] = {9};
+    ASSERT_TRUE(state.session().writeState("total", later, 32).ok());
+    ASSERT_TRUE(means.giveBack().ok());
+    EXPECT_EQ(state.scale(), own);
+    EXPECT_EQ(state.total()[0], 9) << "what was not taken stays";
+  });
+}
+
 /// Also where the test fails.
 TEST(RankMeans, AreWhatIsTested) {
   onRanks(inProcess(2), [](CommunicationThread &rank) {
@@ -94,11 +131,12 @@ TEST(RankMeans, AreWhatIsTested) {
           [&, status](bool *unreadable) -> StatusOr<std::vector<Metric>> {
             *unreadable = !status.ok();
             EXPECT_THAT(state.total(), Each(0.5F));
+            EXPECT_EQ(state.scale(), rank.rank()) << "no test reads it";
             if (!status.ok())
               return status;
             return std::vector<Metric>{{"loss", state.total()[0]}};
           },
-          means);
+          means, {state.session().findState("total")});
     };
     bool unreadable = false;
     auto figures = tested({})(&unreadable);

@@ -6,6 +6,7 @@
 #include "runtime/well_known.h"
 #include "tool/failure.h"
 #include "tool/session/session_options.h"
+#include "training/rank_means.h"
 
 #include <algorithm>
 
@@ -58,6 +59,17 @@ int findEvaluation(const Session &session, bool averaged) {
     throw keepsNone();
   return findGraph(session, averaged ? well_known::kEvaluateAveraged
                                      : well_known::kEvaluate);
+}
+
+std::vector<int> ownEvaluated(const Session &session, bool averaged) {
+  std::vector<int> own = training::ownStates(session);
+  std::erase_if(own, [&](int number) {
+    const StateInfo &state = session.states()[static_cast<size_t>(number)];
+    return state.role != artifact::Role::parameter &&
+           state.role != artifact::Role::buffer &&
+           !(averaged && state.name.starts_with(kAverage));
+  });
+  return own;
 }
 
 void takeAverages(Session &session) {

@@ -7,6 +7,7 @@
 #include "runtime/session/session.h"
 
 #include <string>
+#include <vector>
 
 namespace gradus::cli {
 
@@ -25,6 +26,10 @@ bool isZero(const runtime::NamedTensor &tensor);
 
 /// The graph that evaluates the weights, or their averages.
 int findEvaluation(const runtime::Session &session, bool averaged);
+
+/// The numbers of the states of each rank's own that evaluating the weights, or
+/// their averages, may read: parameters and buffers, and the averages.
+std::vector<int> ownEvaluated(const runtime::Session &session, bool averaged);
 
 /// Copies the averages to the session's parameters; before the first update
 /// there are none, and the parameters stay. Throws a Failure if the artifact

@@ -385,7 +385,9 @@ void TrainCommand::makeTrainer(training::Decider &decider) {
         *session_, findEvaluation(*session_, options_.test.averaged), *test,
         dataThreads(options_.session), ranks_.thread().get());
     if (together_.means)
-      tester = training::testerOfMeans(std::move(tester), *together_.means);
+      tester = training::testerOfMeans(
+          std::move(tester), *together_.means,
+          ownEvaluated(*session_, options_.test.averaged));
     trainer_->testBy(std::move(tester));
   }
   if (former_.record)
@@ -490,8 +492,10 @@ void TrainCommand::train(Clock::time_point began) {
   if (outcome.end == training::Outcome::End::brokenOff ||
       outcome.end == training::Outcome::End::unreadable)
     leave(outcome);
-  if (means) // What follows compares predictions of the model.
-    check(means->take());
+  // Predictions of the model are compared behind this.
+  bool compares = report_ && sources_.feeds.test;
+  if (means && !ranks_.fromFirst(compares ? "means" : "").empty())
+    check(means->take(ownEvaluated(*session_, options_.test.averaged)));
   TrainingSummary summed = summary(began);
   if (ranks_.isFirst())
     summed.print(options_, *session_);

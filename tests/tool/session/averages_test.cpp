@@ -60,3 +60,21 @@ TEST(Averages, MustBeKeptByTheArtifact) {
   EXPECT_THROW(findEvaluation(*session, true), Failure);
   EXPECT_EQ(findEvaluation(*session, false), session->findGraph("evaluate"));
 }
+
+TEST(Averages, AreReadWhereTheyAreEvaluated) {
+  gradus::test::TestArtifact made;
+  for (const char *slot : {"sgd/momentum/total", "ema/average/total"})
+    made.addOwn(slot, 1);
+  for (auto &state : made.header.states)
+    state->per_rank |= state->name == "total" || state->name == "step";
+  Adder adder(made);
+  auto session = adder.open();
+  auto names = [&](bool averaged) {
+    std::vector<std::string> names;
+    for (int state : ownEvaluated(*session, averaged))
+      names.push_back(session->states()[static_cast<size_t>(state)].name);
+    return names;
+  };
+  EXPECT_THAT(names(false), testing::ElementsAre("total"));
+  EXPECT_THAT(names(true), testing::ElementsAre("total", "ema/average/total"));
+}
