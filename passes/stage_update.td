@@ -162,14 +162,14 @@ def PartialReduce : GradusPass<"partial-reduce"> {
     }
     ```
 
-    After, but for what counts the updates:
+    After:
 
     ```mlir
     gradus.program @p attributes {recipe = {distribution = {mode = "data_parallel", reduce = "partial", parts = 2 : i64}}} {
       gradus.state @v : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>, differs_along = ["data"]}
       gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>, differs_along = ["data"]}
       gradus.state @distribution.ranks : tensor<i64> {role = #gradus.role<place>, init = #gradus.init<constant, 1.0 : f64>}
-      gradus.state @"step/variant" : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
       gradus.graph @train(%x: tensor<4xf32>, %y: tensor<4xf32>) -> () {
         %ranks = gradus.read @distribution.ranks : tensor<i64>
         %sum = gradus.all_reduce %x : tensor<4xf32> -> tensor<4xf32>
@@ -190,7 +190,7 @@ def PartialReduce : GradusPass<"partial-reduce"> {
         gradus.write @w, %mean : tensor<4xf32>
         gradus.return
       }
-      gradus.schedule @train by @step/variant {
+      gradus.schedule @train by @step {
         gradus.variant @train every 2 at 0
         gradus.variant @train_part_2 every 2 at 1
       }

@@ -171,6 +171,17 @@ LogicalResult addChoices(ProgramOp program, ArrayRef<std::string> graphs,
   return success();
 }
 
+LogicalResult addTurns(ProgramOp program, ArrayRef<std::string> others) {
+  if (failed(checkNames(program, others)) || failed(ensureClock(program)))
+    return failure();
+  auto count = static_cast<int64_t>(others.size() + 1);
+  ScheduleOp schedule = addSchedule(program, countingState(program));
+  addCase(schedule, kTrain, count, 0);
+  for (auto [i, graph] : llvm::enumerate(others))
+    addCase(schedule, graph, count, static_cast<int64_t>(i + 1));
+  return success();
+}
+
 LogicalResult
 addAccumulation(ProgramOp program,
                 function_ref<std::string(StringRef train)> accumulating) {

@@ -51,6 +51,13 @@ mlir::LogicalResult addAccumulation(
     ProgramOp program,
     llvm::function_ref<std::string(llvm::StringRef train)> accumulating);
 
+/// Schedules @train and `others` by turns, one update each, from @train at the
+/// first on: update n is that of n mod their number, whatever ran before. For
+/// methods that exclude all other variants. Fails if the model has a state or a
+/// graph of a name.
+mlir::LogicalResult addTurns(ProgramOp program,
+                             llvm::ArrayRef<std::string> others);
+
 /// An empty schedule of @train by a state, at the end of the program.
 ScheduleOp addSchedule(ProgramOp program, llvm::StringRef counter);
 

@@ -72,12 +72,7 @@ private:
     }
     if (parts == 1)
       return success();
-    return addChoices(getOperation(), names, /*first=*/0,
-                      [&](OpBuilder &builder, Value update) -> Value {
-                        return arith::RemSIOp::create(
-                            builder, update.getLoc(), update,
-                            splatLike(builder, update, parts));
-                      });
+    return addTurns(getOperation(), names);
   }
 
   bool isParameter(WriteOp write) {

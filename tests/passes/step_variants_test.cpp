@@ -120,6 +120,21 @@ TEST(StepVariants, KeepTheEarlierChoiceOfTheFirstUpdate) {
   EXPECT_EQ(graphsOf(text.program(), 4), (Names{"a", "train", "b", "a"}));
 }
 
+TEST(StepVariants, TakeTurnsByTheNumberOfTheUpdate) {
+  for (std::string more : {"", "on_nonfinite = \"skip\""}) {
+    PassText text(programWith(more));
+    cloneVariant(text.program().getGraph(kTrain), "a", kUpdates);
+    cloneVariant(text.program().getGraph(kTrain), "b", kUpdates);
+    EXPECT_TRUE(succeeded(addTurns(text.program(), {"a", "b"})));
+    EXPECT_FALSE(text.program().getState(kVariantState)) << "no step writes it";
+    auto schedule = *text.program().getBody().getOps<ScheduleOp>().begin();
+    EXPECT_EQ(schedule.getCounter(), more.empty() ? "step" : "accepted_steps");
+    if (more.empty())
+      EXPECT_EQ(graphsOf(text.program(), 5),
+                (Names{"train", "a", "b", "train", "a"}));
+  }
+}
+
 TEST(StepVariants, AddUpAllBatchesOfAnUpdateButTheLast) {
   PassText text(programWith("accumulation = 3 : i64"));
   accumulate(text.program());
