@@ -102,6 +102,20 @@ class Partial(rank_runs.RanksTest):
         seconds = next(json.loads(line)["seconds"] for line in run(words).splitlines() if '"measured_bytes"' in line)
         self.assertLess(seconds, 4)
 
+    @unittest.skipIf(missing(), missing())
+    def test_memory_is_as_predicted(self):
+        """Rank 0 has memory for the states of both ranks while it saves, and each for a copy of its own while means are tested: not in the steps."""
+        with open(self.at("wide.mlir"), "w") as file:
+            file.write(MODEL.replace("24xf32", "2400xf32").replace("<24x", "<2400x"))
+        with open(self.at("wide.json"), "w") as file:
+            json.dump({**RECIPE, **self.RECIPE, "precision": "f32"}, file)
+        run([GRADUS, "compile", self.at("wide.mlir"), "--recipe", self.at("wide.json"), "-o", self.at("wide.gradus")])
+        said = self.train(4, "wide", *STARTED, *EVAL, "--eval-every", "2steps", "--json", artifact=self.at("wide.gradus"))
+        told = next(line for line in map(json.loads, filter(lambda line: line.startswith("{"), said.splitlines())) if "measured_bytes" in line)
+        states = 4 * 4 * 784 * 2400  # parameters, both moments and the average
+        self.assertGreater(told["predicted_bytes"], states)
+        self.assertLess(abs(told["measured_bytes"] - told["predicted_bytes"]), states / 4)
+
     def test_a_run_that_a_signal_ends_goes_on_to_the_bit(self):
         log = self.at("cut.jsonl")
         process = subprocess.Popen(self.words(10**8, "cut", *SIMULATED), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
