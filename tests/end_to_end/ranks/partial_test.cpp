@@ -252,6 +252,38 @@ TEST(Partial, SharesLossesAndRunningStatistics) {
   }
 }
 
+/// Those of the first rank's samples, where the others' are not asked for.
+TEST(Partial, KeepsTheRunningStatisticsOfTheFirstRank) {
+  const Parts parts = {{"v"}, {"w", "scale", "bias"}};
+  Case wanted{.program = kNormalized, .recipe = kCrossEntropy + kKeepAll};
+  std::vector<char> artifact = artifactOf(onRanks(
+      wanted.program, wanted.recipe, partial(2) + ", batch_norm = \"local\""));
+  for (int ranks : {1, 2, 3}) {
+    SCOPED_TRACE(std::to_string(ranks) + " ranks");
+    RankSessions group(artifact, ranks);
+    Apart apart(wanted, ranks, parts);
+    double largest = 0;
+    for (int step = 0; step < 5; ++step) {
+      NamedTensors batch = batchOf(apart.on(0), step, ranks);
+      group.run("train", batch);
+      apart.step(batch, static_cast<size_t>(step));
+      NamedTensors first = apart.on(0).states();
+      for (int rank = 0; rank < ranks; ++rank) {
+        NamedTensors expected = apart.on(rank).states();
+        for (const char *name : {"mean", "variance"}) {
+          if (rank > 0)
+            EXPECT_NE(expected.at(name).floats, first.at(name).floats) << name;
+          expected[name] = first.at(name);
+        }
+        expectGap(group.on(rank).states(), expected, 1e-5, largest);
+      }
+      if (ranks > 1)
+        expectShared(group, parts, static_cast<size_t>(step));
+    }
+    group.expectReplicas();
+  }
+}
+
 /// A rank's weights follow the sum over its own samples, which no mean over
 /// ranks divides later; what a step reports is the sum over all.
 TEST(Partial, FollowsTheSumOfEachRank) {

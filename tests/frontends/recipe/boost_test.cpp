@@ -235,6 +235,35 @@ TEST(Boost, BringsAdasumToARecipeThatWasWrittenOut) {
   EXPECT_EQ(adasum("reduce", R"("adasum")")["within"], 1);
 }
 
+/// A recipe that was written out is read as it was meant, and says the same
+/// when it is written out again: whose rules apply stands in its keys.
+TEST(Boost, IsWrittenOutOnceOverSeveralProcesses) {
+  for (const char *compat : {"null", R"("mindspore")", R"("singa")"})
+    for (bool ofAll : {false, true}) {
+      SCOPED_TRACE(std::string(compat) + (ofAll ? " of all" : " of boost"));
+      std::string own = std::string(R"(, "compat": )") + compat,
+                  text = R"({"boost": {"level": "O2", "common":
+                            {"device_number": 4})" +
+                         (ofAll ? "" : own) + "}" +
+                         (ofAll && own.find("null") == own.npos ? own : "") +
+                         R"(, "distribution": "data_parallel"})",
+                  written = acceptedText(text);
+      EXPECT_EQ(acceptedText(written), written);
+      Json recipe = Json::parse(written), keys = recipe["distribution"];
+      bool isMindspore = std::string(compat) == R"("mindspore")";
+      EXPECT_EQ(keys["reduce"], "adasum");
+      EXPECT_EQ(keys["adasum"]["within"], 4);
+      bool isSinga = ofAll && std::string(compat) == R"("singa")";
+      EXPECT_EQ(keys["bucket_elements"], isSinga ? Json(2097152) : Json());
+      EXPECT_EQ(keys["adasum"]["epsilon"], isMindspore ? 1e-12 : 0.0);
+      recipe["distribution"]["compat"] = isMindspore ? "pytorch" : "mindspore";
+      EXPECT_EQ(
+          Json::parse(acceptedText(recipe.dump()))["distribution"]["adasum"],
+          keys["adasum"])
+          << "it is written in full";
+    }
+}
+
 TEST(Boost, IsToldWhatWinsOverIt) {
   auto remarks = [](std::string_view text) {
     auto recipe = read(text, "r.json");
