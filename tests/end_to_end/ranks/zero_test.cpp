@@ -156,14 +156,13 @@ TEST(Zero, HoldsWithOtherMethods) {
   expectPlainOnAll(
       {.recipe = kAdamw + ", clip = {type = \"value\", value = 0.01}"});
   expectPlainOnAll({.recipe = kAdamw + ", ema = {decay = 0.9}", .shared = 2});
-  expectPlainOnAll({.recipe = kAdamw + ", accumulation = 2 : i64"});
+  expectPlainOnAll(
+      {.recipe = kAdamw + ", accumulation = 2 : i64", .shared = 4});
   expectPlainOnAll(
       {.recipe = kAdamw + ", lookahead = {steps = 3 : i64, rate = 0.5}"});
   expectPlainOnAll({.program = kNormalized, .recipe = kAdamw});
   expectPlainOnAll({.recipe = kAdamw, .more = ", bucket_bytes = 512 : i64"});
   expectPlainOnAll({.recipe = kAdamw, .more = ", mean = false"});
-  expectPlainOnAll({.recipe = kAdamw + ", accumulation = 2 : i64, "
-                                       "gradient_centralization = true"});
 }
 
 /// With more ranks than a tensor has lines of 64 bytes the last ones have
@@ -229,9 +228,12 @@ TEST(Zero, HasAPartOfTheSlotsAndNoLargerArena) {
     }
 }
 
-/// Muon multiplies matrices of whole gradients.
+/// Muon multiplies matrices of whole gradients, and centering takes the means
+/// of their rows.
 TEST(Zero, LeavesUpdatesWholeThatNeedWholeGradients) {
   expectPlainOnAll({.recipe = withOptimizer("type = \"muon\""), .shared = 0});
   expectPlainOnAll(
       {.recipe = withOptimizer("type = \"adafactor\""), .shared = 0});
+  expectPlainOnAll(
+      {.recipe = kAdamw + ", gradient_centralization = true", .shared = 0});
 }
