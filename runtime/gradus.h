@@ -1,5 +1,5 @@
-/* Gradus runtime: runs compiled training steps. The only header a deployer
- * needs; plain C, link with libgradus.
+/* Gradus: runs compiled training steps and, where the compiler is installed,
+ * compiles them. The only header that is needed; plain C, link with libgradus.
  *
  *   gradus_session *session;
  *   if (gradus_load("lenet.gradus", NULL, &session) != GRADUS_OK)
@@ -13,21 +13,26 @@
  *
  * Ownership. A session owns its state, its arena, its threads and every string
  * and shape that a function here returns; they live until gradus_free. Inputs
- * are copied in and outputs copied out before a call returns.
+ * are copied in and outputs copied out before a call returns. All addresses are
+ * of the host's memory: a card's memory is reached through inputs and outputs
+ * alone.
  *
- * Threads. A session may be used by any one thread at a time; different
- * sessions are independent. The thread that runs steps computes, too, and needs
- * 2 MiB of stack. gradus_cancel alone may be called at any time, from
- * any thread or signal handler.
+ * Threads. A session may be used by any one thread at a time, whichever call it
+ * is, and may move from thread to thread between calls; different sessions are
+ * independent. The thread that runs steps computes, too, and needs 2 MiB of
+ * stack. gradus_cancel alone may be called at any time, from any thread or
+ * signal handler. Calls without a session or a result of a compilation may be
+ * made by several threads at once.
  *
  * Floating-point errors raise no signals in here, even where the program wants
  * them (feenableexcept); its mode and flags are as before after each call.
  *
  * fork. A child has none of its parent's threads. There, a session that the
- * parent loaded can be freed and asked for its graphs, names and shapes; calls
- * that run it, or read or write its state, fail with GRADUS_INVALID. The child
- * may load sessions of its own, on the CPU. No other thread may be inside a
- * call of this library while one forks.
+ * parent loaded can be freed and asked for its graphs, names, shapes, roles,
+ * recipe and metadata; calls that run it, or read or write its state, fail with
+ * GRADUS_INVALID. The child may load sessions of its own, on the CPU, and may
+ * compile. No other thread may be inside a call of this library while one
+ * forks.
  *
  * Files. Once gradus_load returns, the artifact's file may be changed, emptied
  * or removed: sessions run from their own memory. It stays open for
@@ -38,7 +43,8 @@
  * Errors. Functions that can fail return a gradus_status; gradus_last_error
  * says in words what was found, what was expected and where. Nothing aborts on
  * bad input and no exception leaves the library. Every function accepts NULL
- * for the session and fails with GRADUS_INVALID (or returns 0, -1 or NULL).
+ * for the session or the result and fails with GRADUS_INVALID (or returns 0, -1
+ * or NULL).
  *
  * Memory. Everything is allocated by gradus_load; a step allocates nothing.
  * Only oneDNN's calls allocate some in the first steps that run them: for
@@ -48,6 +54,20 @@
  * Trust. The machine code in an artifact runs with the rights of the process,
  * as any program's does: load artifacts only from where you would run programs
  * from. Everything else in the file is verified before anything runs.
+ *
+ * Stability. A program that was compiled with this header runs with each later
+ * library of the same soname, which is libgradus.so.0 until 1.0: functions keep
+ * their names, parameters and meaning, enumerators their values, structs what
+ * they have. Later versions add functions, under a new version of symbols
+ * (those of this header are GRADUS_0.1), and enumerators, so expect numbers of
+ * roles and severities that you do not know. Structs that begin with `size` get
+ * fields at their end: the library takes those that a program's `size` covers
+ * and the defaults of others, and refuses a `size` beyond its own if the bytes
+ * there are not 0. Structs without `size` stay as they are. Before 1.0 these
+ * may change: the words of errors and diagnostics, keys of recipes and metadata
+ * (which JSON they are, not that they are JSON), names of optimizer slots, and
+ * which versions of artifacts load: gradus_load refuses others in words.
+ * Nothing that this header does not say is promised.
  */
 #ifndef GRADUS_RUNTIME_GRADUS_H
 #define GRADUS_RUNTIME_GRADUS_H
@@ -105,7 +125,7 @@ typedef void (*gradus_log_function)(void *context, const char *line);
 
 /* How to load. Start from gradus_default_options(), or pass NULL for it. */
 typedef struct gradus_options {
-  size_t size;        /* sizeof(gradus_options), for later versions */
+  size_t size;        /* sizeof(gradus_options): see "Stability" */
   int threads;        /* 0: one per core that affinity and CPU quota allow;
                          more than these run, but no faster */
   int deterministic;  /* bits do not depend on the number of threads, cores */
@@ -136,8 +156,8 @@ GRADUS_API gradus_status gradus_load_memory(const void *bytes, size_t size,
 GRADUS_API void gradus_free(gradus_session *session);
 
 /* The error of the last call that failed: of this session, or with NULL of this
- * thread's calls without a session (gradus_load). Never NULL; valid until the
- * next failure. */
+ * thread's calls without a session (gradus_load, gradus_compile). Never NULL;
+ * valid until the next failure. */
 GRADUS_API const char *gradus_last_error(const gradus_session *session);
 
 /* The version of the runtime: "0.1.0". */
@@ -171,6 +191,44 @@ GRADUS_API gradus_status gradus_output(const gradus_session *session, int graph,
                                        int output, gradus_tensor *tensor);
 GRADUS_API gradus_status gradus_state(const gradus_session *session, int state,
                                       gradus_tensor *tensor);
+
+/* What a state is to training. Checkpoints have those up to GRADUS_SEED, and
+ * numbers. */
+typedef enum gradus_role {
+  GRADUS_PARAMETER = 0,
+  GRADUS_BUFFER = 1,  /* the model's, and not trained: running statistics */
+  GRADUS_SLOT = 2,    /* an optimizer's or a method's, such as a momentum */
+  GRADUS_COUNTER = 3, /* of steps, as `step` */
+  GRADUS_HYPERPARAMETER = 4, /* a number that steps change: the loss scale */
+  GRADUS_SEED = 5,
+  GRADUS_COPY = 6,  /* a parameter rounded to 16 bits: made when needed */
+  GRADUS_PLACE = 7, /* the rank and the like: set when an artifact is loaded */
+  GRADUS_SCRATCH = 8, /* means something only within a step of several turns */
+  GRADUS_FIXED = 9,   /* has its initial value for good */
+  GRADUS_NUMBER = 10  /* a number of the recipe: gradus_set_number */
+} gradus_role;
+
+/* The gradus_role of a state; -1 for a number out of range. */
+GRADUS_API int gradus_state_role(const gradus_session *session, int state);
+
+/* The recipe that the artifact was compiled with, with all defaults, as JSON;
+ * "{}" if it carries none. */
+GRADUS_API const char *gradus_recipe(const gradus_session *session);
+
+/* What the artifact says under a key, as JSON; NULL, which is no error, if it
+ * says nothing. A key of the recipe is called by its path: "inputs.normalize"
+ * (what the caller has to do to inputs: (x - mean) / std for each channel, of
+ * pixels in [0, 1]), "inputs.dims" (the sizes given to the model's symbolic
+ * dimensions), "metrics", "loss", "optimizer.type". Beside it there are
+ *   "artifact.program"   the program's name
+ *   "artifact.producer"  the compiler's: "gradus 0.1.0"
+ *   "artifact.target"    of the plan that runs: "cpu:x86-64-v4"
+ *   "artifact.classes"   labels lie in [0, classes); null: there are no labels
+ *   "artifact.deterministic"  whether bits depend on the number of threads
+ *   "artifact.indices"   {"train": {"tokens": 256}}: for each graph those
+ *                        inputs whose integers must lie in [-n, n) */
+GRADUS_API const char *gradus_metadata(const gradus_session *session,
+                                       const char *key);
 
 /* -- Running -------------------------------------------------------------- */
 
@@ -229,6 +287,36 @@ GRADUS_API gradus_status gradus_write_state(gradus_session *session,
                                             const char *name, const void *data,
                                             size_t bytes);
 
+/* A pointer to a state's bytes, to read and to write without a copy; by the
+ * state's number, so that nothing is looked up. On the CPU it is the memory
+ * that steps use, the same address until gradus_free: each step, and each call
+ * that writes states, changes what is there. On another device it is a copy in
+ * the host's memory, which this call fills anew and which stays as it is until
+ * the next one; its address is the same until gradus_free. Only the session's
+ * thread may read or write there, and not during a call.
+ *
+ * A value that was written there counts once gradus_state_changed is called,
+ * before any other call with this session: what is made of the state (its
+ * 16-bit copy) is then made anew, and other devices get the bytes. Without it
+ * steps may compute with the old value, the new one or parts of both.
+ *
+ * A number of the recipe, whose range would not be checked, a 16-bit copy, a
+ * place and a fixed state have no such pointer: the call fails with
+ * GRADUS_INVALID. A child of fork must not use pointers of its parent's. */
+GRADUS_API gradus_status gradus_state_data(gradus_session *session, int state,
+                                           void **data);
+GRADUS_API gradus_status gradus_state_changed(gradus_session *session,
+                                              int state);
+
+/* Reads or sets a number of the recipe by the path of its key, such as
+ * "optimizer.learning_rate", from the next step on. GRADUS_INVALID for a number
+ * that the artifact does not have (the words name those that it has) or outside
+ * of the key's range. Ranks set the same number before the same step. */
+GRADUS_API gradus_status gradus_number(gradus_session *session,
+                                       const char *path, double *number);
+GRADUS_API gradus_status gradus_set_number(gradus_session *session,
+                                           const char *path, double number);
+
 /* Resets every state to its value right after gradus_load. Fails, and changes
  * none, if the artifact's file has other weights by now. A step of which only
  * some turns have run (gradus_turns) begins anew, also where a checkpoint or
@@ -252,6 +340,24 @@ GRADUS_API gradus_status gradus_load_checkpoint(gradus_session *session,
  * rest as it is: fine-tuning. On GRADUS_INVALID no state has changed. */
 GRADUS_API gradus_status gradus_load_weights(gradus_session *session,
                                              const char *path);
+
+/* The same to and from memory. gradus_save_checkpoint_memory gives the bytes
+ * that the file would have: the caller's, to be freed by gradus_free_bytes. On
+ * failure `*bytes` is NULL and `*size` 0. What is read is copied before a call
+ * returns. */
+GRADUS_API gradus_status gradus_save_checkpoint_memory(gradus_session *session,
+                                                       void **bytes,
+                                                       size_t *size);
+GRADUS_API gradus_status gradus_load_checkpoint_memory(gradus_session *session,
+                                                       const void *bytes,
+                                                       size_t size);
+GRADUS_API gradus_status gradus_load_weights_memory(gradus_session *session,
+                                                    const void *bytes,
+                                                    size_t size);
+
+/* Frees bytes that a call gave to the caller; NULL is fine. They may be freed
+ * by any thread, and in a child of fork. */
+GRADUS_API void gradus_free_bytes(void *bytes);
 
 /* -- Memory --------------------------------------------------------------- */
 
@@ -308,6 +414,111 @@ GRADUS_API int gradus_turns(const gradus_session *session);
  * `words`. To be called before gradus_free by a rank that leaves early. */
 GRADUS_API gradus_status gradus_fail(gradus_session *session,
                                      const char *words);
+
+/* -- Compiling --------------------------------------------------------------
+ */
+
+/* A file, or bytes in memory that stand in its place. All NULL and 0: nothing
+ * is given. With `bytes`, `path` is a name for errors that may be NULL; its
+ * folder is where a model's data files are looked for, without it nowhere. */
+typedef struct gradus_source {
+  const char *path;
+  const void *bytes;
+  size_t size;
+} gradus_source;
+
+/* Bits of gradus_compile_options.flags. */
+enum {
+  GRADUS_NO_PROGRAM = 1,       /* leave the model's graph out of the artifact */
+  GRADUS_NODE_OUTPUTS = 2,     /* `train` also gives each model node's value */
+  GRADUS_GRADIENT_OUTPUTS = 4, /* and gradient.<parameter> of each parameter */
+  GRADUS_PRINT_WEIGHTS = 8,    /* gradus_compiled_ir also has large weights */
+  GRADUS_REMARKS = 16          /* diagnostics also say what each pass did */
+};
+
+/* What to compile, and how; the words are those of `gradus compile`, where
+ * `gradus compile --help` and docs/contracts.md explain them. Start from
+ * gradus_default_compile_options(). Lists of strings end with NULL; a NULL list
+ * is empty. */
+typedef struct gradus_compile_options {
+  size_t size; /* sizeof(gradus_compile_options): see "Stability" */
+  /* .onnx, or .mlir, or an artifact (.gradus) to compile it for other targets.
+   * A path's ending tells which it is; without a path the bytes do: those of an
+   * artifact, text that begins a program, or else ONNX. */
+  gradus_source model;
+  gradus_source recipe;         /* JSON; nothing: the defaults */
+  gradus_source weights;        /* .safetensors, by name, over the model's */
+  const char *const *overrides; /* "optimizer.learning_rate=0.1" */
+  const char *const *dims;      /* "batch=32" */
+  const char *const *targets;   /* "cpu:x86-64-v3"; none: this machine */
+  const char *const *plugins; /* libraries with passes: programs, see "Trust" */
+  const char *libraries;      /* "auto", "never", "always"; NULL: "auto" */
+  const char *memory_limit;   /* "2GiB"; NULL: none */
+  const char *initialize;   /* a rule for weights whose data file is missing */
+  const char *kernel_cache; /* a folder or "off"; NULL: the user's cache */
+  const char *stop_after;   /* a stage, to look at the IR; NULL: an artifact */
+  int threads;              /* to plan for; 0: one per core */
+  uint32_t flags;           /* GRADUS_NO_PROGRAM | ... */
+} gradus_compile_options;
+
+GRADUS_API gradus_compile_options gradus_default_compile_options(void);
+
+typedef enum gradus_severity {
+  GRADUS_ERROR = 0,
+  GRADUS_WARNING = 1,
+  GRADUS_REMARK = 2 /* what a pass did, or why it did nothing */
+} gradus_severity;
+
+/* What the compiler says. Strings may be empty and are never NULL. */
+typedef struct gradus_diagnostic {
+  gradus_severity severity;
+  const char *pass;  /* of a remark: "clip-gradients" */
+  const char *place; /* `node "/conv1/Conv"`, "line 3:5" */
+  const char *text;
+} gradus_diagnostic;
+
+/* The result of a compilation. One thread at a time may use it; a child of fork
+ * may use its parent's. */
+typedef struct gradus_compiled gradus_compiled;
+
+/* Compiles a model and a recipe into an artifact, in memory: gradus_load_memory
+ * takes the bytes, and a .gradus file is those bytes. The model may come from
+ * anybody. Options are read before the call returns.
+ *
+ * On failure gradus_last_error(NULL) has the words, and `*result` has the
+ * diagnostics, or is NULL if the compiler was not reached. In either case it
+ * ends with gradus_compiled_free.
+ *
+ * The compiler is libgradus_compiler.so. The first call opens it: the file that
+ * the environment's GRADUS_COMPILER_LIBRARY names, else that beside libgradus,
+ * or beside a program that libgradus.a is linked into, else one that the
+ * system's loader finds. It stays open. GRADUS_FAILED if there is none, or it
+ * is of another version.
+ *
+ * Any thread may call it, with 8 MiB of stack, as main threads have; calls at
+ * the same time run one after the other. It starts no threads that outlive it.
+ * A process that has no more memory ends there, as LLVM does. */
+GRADUS_API gradus_status gradus_compile(const gradus_compile_options *options,
+                                        gradus_compiled **result);
+
+/* The artifact, which `result` owns; NULL and 0, and GRADUS_INVALID, if there
+ * is none. */
+GRADUS_API gradus_status gradus_compiled_artifact(const gradus_compiled *result,
+                                                  const void **bytes,
+                                                  size_t *size);
+
+/* The program at the stage `stop_after`, as text; "" if it was not asked for,
+ * NULL for NULL. */
+GRADUS_API const char *gradus_compiled_ir(const gradus_compiled *result);
+
+/* Diagnostics are numbered from 0 in the order in which they were made; remarks
+ * come last. */
+GRADUS_API int gradus_compiled_diagnostic_count(const gradus_compiled *result);
+GRADUS_API gradus_status gradus_compiled_diagnostic(
+    const gradus_compiled *result, int number, gradus_diagnostic *diagnostic);
+
+/* Frees it with all that it owns; NULL is fine. */
+GRADUS_API void gradus_compiled_free(gradus_compiled *result);
 
 #ifdef __cplusplus
 }
