@@ -11,7 +11,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <new>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -207,7 +210,8 @@ std::string headerText(const std::vector<NamedTensor> &tensors,
 } // namespace
 
 struct Safetensors::Storage {
-  MappedFile file;
+  std::optional<MappedFile> file; // nothing: the bytes are the caller's
+  std::span<const uint8_t> bytes;
   std::vector<NamedTensor> tensors;
   std::unordered_map<std::string, size_t> numbers;
   std::map<std::string, std::string> metadata;
@@ -216,8 +220,8 @@ struct Safetensors::Storage {
 };
 
 Status Safetensors::Storage::read() {
-  GRADUS_ASSIGN(auto header, headerOf(file.bytes()));
-  auto data = file.bytes().subspan(sizeof(uint64_t) + header.size());
+  GRADUS_ASSIGN(auto header, headerOf(bytes));
+  auto data = bytes.subspan(sizeof(uint64_t) + header.size());
   Json root = Json::parse(header.begin(), header.end(), nullptr,
                           /*allow_exceptions=*/false);
   if (!root.is_object())
@@ -225,8 +229,7 @@ Status Safetensors::Storage::read() {
         "is not a safetensors file: its header is not a JSON object");
   uint64_t expected = dataSize(root);
   if (data.size() < expected)
-    return wrongSize("is cut short", file.bytes().size(), data.size(),
-                     expected);
+    return wrongSize("is cut short", bytes.size(), data.size(), expected);
   for (const auto &[name, entry] : root.items()) {
     if (name == kMetadataName) {
       GRADUS_TRY(readMetadata(entry, metadata));
@@ -238,8 +241,8 @@ Status Safetensors::Storage::read() {
     tensors.push_back(*std::move(tensor));
   }
   if (data.size() > expected)
-    return wrongSize("has bytes after its end", file.bytes().size(),
-                     data.size(), expected);
+    return wrongSize("has bytes after its end", bytes.size(), data.size(),
+                     expected);
   GRADUS_TRY(orderByData(tensors));
   for (size_t i = 0; i < tensors.size(); ++i)
     numbers[tensors[i].name] = i;
@@ -248,9 +251,18 @@ Status Safetensors::Storage::read() {
 
 StatusOr<Safetensors> Safetensors::open(const std::string &path) {
   GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
-  auto storage =
-      std::make_unique<Storage>(Storage{std::move(file), {}, {}, {}});
+  auto storage = std::make_unique<Storage>();
+  storage->file = std::move(file);
+  storage->bytes = storage->file->bytes();
   GRADUS_TRY(at(storage->read(), path));
+  return Safetensors(std::move(storage));
+}
+
+StatusOr<Safetensors> Safetensors::fromBytes(std::span<const uint8_t> bytes,
+                                             const std::string &name) {
+  auto storage = std::make_unique<Storage>();
+  storage->bytes = bytes;
+  GRADUS_TRY(at(storage->read(), name));
   return Safetensors(std::move(storage));
 }
 
@@ -285,6 +297,36 @@ safetensorsHeader(const std::vector<NamedTensor> &tensors,
          text;
 }
 
+/// Passes a file's bytes on, piece by piece and in their order.
+static Status
+writePieces(const std::string &header, const std::vector<NamedTensor> &tensors,
+            const std::function<Status(const void *, size_t)> &write) {
+  GRADUS_TRY(write(header.data(), header.size()));
+  for (const NamedTensor &tensor : tensors)
+    GRADUS_TRY(write(tensor.data.data(), tensor.data.size()));
+  return Status();
+}
+
+StatusOr<OwnedBytes>
+safetensorsBytes(const std::vector<NamedTensor> &tensors,
+                 const std::map<std::string, std::string> &metadata) {
+  GRADUS_ASSIGN(std::string header, safetensorsHeader(tensors, metadata));
+  OwnedBytes bytes{nullptr, header.size()};
+  for (const NamedTensor &tensor : tensors)
+    bytes.size += tensor.data.size();
+  bytes.data.reset(new (std::nothrow) uint8_t[bytes.size]);
+  if (!bytes.data)
+    return failed("cannot allocate the ", bytes.size, " bytes of a file");
+  uint8_t *end = bytes.data.get();
+  GRADUS_TRY(writePieces(header, tensors, [&](const void *data, size_t size) {
+    if (size)
+      std::memcpy(end, data, size);
+    end += size;
+    return Status();
+  }));
+  return bytes;
+}
+
 Status writeSafetensors(const std::string &path,
                         const std::vector<NamedTensor> &tensors,
                         const std::map<std::string, std::string> &metadata,
@@ -292,9 +334,9 @@ Status writeSafetensors(const std::string &path,
   auto header = safetensorsHeader(tensors, metadata);
   GRADUS_TRY(at(header.status(), path));
   GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path, hold));
-  GRADUS_TRY(file.write(header->data(), header->size()));
-  for (const NamedTensor &tensor : tensors)
-    GRADUS_TRY(file.write(tensor.data.data(), tensor.data.size()));
+  GRADUS_TRY(writePieces(*header, tensors, [&](const void *data, size_t size) {
+    return file.write(data, size);
+  }));
   return file.commit();
 }
 

@@ -26,10 +26,14 @@ struct NamedTensor {
   std::span<const uint8_t> data;
 };
 
-/// An open .safetensors file; the tensors' data are in its mapping.
+/// An open .safetensors file; the tensors' data are in its mapping, or in the
+/// memory that stands in its place.
 class Safetensors {
 public:
   static StatusOr<Safetensors> open(const std::string &path);
+  /// Reads the bytes of a file, which must live as long; `name` is for errors.
+  static StatusOr<Safetensors> fromBytes(std::span<const uint8_t> bytes,
+                                         const std::string &name);
   Safetensors(Safetensors &&) noexcept;
   Safetensors &operator=(Safetensors &&) noexcept;
   ~Safetensors();
@@ -52,6 +56,17 @@ private:
 StatusOr<std::string>
 safetensorsHeader(const std::vector<NamedTensor> &tensors,
                   const std::map<std::string, std::string> &metadata);
+
+/// Bytes that whoever is given them owns.
+struct OwnedBytes {
+  std::unique_ptr<uint8_t[]> data;
+  size_t size = 0;
+};
+
+/// Returns the bytes of the file that writeSafetensors() would write.
+StatusOr<OwnedBytes>
+safetensorsBytes(const std::vector<NamedTensor> &tensors,
+                 const std::map<std::string, std::string> &metadata = {});
 
 class FileHold;
 

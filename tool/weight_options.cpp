@@ -8,7 +8,6 @@
 #include "tool/name_map.h"
 #include "tool/text.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 using namespace gradus::runtime;
@@ -37,13 +36,6 @@ void addWeightOptions(CLI::App &command, compiler::Request &request,
           "--initialize needs a rule: pytorch (as layers start "
           "there), kaiming_uniform, xavier_uniform, normal or zeros");
   });
-}
-
-/// PyTorch counts the batches of each batch normalization in its state_dict; no
-/// computation uses them.
-static bool isBatchCount(const NamedTensor &tensor) {
-  return absl::EndsWith(tensor.name, "num_batches_tracked") &&
-         tensor.type == TensorType{DType::i64, {}};
 }
 
 std::optional<Safetensors> openWeights(compiler::Request &request,

@@ -75,8 +75,9 @@ public:
                       std::span<uint8_t> to) = 0;
   virtual Status write(artifact::Region region, uint64_t offset,
                        std::span<const uint8_t> from) = 0;
-  /// The start of a region in host memory that can be read without a copy; null
-  /// for other regions and those without bytes.
+  /// The start of a region in host memory that can be read without a copy, and
+  /// of `state` also written, between runs; null for other regions and those
+  /// without bytes.
   virtual const uint8_t *memory(artifact::Region) const { return nullptr; }
   /// Where in its region a buffer lies on this rank.
   virtual uint64_t offsetOf(const artifact::Buffer &buffer) const {

@@ -5,6 +5,8 @@
 #include "runtime/collectives/agreement.h"
 #include "runtime/collectives/open_mpi.h"
 #include "runtime/flat.h"
+#include "runtime/session/c_api_handle.h"
+#include "runtime/session/c_options.h"
 
 #include <algorithm>
 #include <new>
@@ -13,29 +15,9 @@
 
 using namespace gradus::runtime;
 
-namespace {
+static thread_local std::string lastError;
 
-/// The bound addresses of a graph's inputs and outputs, for calls that give
-/// none, and the arrays that a call's own addresses are merged into.
-struct Bindings {
-  std::vector<const void *> inputs, mergedInputs;
-  std::vector<void *> outputs, mergedOutputs;
-};
-
-} // namespace
-
-struct gradus_session {
-  std::shared_ptr<CommunicationThread> ranks; // null: one process alone
-  std::unique_ptr<Session> session;
-  std::vector<Bindings> bindings; // one per graph
-  mutable std::string error;
-};
-
-namespace {
-
-thread_local std::string lastError;
-
-gradus_status codeOf(const Status &status) {
+static gradus_status codeOf(const Status &status) {
   switch (status.code()) {
   case StatusCode::ok:
     return GRADUS_OK;
@@ -48,17 +30,19 @@ gradus_status codeOf(const Status &status) {
   }
 }
 
-gradus_status report(const gradus_session *session, const Status &status) {
+gradus_status gradus::runtime::report(const gradus_session *session,
+                                      const Status &status) {
   if (!status.ok())
     (session ? session->error : lastError) = std::string(status.message());
   return codeOf(status);
 }
 
-gradus_status reject(const gradus_session *session, const std::string &words) {
+gradus_status gradus::runtime::reject(const gradus_session *session,
+                                      const std::string &words) {
   return report(session, invalid(words));
 }
 
-const char *const kNoSession = "the session is NULL";
+namespace {
 
 const GraphInfo *graphOf(const gradus_session *session, int graph) {
   if (!session || graph < 0 || graph >= gradus_graph_count(session))
@@ -88,17 +72,6 @@ gradus_status describe(const gradus_session *session, const Infos &infos,
                                std::to_string(infos.size()));
   *tensor = tensorOf(infos[number]);
   return GRADUS_OK;
-}
-
-/// Copies options of the caller's size: fields it does not know keep their
-/// defaults.
-gradus_options complete(const gradus_options *given) {
-  gradus_options options = gradus_default_options();
-  if (given)
-    std::copy_n(reinterpret_cast<const char *>(given),
-                std::min(given->size, options.size),
-                reinterpret_cast<char *>(&options));
-  return options;
 }
 
 SessionOptions sessionOptions(const gradus_options &given) {
@@ -223,8 +196,10 @@ gradus_status gradus_load(const char *path, const gradus_options *given,
   *session = nullptr;
   if (!path)
     return reject(nullptr, "the path is NULL");
-  gradus_options options = complete(given);
-  return start(Artifact::open(path, {options.trust != 0}), options, session);
+  auto options = complete(given, gradus_default_options(), "gradus_options");
+  if (!options.ok())
+    return report(nullptr, options.status());
+  return start(Artifact::open(path, {options->trust != 0}), *options, session);
 }
 
 gradus_status gradus_load_memory(const void *bytes, size_t size,
@@ -235,10 +210,12 @@ gradus_status gradus_load_memory(const void *bytes, size_t size,
   *session = nullptr;
   if (!bytes)
     return reject(nullptr, "the bytes are NULL");
-  gradus_options options = complete(given);
+  auto options = complete(given, gradus_default_options(), "gradus_options");
+  if (!options.ok())
+    return report(nullptr, options.status());
   return start(Artifact::fromBytes({static_cast<const uint8_t *>(bytes), size},
-                                   "artifact in memory", {options.trust != 0}),
-               options, session);
+                                   "artifact in memory", {options->trust != 0}),
+               *options, session);
 }
 
 /// The ranks part before the memory goes that their sums may be in.
@@ -388,68 +365,7 @@ void gradus_cancel(gradus_session *session) {
     session->session->cancel();
 }
 
-//===-- state -------------------------------------------------------------===//
-
-gradus_status gradus_read_state(gradus_session *session, const char *name,
-                                void *data, size_t bytes) {
-  if (!session || !name || !data)
-    return reject(session,
-                  session ? "the name or the data are NULL" : kNoSession);
-  return report(session, session->session->readState(name, data, bytes));
-}
-
-gradus_status gradus_write_state(gradus_session *session, const char *name,
-                                 const void *data, size_t bytes) {
-  if (!session || !name || !data)
-    return reject(session,
-                  session ? "the name or the data are NULL" : kNoSession);
-  return report(session, session->session->writeState(name, data, bytes));
-}
-
-gradus_status gradus_reset(gradus_session *session) {
-  if (!session)
-    return reject(session, kNoSession);
-  return report(session, session->session->resetStates());
-}
-
-gradus_status gradus_save_checkpoint(gradus_session *session,
-                                     const char *path) {
-  if (!session || !path)
-    return reject(session, session ? "the path is NULL" : kNoSession);
-  return report(session, session->session->saveCheckpoint(path));
-}
-
-/// A rank alone cannot tell the others their parts of a whole. A process that
-/// is none of the ranks runs no graph that reads them.
-static Status refuseParts(const gradus_session &of) {
-  const Session &session = *of.session;
-  if (gradus_ranks(&of) != session.artifact().header().ranks())
-    return Status();
-  for (const StateInfo &state : session.states())
-    if (state.whole)
-      return invalid(session.artifact().path(), ": each rank has a part of ",
-                     state.name,
-                     " (distribution.zero), so `gradus train` goes on from a "
-                     "checkpoint on all of them together; "
-                     "gradus_load_weights() takes its weights");
-  return Status();
-}
-
-gradus_status gradus_load_checkpoint(gradus_session *session,
-                                     const char *path) {
-  if (!session || !path)
-    return reject(session, session ? "the path is NULL" : kNoSession);
-  if (Status refused = refuseParts(*session); !refused.ok())
-    return report(session, refused);
-  return report(session, session->session->loadCheckpoint(path));
-}
-
-gradus_status gradus_load_weights(gradus_session *session, const char *path) {
-  if (!session || !path)
-    return reject(session, session ? "the path is NULL" : kNoSession);
-  return report(session,
-                session->session->loadCheckpoint(path, Restore::parameters));
-}
+//===-- memory and ranks --------------------------------------------------===//
 
 gradus_status gradus_memory_of(const gradus_session *session,
                                gradus_memory *memory) {

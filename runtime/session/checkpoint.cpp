@@ -226,6 +226,11 @@ meantFor(const Safetensors &file, const Rename &rename) {
   return meant;
 }
 
+bool isBatchCount(const NamedTensor &tensor) {
+  return tensor.name.ends_with("num_batches_tracked") &&
+         tensor.type == TensorType{DType::i64, {}};
+}
+
 Status verifyContents(const Safetensors &file) {
   auto stored = file.metadata().find(kContentHash);
   if (stored == file.metadata().end())
@@ -300,12 +305,11 @@ static Status verifyNotesFixed(const Safetensors &file,
                  "; what edits a checkpoint leaves out both");
 }
 
-Status writeCheckpoint(const std::string &path,
-                       const std::vector<StoredState> &states,
-                       const std::vector<StoredState> &fixed,
-                       HostStates &values,
-                       std::map<std::string, std::string> metadata,
-                       std::span<const NamedTensor> others, FileHold *hold) {
+StatusOr<CheckpointContents>
+contentsOf(const std::string &where, const std::vector<StoredState> &states,
+           const std::vector<StoredState> &fixed, HostStates &values,
+           std::map<std::string, std::string> metadata,
+           std::span<const NamedTensor> others) {
   if (!fixed.empty()) {
     GRADUS_ASSIGN(metadata[kFixedHash], hashOf(fixed, values));
   }
@@ -313,20 +317,20 @@ Status writeCheckpoint(const std::string &path,
   std::string numbers;
   for (const StoredState &state : states) {
     if (state.info->whole) {
-      GRADUS_TRY(at(verifyGathered(*state.info, others), path));
+      GRADUS_TRY(at(verifyGathered(*state.info, others), where));
       continue;
     }
     if (state.info->isNumber())
       append(numbers, state.info->name, "\n");
     auto bytes = values.bytes(state.number);
-    GRADUS_TRY(at(bytes.status(), path, ": state ", state.info->name));
+    GRADUS_TRY(at(bytes.status(), where, ": state ", state.info->name));
     tensors.push_back({state.info->name, state.info->type, *bytes});
   }
   tensors.insert(tensors.end(), others.begin(), others.end());
   if (!numbers.empty())
     metadata[kNumbers] = numbers;
   metadata[kContentHash] = contentHash(tensors, metadata);
-  return writeSafetensors(path, tensors, metadata, hold);
+  return CheckpointContents{std::move(tensors), std::move(metadata)};
 }
 
 //===-- TensorsWriter -----------------------------------------------------===//
@@ -451,51 +455,48 @@ Status verifyShapes(const Safetensors &file,
   return verifyFit(missing, {}, differences(states, sources, false));
 }
 
-static Status readEverything(const std::string &path,
+static Status readEverything(const Safetensors &file,
                              const std::vector<StoredState> &states,
                              const std::vector<StoredState> &fixed,
                              HostStates &values) {
-  GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
-  GRADUS_TRY(at(verifyContents(file), path));
-  GRADUS_TRY(at(verifyFixed(file, fixed, values), path));
-  GRADUS_TRY(at(verifyStates(file, states), path));
-  GRADUS_TRY(at(verifyNotesFixed(file, fixed), path));
-  return at(fill(states, values, sourcesOf(file, states)), path);
+  GRADUS_TRY(verifyContents(file));
+  GRADUS_TRY(verifyFixed(file, fixed, values));
+  GRADUS_TRY(verifyStates(file, states));
+  GRADUS_TRY(verifyNotesFixed(file, fixed));
+  return fill(states, values, sourcesOf(file, states));
 }
 
-Status readWeights(const std::string &path,
+Status readWeights(const Safetensors &file,
                    const std::vector<StoredState> &states, HostStates &values,
                    const Rename &rename, TakenWeights &taken) {
-  GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
-  GRADUS_TRY(at(verifyContents(file), path));
-  auto meant = meantFor(file, rename);
-  GRADUS_TRY(at(meant.status(), path));
+  GRADUS_TRY(verifyContents(file));
+  GRADUS_ASSIGN(auto meant, meantFor(file, rename));
   std::vector<StoredState> weights = weightsOf(states);
   Sources sources;
   for (const StoredState &state : weights) {
-    auto found = meant->find(state.info->name);
-    sources.push_back(found == meant->end() ? nullptr : found->second);
+    auto found = meant.find(state.info->name);
+    sources.push_back(found == meant.end() ? nullptr : found->second);
     if (sources.back())
       taken.taken.push_back(state.info->name);
     else if (state.info->role == artifact::Role::parameter)
       taken.missing.push_back(state.info->name);
   }
-  GRADUS_TRY(at(verifyFit({}, {}, differences(weights, sources, false)), path));
+  GRADUS_TRY(verifyFit({}, {}, differences(weights, sources, false)));
   if (taken.taken.empty() && !states.empty())
-    return invalid(path, ": has none of the parameters, such as ",
+    return invalid("has none of the parameters, such as ",
                    weights.empty() ? "" : weights.front().info->name);
   taken.unused = unusedOf(file, sources);
-  return at(fill(weights, values, sources), path);
+  return fill(weights, values, sources);
 }
 
-Status readCheckpoint(const std::string &path,
+Status readCheckpoint(const Safetensors &file,
                       const std::vector<StoredState> &states,
                       const std::vector<StoredState> &fixed, HostStates &values,
                       Restore what) {
   if (what == Restore::everything)
-    return readEverything(path, states, fixed, values);
+    return readEverything(file, states, fixed, values);
   TakenWeights taken;
-  return readWeights(path, states, values, {}, taken);
+  return readWeights(file, states, values, {}, taken);
 }
 
 } // namespace gradus::runtime

@@ -34,15 +34,20 @@ std::vector<StoredState> fixedOf(const std::vector<StateInfo> &states);
 /// own: "ranks/2/accumulation/gradient/w".
 std::string nameOnRank(int rank, const std::string &state);
 
-/// Writes the states, and behind them `others`: the wholes of states of which
-/// each rank has a part, and what nameOnRank() names.
-Status writeCheckpoint(const std::string &path,
-                       const std::vector<StoredState> &states,
-                       const std::vector<StoredState> &fixed,
-                       HostStates &values,
-                       std::map<std::string, std::string> metadata,
-                       std::span<const NamedTensor> others = {},
-                       FileHold *hold = nullptr);
+/// What a checkpoint holds.
+struct CheckpointContents {
+  std::vector<NamedTensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+/// The states, and behind them `others`: the wholes of states of which each
+/// rank has a part, and what nameOnRank() names; valid until the next step or
+/// write. `where` is a name for errors.
+StatusOr<CheckpointContents>
+contentsOf(const std::string &where, const std::vector<StoredState> &states,
+           const std::vector<StoredState> &fixed, HostStates &values,
+           std::map<std::string, std::string> metadata,
+           std::span<const NamedTensor> others = {});
 
 /// Writes a file of tensors with the hash of its contents in its metadata. The
 /// data come in pieces, so that only a piece of them need be in memory. Without
@@ -80,6 +85,10 @@ private:
 /// would lose; success for other states.
 Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from);
 
+/// Whether a tensor is a count of batches, which PyTorch keeps beside running
+/// statistics and no computation uses.
+bool isBatchCount(const NamedTensor &tensor);
+
 /// Checks that a file's contents have the hash in its metadata; success if it
 /// has no hash.
 Status verifyContents(const Safetensors &file);
@@ -104,7 +113,7 @@ meantFor(const Safetensors &file, const Rename &rename);
 /// Fills the parameters and buffers that a file has under their names or those
 /// that `rename` gives its tensors. Floating-point numbers of another type are
 /// converted. On an error no state has changed, unless the device failed.
-Status readWeights(const std::string &path,
+Status readWeights(const Safetensors &file,
                    const std::vector<StoredState> &states, HostStates &values,
                    const Rename &rename, TakenWeights &taken);
 
@@ -112,7 +121,7 @@ Status readWeights(const std::string &path,
 /// of it first: on an error no state has changed, unless the device failed. A
 /// file without a hash, as other tools write it, is accepted. Parameters alone
 /// go with any fixed states.
-Status readCheckpoint(const std::string &path,
+Status readCheckpoint(const Safetensors &file,
                       const std::vector<StoredState> &states,
                       const std::vector<StoredState> &fixed, HostStates &values,
                       Restore what);

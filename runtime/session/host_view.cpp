@@ -6,6 +6,7 @@
 #include "runtime/flat.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace gradus::runtime {
@@ -65,6 +66,32 @@ StatusOr<uint64_t> HostStates::fixedHash(size_t state) {
     hash = artifact::hashBytes(all.data(), all.size());
   }
   return *hash;
+}
+
+StatusOr<std::span<uint8_t>> HostStates::lend(size_t state) {
+  State &wanted = states_[state];
+  if (direct_) // The session's own memory, which is not constant.
+    return std::span(const_cast<uint8_t *>(direct_) + wanted.offset,
+                     wanted.bytes);
+  if (!wanted.lent)
+    wanted.lent.reset(new (std::nothrow) uint8_t[wanted.bytes]);
+  if (!wanted.lent)
+    return failed("cannot allocate ", wanted.bytes,
+                  " bytes for a copy of a state");
+  std::span copy(wanted.lent.get(), wanted.bytes);
+  if (!copy.empty())
+    GRADUS_TRY(device_.read(Region::state, wanted.offset, copy));
+  return copy;
+}
+
+Status HostStates::takeBack(size_t state) {
+  State &changed = states_[state];
+  if (direct_)
+    return Status();
+  if (!changed.lent)
+    return invalid("its data were not asked for, so nothing can have been "
+                   "written there");
+  return write(state, std::span(changed.lent.get(), changed.bytes));
 }
 
 /// Counters are read at each step, all weights only now and then.

@@ -6,6 +6,7 @@
 #include "runtime/device/device.h"
 #include "runtime/memory.h"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -41,6 +42,12 @@ public:
   StatusOr<uint64_t> fixedHash(size_t state);
   /// Writes all bytes of a state.
   Status write(size_t state, std::span<const uint8_t> from);
+  /// The bytes of a state for the host to write: the device's own or, where the
+  /// host cannot reach those, a copy that is made anew. Their address stays the
+  /// same.
+  StatusOr<std::span<uint8_t>> lend(size_t state);
+  /// Takes what was written to lent bytes; fails if they were not lent.
+  Status takeBack(size_t state);
   /// Called when states may have changed: by a step, or by a write elsewhere.
   void forget();
   /// The host memory that copies use now.
@@ -53,6 +60,7 @@ private:
     uint64_t copiedAt = 0; // an age; 0: never
     bool takesMemory = false;
     std::optional<uint64_t> fixedHash = {}; // where it was asked for
+    std::unique_ptr<uint8_t[]> lent = {};   // null: never, or the device's own
   };
 
   DevicePlan &device_;

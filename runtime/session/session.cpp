@@ -1,4 +1,4 @@
-// The session: steps and state.
+// The session: creation and steps.
 
 #include "runtime/session/session.h"
 
@@ -7,20 +7,15 @@
 #include "runtime/device/profiler.h"
 #include "runtime/flat.h"
 #include "runtime/float_mode.h"
-#include "runtime/session/checkpoint.h"
 #include "runtime/session/choose_plan.h"
 #include "runtime/session/devices.h"
-#include "runtime/session/host_view.h"
 #include "runtime/session/initial_state.h"
-#include "runtime/session/nonfinite.h"
-#include "runtime/session/place.h"
 #include "runtime/session/session_facts.h"
-#include "runtime/session/variants.h"
+#include "runtime/session/session_parts.h"
 #include "runtime/status.h"
 #include "runtime/well_known.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -39,68 +34,6 @@ Status verifyOptions(const SessionOptions &options) {
 } // namespace
 
 //===-- parts -------------------------------------------------------------===//
-
-/// A graph as a session runs it.
-struct GraphRuns {
-  const artifact::GraphPlan *plan;
-  size_t lastVariant;       // the graph that ran in its place, or it
-  Variants variants;        // none: it runs itself
-  std::span<int64_t> times; // of its commands; empty: nobody asks
-  int64_t count = 0;
-};
-
-/// The states that a graph makes of others.
-struct StateCopies {
-  int graph = -1;       // -1: there are none
-  bool isStale = false; // what they are made of was changed from outside
-
-  void touch() { isStale = graph >= 0; }
-};
-
-/// The functions that look into steps.
-struct StepObservers {
-  std::unique_ptr<NonfiniteSearch> search; // null: off
-  Probe probe;                             // empty: none
-};
-
-struct Session::Parts {
-  std::shared_ptr<const Artifact> artifact;
-  std::shared_ptr<Device> device;
-  const artifact::Plan &plan;
-  std::unique_ptr<DevicePlan> loaded;
-  HostStates values;             // of states
-  HostView view;                 // of buffers
-  std::vector<GraphInfo> graphs; // in the header's order
-  std::vector<GraphRuns> runs;   // one per graph
-  std::vector<StateInfo> states;
-  StateCopies copies;
-  int counter = -1; // the state `step`
-  std::atomic<bool> cancelled{false};
-  StepObservers observers;
-  std::vector<size_t> awaited; // numbers that may not be set yet
-  Place place;
-
-  Parts(std::shared_ptr<const Artifact> artifact,
-        std::shared_ptr<Device> device, const artifact::Plan &plan,
-        std::unique_ptr<DevicePlan> loaded);
-  const std::string &where() const { return artifact->path(); }
-  void readSchedules();
-  Status verifyOrigin() const;
-  int findCounter(const std::string &name) const; // -1: none
-  StatusOr<int64_t> countOfSteps(int counter);
-  StatusOr<bool> goesOn(size_t graph);
-  Status setPlaces();
-  Status refreshCopies();
-  Status verifyNumbersAreSet();
-  Status runGraph(size_t graph, bool isLaterTurn);
-  StatusOr<size_t> variantOf(size_t graph);
-  Status verifyCall(int graph, size_t steps, size_t inputs,
-                    size_t outputs) const;
-  void takeInputs(size_t graph, const void *const *inputs);
-  Status giveOutputs(size_t graph, void *const *outputs);
-  Status runOnce(size_t graph, const void *const *inputs, void *const *outputs);
-  Status wait();
-};
 
 Session::Parts::Parts(std::shared_ptr<const Artifact> from,
                       std::shared_ptr<Device> on, const artifact::Plan &chosen,
@@ -481,119 +414,6 @@ std::string Session::firstNonfinite() const {
 std::string Session::spoiledState() const {
   return parts_->observers.search ? parts_->observers.search->spoiledState()
                                   : "";
-}
-
-//===-- state -------------------------------------------------------------===//
-
-StatusOr<std::span<const uint8_t>> Session::stateBytes(int state) const {
-  GRADUS_TRY(parts_->verifyOrigin());
-  if (isCopy(parts_->states[state]))
-    GRADUS_TRY(parts_->refreshCopies());
-  auto bytes = parts_->values.bytes(state);
-  GRADUS_TRY(at(bytes.status(), artifact().path()));
-  return bytes;
-}
-
-namespace {
-
-Status verifyState(const Session &session, int state, const std::string &name,
-                   size_t bytes) {
-  if (state < 0)
-    return invalid(session.artifact().path(), ": there is no state ", name);
-  size_t expected = session.states()[state].bytes;
-  if (bytes != expected)
-    return invalid(session.artifact().path(), ": state ", name, " has ",
-                   expected, " bytes, and ", bytes, " were given");
-  return Status();
-}
-
-} // namespace
-
-Status Session::readState(const std::string &name, void *data,
-                          size_t bytes) const {
-  int state = findState(name);
-  GRADUS_TRY(verifyState(*this, state, name, bytes));
-  GRADUS_ASSIGN(auto found, stateBytes(state));
-  if (bytes)
-    std::memcpy(data, found.data(), bytes);
-  return Status();
-}
-
-Status Session::writeState(int state, std::span<const uint8_t> from) {
-  GRADUS_TRY(parts_->verifyOrigin());
-  const StateInfo &info = parts_->states[state];
-  GRADUS_TRY(verifyState(*this, state, info.name, from.size()));
-  if (isPlace(info) || isFixed(info))
-    return invalid(artifact().path(), ": state ", info.name, " is ",
-                   isFixed(info) ? "fixed in the artifact"
-                                 : "set when an artifact is loaded",
-                   ", and cannot be written");
-  GRADUS_TRY(verifyNumber(info, from));
-  parts_->copies.touch();
-  return at(parts_->values.write(state, from), artifact().path());
-}
-
-Status Session::writeState(const std::string &name, const void *data,
-                           size_t bytes) {
-  int state = findState(name);
-  GRADUS_TRY(verifyState(*this, state, name, bytes));
-  return writeState(state, {static_cast<const uint8_t *>(data), bytes});
-}
-
-StatusOr<int64_t> Session::stepCount() const {
-  GRADUS_TRY(parts_->verifyOrigin());
-  if (parts_->counter >= 0)
-    return parts_->countOfSteps(parts_->counter);
-  int train = findGraph(well_known::kTrain);
-  return train < 0 ? 0 : parts_->runs[train].count / turns();
-}
-
-Status Session::resetStates() {
-  GRADUS_TRY(parts_->verifyOrigin());
-  QuietFloats quiet;
-  parts_->copies.touch();
-  parts_->values.forget();
-  GRADUS_TRY(
-      at(gradus::runtime::resetStates(artifact(), plan(), *parts_->loaded),
-         artifact().path()));
-  for (GraphRuns &graph : parts_->runs)
-    graph.count = 0;
-  return at(parts_->setPlaces(), artifact().path());
-}
-
-Status Session::saveCheckpoint(const std::string &path,
-                               const std::map<std::string, std::string> &notes,
-                               FileHold *hold,
-                               std::span<const NamedTensor> others) const {
-  GRADUS_ASSIGN(int64_t step, stepCount());
-  std::map<std::string, std::string> metadata = {
-      {"format", "gradus"},
-      {"program", textOf(artifact().header().name())},
-      {well_known::kStep, inWords(step)}};
-  metadata.insert(notes.begin(), notes.end());
-  return writeCheckpoint(path, storedOf(parts_->states),
-                         fixedOf(parts_->states), parts_->values, metadata,
-                         others, hold);
-}
-
-Status Session::loadCheckpoint(const std::string &path, Restore what) {
-  GRADUS_TRY(parts_->verifyOrigin());
-  QuietFloats quiet;
-  parts_->copies.touch();
-  GRADUS_TRY(readCheckpoint(path, storedOf(parts_->states),
-                            fixedOf(parts_->states), parts_->values, what));
-  return at(parts_->setPlaces(), artifact().path());
-}
-
-Status Session::loadWeights(const std::string &path, const Rename &rename,
-                            TakenWeights *taken) {
-  GRADUS_TRY(parts_->verifyOrigin());
-  QuietFloats quiet;
-  TakenWeights ignored;
-  parts_->copies.touch();
-  GRADUS_TRY(readWeights(path, storedOf(parts_->states), parts_->values, rename,
-                         taken ? *taken : ignored));
-  return at(parts_->setPlaces(), artifact().path());
 }
 
 } // namespace gradus::runtime

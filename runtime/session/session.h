@@ -189,6 +189,14 @@ public:
   /// Writes all bytes of a state.
   Status writeState(int state, std::span<const uint8_t> from);
 
+  /// The bytes of a state, to read and to write until the session ends. They
+  /// are the device's own where the host can reach them, else a copy that each
+  /// call makes anew. What was written there counts once stateChanged() is
+  /// called, before anything else. Refused for what is not written as it is
+  /// (gradus.h).
+  StatusOr<std::span<uint8_t>> stateData(int state);
+  Status stateChanged(int state);
+
   Status readState(const std::string &name, void *data, size_t bytes) const;
   Status writeState(const std::string &name, const void *data, size_t bytes);
   /// The value of the state `step`, or without one the number of train steps
@@ -204,8 +212,13 @@ public:
                         const std::map<std::string, std::string> &notes = {},
                         FileHold *hold = nullptr,
                         std::span<const NamedTensor> others = {}) const;
+  /// Returns the bytes of the file that saveCheckpoint() would write.
+  StatusOr<OwnedBytes> checkpointBytes() const;
   /// Reads a checkpoint. A step of which some turns have run begins anew.
   Status loadCheckpoint(const std::string &path,
+                        Restore what = Restore::everything);
+  /// Reads an open file; `where` is its name in errors.
+  Status loadCheckpoint(const Safetensors &file, const std::string &where,
                         Restore what = Restore::everything);
   /// Reads the parameters and buffers that a file has, under the names that
   /// `rename` gives its tensors: an empty name leaves a tensor out. `*taken`

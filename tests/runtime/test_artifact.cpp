@@ -283,6 +283,13 @@ void TestArtifact::addOwn(const char *name, double number) {
   header.states.back()->per_rank = true;
 }
 
+void TestArtifact::addNumber(const char *path, double number) {
+  addState(path, Role::hyperparameter, type(DType::f64, {}), 8);
+  header.states.back()->fill = number;
+  header.states.back()->minimum = 0;
+  header.states.back()->limit = 10;
+}
+
 void TestArtifact::addFixed(double number) {
   addState("rows", Role::fixed, type(DType::f32, {2}), 8);
   header.states.back()->fill = number;

@@ -61,6 +61,8 @@ struct TestArtifact {
   void addTurns();
   /// Adds a state of one number that each rank has of its own.
   void addOwn(const char *name, double number);
+  /// Adds a number of the recipe, from 0 to below 10.
+  void addNumber(const char *path, double number);
   /// Adds the fixed state `rows` of two numbers.
   void addFixed(double number);
 

@@ -367,3 +367,53 @@ TEST(CApiLoading, TakesNoSessionForAnAnswer) {
   gradus_free(nullptr);
   EXPECT_STREQ(gradus_version(), "0.1.0");
 }
+
+namespace {
+
+/// Options of a program that was compiled with another version.
+struct OtherOptions {
+  gradus_options options = gradus_default_options();
+  uint64_t later[2] = {};
+};
+
+gradus_status loadsWith(const gradus_options &options) {
+  auto bytes = TestArtifact().bytes();
+  gradus_session *session = nullptr;
+  gradus_status status =
+      gradus_load_memory(bytes.data(), bytes.size(), &options, &session);
+  EXPECT_EQ(session != nullptr, status == GRADUS_OK);
+  gradus_free(session);
+  return status;
+}
+
+} // namespace
+
+TEST(CApiOptions, OfAnOldProgramKeepTheDefaultsOfLaterFields) {
+  OtherOptions old;
+  old.options.size = offsetof(gradus_options, collectives);
+  old.options.collectives = "smoke"; // what lies behind an older struct
+  EXPECT_EQ(loadsWith(old.options), GRADUS_OK) << gradus_last_error(nullptr);
+}
+
+TEST(CApiOptions, OfALaterProgramMayHaveMoreThatSaysNothing) {
+  OtherOptions later;
+  later.options.size = sizeof(OtherOptions);
+  EXPECT_EQ(loadsWith(later.options), GRADUS_OK) << gradus_last_error(nullptr);
+  later.later[1] = 1;
+  EXPECT_EQ(loadsWith(later.options), GRADUS_INVALID);
+  EXPECT_STREQ(
+      gradus_last_error(nullptr),
+      "gradus_options: it has 72 bytes, of which this version, 0.1.0, knows "
+      "56: an option that is set needs a later version");
+}
+
+TEST(CApiOptions, MustSayTheirSize) {
+  gradus_options forgotten = gradus_default_options();
+  for (size_t size : {0, 7}) {
+    forgotten.size = size;
+    EXPECT_EQ(loadsWith(forgotten), GRADUS_INVALID);
+  }
+  EXPECT_STREQ(gradus_last_error(nullptr),
+               "gradus_options: its field `size` is 7, expected 56, as its "
+               "default has it");
+}
