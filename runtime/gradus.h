@@ -442,9 +442,9 @@ enum {
  * is empty. */
 typedef struct gradus_compile_options {
   size_t size; /* sizeof(gradus_compile_options): see "Stability" */
-  /* .onnx, or .mlir, or an artifact (.gradus) to compile it for other targets.
-   * A path's ending tells which it is; without a path the bytes do: those of an
-   * artifact, text that begins a program, or else ONNX. */
+  /* ONNX, a program as text (.mlir), or an artifact to compile it for other
+   * targets: as the path ends (.onnx, .mlir, .gradus) or, with bytes, as those
+   * begin. */
   gradus_source model;
   gradus_source recipe;         /* JSON; nothing: the defaults */
   gradus_source weights;        /* .safetensors, by name, over the model's */

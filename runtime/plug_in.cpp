@@ -5,7 +5,8 @@
 namespace gradus::runtime {
 
 StatusOr<SharedLibrary> loadPlugIn(const PlugIn &plugIn) {
-  LibrarySearch search = findLibrary({plugIn.variable, {plugIn.name}});
+  LibrarySearch search =
+      findLibrary({plugIn.variable, {plugIn.name}, plugIn.imports});
   if (!search.found)
     return failed("needs ", plugIn.name,
                   ", which cannot be loaded: ", search.reasons(), " (",

@@ -12,6 +12,7 @@ namespace gradus::runtime {
 /// A plug-in: what names its file, and a function that it has.
 struct PlugIn {
   const char *variable, *name, *function;
+  SharedLibrary::Imports imports = SharedLibrary::Imports::now;
 };
 
 /// Opens a plug-in. It stays open: what it makes may live as long as the

@@ -44,7 +44,7 @@ findLibrary(const WantedLibrary &wanted,
     append(reasons, reasons.empty() ? "" : "; ", reason);
   };
   for (const std::string &file : libraryPlaces(wanted.variable, wanted.names)) {
-    auto library = SharedLibrary::open(file);
+    auto library = SharedLibrary::open(file, wanted.imports);
     if (!library.ok()) {
       note(isThere(file) ? search.refused : search.missing,
            library.status().message());

@@ -48,6 +48,7 @@ private:
 struct WantedLibrary {
   const char *variable;            // the environment variable that may name it
   std::vector<const char *> names; // its names, the best first
+  SharedLibrary::Imports imports = SharedLibrary::Imports::now;
 };
 
 /// The result of a search.

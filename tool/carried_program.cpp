@@ -7,27 +7,10 @@
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
 
-#include <algorithm>
-
 using namespace gradus::runtime;
 
 namespace gradus::cli {
-namespace {
 
-std::vector<uint8_t> weightsOf(const Artifact &artifact) {
-  std::vector<uint8_t> weights(
-      artifact.bytes(artifact.header().weights()).size());
-  auto take = [&](uint64_t offset, std::span<const uint8_t> piece) {
-    std::copy(piece.begin(), piece.end(), weights.begin() + offset);
-    return Status();
-  };
-  check(at(artifact.readWeights(take), artifact.path()));
-  return weights;
-}
-
-} // namespace
-
-/// The artifact was verified: initial values are within the weights.
 compiler::CarriedProgram OpenedProgram::program() const {
   const artifact::Header &header = artifact_->header();
   compiler::CarriedProgram program;
@@ -36,15 +19,9 @@ compiler::CarriedProgram OpenedProgram::program() const {
     program.compiler = textOf(section->compiler());
     program.bytecode = artifact_->bytes(section->bytecode());
   }
-  for (size_t i = 0; i < countOf(header.states()); ++i) {
-    const artifact::State &state = *header.states()->Get(i);
-    if (!state.has_initial())
-      continue;
-    TensorType type = typeOf(state.type());
-    program.values.push_back(
-        {textOf(state.name()), nameOf(type.dtype), type.shape,
-         std::span(weights_).subspan(state.initial(), *bytesOf(type))});
-  }
+  for (const NamedTensor &tensor : values_.tensors)
+    program.values.push_back({tensor.name, nameOf(tensor.type.dtype),
+                              tensor.type.shape, tensor.data});
   return program;
 }
 
@@ -52,8 +29,8 @@ std::optional<OpenedProgram> openProgram(compiler::Request &request) {
   if (!isArtifact(request.model))
     return {};
   auto artifact = take(Artifact::open(request.model));
-  std::vector<uint8_t> weights = weightsOf(*artifact);
-  OpenedProgram opened(std::move(artifact), std::move(weights));
+  InitialValues values = take(initialValuesOf(*artifact));
+  OpenedProgram opened(std::move(artifact), std::move(values));
   request.carried = opened.program();
   return opened;
 }

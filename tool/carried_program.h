@@ -4,11 +4,10 @@
 
 #include "frontends/compiler/compiler.h"
 #include "runtime/artifact/artifact.h"
+#include "runtime/session/initial_values.h"
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace gradus::cli {
 
@@ -16,15 +15,15 @@ namespace gradus::cli {
 class OpenedProgram {
 public:
   OpenedProgram(std::shared_ptr<const runtime::Artifact> artifact,
-                std::vector<uint8_t> weights)
-      : artifact_(std::move(artifact)), weights_(std::move(weights)) {}
+                runtime::InitialValues values)
+      : artifact_(std::move(artifact)), values_(std::move(values)) {}
 
   const runtime::Artifact &artifact() const { return *artifact_; }
   compiler::CarriedProgram program() const;
 
 private:
   std::shared_ptr<const runtime::Artifact> artifact_;
-  std::vector<uint8_t> weights_;
+  runtime::InitialValues values_;
 };
 
 /// If the request's model is an artifact, checks it as a whole and sets

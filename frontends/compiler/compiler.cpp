@@ -56,7 +56,7 @@ public:
   explicit Compilation(const Request &request)
       : request_(request),
         context_(dialects(), MLIRContext::Threading::DISABLED),
-        diagnostics_(context_, request.model) {}
+        diagnostics_(context_, request.model, request.wanted.tell) {}
 
   absl::Status read();
   absl::StatusOr<Result> compile();
@@ -302,7 +302,7 @@ absl::Status Compilation::write(const CompileOptions &chosen, Result &result) {
 /// Only models of ONNX name modules. A report has the nodes' own names where
 /// the file cannot be read again: that is no reason to lose the artifact.
 void Compilation::addModules(Trace &trace) const {
-  if (!llvm::StringRef(request_.model).ends_with(".onnx"))
+  if (request_.bytes || !isOnnx(request_))
     return;
   if (auto modules = modulesOfOnnx(request_.model); modules.ok())
     trace.modules = *std::move(modules);
@@ -484,11 +484,16 @@ public:
 };
 
 } // namespace
+
+Compiler &compiler() {
+  static Library library;
+  return library;
+}
+
 } // namespace gradus::compiler
 
 extern "C" __attribute__((visibility("default"))) gradus::compiler::Compiler *
 gradus_compiler() {
   gradus::compiler::exitWhereMemoryEnds();
-  static gradus::compiler::Library library;
-  return &library;
+  return &gradus::compiler::compiler();
 }

@@ -43,6 +43,21 @@ struct CarriedProgram {
   std::vector<Weight> values;        // of states
 };
 
+/// A model in memory, which must live as long as the compilation.
+struct ModelBytes {
+  std::span<const uint8_t> bytes;
+  bool isText = false; // a program (.mlir) rather than ONNX
+  /// Whether data files are looked for in the folder of Request::model.
+  bool hasFolder = false;
+};
+
+/// An error or a warning about a model.
+struct ModelDiagnostic {
+  bool isError = false;
+  std::string place; // node "/conv1/Conv", line 3:5; or empty
+  std::string text;
+};
+
 /// The recipe: a file or a text, and what the command line sets over it.
 struct RecipeSource {
   std::string file;                   // JSON; empty: the defaults
@@ -98,6 +113,9 @@ struct WantedResult {
   /// Adds the last value of each model node, by its location, before the
   /// gradients.
   bool nodeOutputs = false;
+  /// Is told of each diagnostic when it is made, besides the words of the
+  /// status and Result::warnings; may be empty.
+  std::function<void(const ModelDiagnostic &)> tell;
   /// Receives the artifact piece by piece with its offset, the header last, so
   /// that memory never holds all of it. If empty, the artifact is in
   /// Result::artifact.
@@ -108,6 +126,8 @@ struct WantedResult {
 /// The model and the options with which it becomes a training step.
 struct Request {
   std::string model; // .onnx or .mlir
+  /// Stands in place of the file `model`, which is a name for errors then.
+  std::optional<ModelBytes> bytes;
   /// Stands in place of the file `model`, the artifact that carries it.
   std::optional<CarriedProgram> carried;
   RecipeSource recipe;
@@ -323,9 +343,13 @@ public:
   virtual absl::Status loadPlugins(const std::vector<std::string> &paths) = 0;
 };
 
-/// The library's one function. The calling process ends with a message and exit
+/// The library's function for the tool; runtime/compiler_abi.h has that for
+/// other programs. The calling process ends with a message and exit
 /// code 1 if it runs out of memory (out_of_memory.h).
 using Entry = Compiler *();
 inline constexpr const char *kEntry = "gradus_compiler";
+
+/// The compiler itself, for the library's functions.
+Compiler &compiler();
 
 } // namespace gradus::compiler

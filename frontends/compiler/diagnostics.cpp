@@ -26,22 +26,28 @@ std::string placeOf(Location location) {
   return "";
 }
 
-Diagnostics::Diagnostics(MLIRContext &context, std::string model)
-    : model_(std::move(model)),
+Diagnostics::Diagnostics(MLIRContext &context, std::string model,
+                         std::function<void(const ModelDiagnostic &)> tell)
+    : model_(std::move(model)), tell_(std::move(tell)),
       handler_(&context, [this](Diagnostic &diagnostic) {
         add(diagnostic);
         return success();
       }) {}
 
 void Diagnostics::add(Diagnostic &diagnostic) {
-  std::string place = placeOf(diagnostic.getLocation());
-  std::string line = message(model_, ": ", place, place.empty() ? "" : ": ",
-                             printableLines(diagnostic.str()));
-  if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-    errors_.push_back(line);
-  else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning &&
-           !llvm::is_contained(warnings_, line)) // A report runs stages again.
-    warnings_.push_back(line);
+  ModelDiagnostic told{diagnostic.getSeverity() == DiagnosticSeverity::Error,
+                       placeOf(diagnostic.getLocation()),
+                       printableLines(diagnostic.str())};
+  if (!told.isError && diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+    return;
+  std::string line = message(model_, ": ", told.place,
+                             told.place.empty() ? "" : ": ", told.text);
+  std::vector<std::string> &lines = told.isError ? errors_ : warnings_;
+  if (!told.isError && llvm::is_contained(lines, line))
+    return; // A report runs stages again.
+  lines.push_back(line);
+  if (tell_)
+    tell_(told);
 }
 
 absl::Status Diagnostics::error(const std::string &otherwise) const {

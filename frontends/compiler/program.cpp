@@ -56,13 +56,22 @@ bool lacksWeights(ModuleOp module) {
   return walked.wasInterrupted();
 }
 
+llvm::StringRef textOf(const ModelBytes &model) {
+  return {reinterpret_cast<const char *>(model.bytes.data()),
+          model.bytes.size()};
+}
+
 absl::StatusOr<OwningOpRef<ModuleOp>>
 readText(const Request &request, DictionaryAttr recipe, MLIRContext &context) {
   if (!request.dims.empty())
     return invalid("--dim ", request.dims.front(), ": all sizes of ",
                    request.model, " are fixed");
-  auto module =
-      parseSourceFile<ModuleOp>(request.model, ParserConfig(&context));
+  ParserConfig config(&context);
+  OwningOpRef<ModuleOp> module =
+      request.bytes // The parser wants a zero behind the text.
+          ? parseSourceString<ModuleOp>(textOf(*request.bytes).str(), config,
+                                        request.model)
+          : parseSourceFile<ModuleOp>(request.model, config);
   if (!module)
     return invalid(request.model, ": is not a valid program");
   if (lacksWeights(*module))
@@ -92,6 +101,10 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readOnnx(const Request &request,
                                                MLIRContext &context) {
   ImportOptions options = importOptions(request, recipe);
   options.recipe = attribute;
+  if (request.bytes) {
+    options.bytes = textOf(*request.bytes);
+    options.hasFolder = request.bytes->hasFolder;
+  }
   return importOnnx(request.model, options, context);
 }
 
@@ -99,12 +112,11 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const Request &request,
                                                 const recipe::Recipe &recipe,
                                                 MLIRContext &context) {
   DictionaryAttr attribute = recipe::toAttribute(recipe, context);
-  llvm::StringRef path = request.model;
-  if (!llvm::sys::fs::exists(path))
+  if (!request.bytes && !llvm::sys::fs::exists(request.model))
     return invalid(request.model, ": there is no such file");
-  if (path.ends_with(".onnx"))
+  if (isOnnx(request))
     return readOnnx(request, recipe, attribute, context);
-  if (path.ends_with(".mlir"))
+  if (isText(request))
     return readText(request, attribute, context);
   return invalid(request.model,
                  ": is neither a model (.onnx, .mlir) nor an artifact");
@@ -367,9 +379,8 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
 absl::StatusOr<recipe::Recipe> settleRecipe(const Request &request,
                                             const recipe::Recipe &given,
                                             ModuleOp module) {
-  bool isText = llvm::StringRef(request.model).ends_with(".mlir");
   absl::StatusOr<recipe::Recipe> recipe = given;
-  if (!isText || saysRecipe(request))
+  if (!isText(request) || saysRecipe(request))
     return recipe;
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     if (!program.getRecipeAttr())
@@ -384,6 +395,16 @@ absl::StatusOr<recipe::Recipe> settleRecipe(const Request &request,
 }
 
 } // namespace
+
+bool isOnnx(const Request &request) {
+  return request.bytes ? !request.bytes->isText
+                       : llvm::StringRef(request.model).ends_with(".onnx");
+}
+
+bool isText(const Request &request) {
+  return request.bytes ? request.bytes->isText
+                       : llvm::StringRef(request.model).ends_with(".mlir");
+}
 
 bool saysRecipe(const Request &request) {
   return !request.recipe.file.empty() || !request.recipe.text.empty() ||
@@ -436,7 +457,7 @@ absl::StatusOr<Program> readProgram(const Request &request,
   recipe = settleRecipe(request, *recipe, **module);
   if (!recipe.ok())
     return recipe.status();
-  if (StringRef(request.model).ends_with(".mlir"))
+  if (isText(request))
     for (ProgramOp program : (*module)->getOps<ProgramOp>())
       GRADUS_RETURN_IF_ERROR(checkParameterPatterns(program, *recipe));
   for (const std::string &remark : recipe->remarks)
@@ -461,7 +482,7 @@ static void addWithoutSizes(const ModelInventory &inventory, ModelInfo &info) {
 }
 
 absl::Status addInventory(const Request &request, ModelInfo &info) {
-  if (!StringRef(request.model).ends_with(".onnx"))
+  if (!isOnnx(request))
     return absl::OkStatus();
   absl::StatusOr<recipe::Recipe> recipe = readRecipe(request);
   if (!recipe.ok())

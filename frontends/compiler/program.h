@@ -15,6 +15,11 @@ struct Program {
   bool afterModel = false; // whether the stage `model` has run
 };
 
+/// Whether the request's model is ONNX, or a program as text; neither, if it is
+/// an artifact or a file of another kind.
+bool isOnnx(const Request &request);
+bool isText(const Request &request);
+
 /// Adds --memory-limit to what is set over a recipe.
 void addMemoryLimit(const Request &request, recipe::Overrides &overrides);
 

@@ -457,8 +457,11 @@ absl::Status build(ModelFile &file, const ExportMarks &marks,
 absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const std::string &path,
                                                 const ImportOptions &options,
                                                 MLIRContext &context) {
-  GRADUS_ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> file,
-                          ModelFile::open(path));
+  GRADUS_ASSIGN_OR_RETURN(
+      std::unique_ptr<ModelFile> file,
+      options.bytes
+          ? ModelFile::fromBytes(*options.bytes, path, options.hasFolder)
+          : ModelFile::open(path));
   GRADUS_RETURN_IF_ERROR(checkWellFormed(*file));
   GRADUS_RETURN_IF_ERROR(checkInitialize(options));
   Location location = FileLineColLoc::get(&context, path, 0, 0);

@@ -22,8 +22,8 @@
 
 namespace gradus {
 
-/// Reads the model at `path`. The context needs the dialects of
-/// gradus::registerDialects.
+/// Reads the model at `path`, or the bytes in its place. The context needs the
+/// dialects of gradus::registerDialects.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importOnnx(const std::string &path, const ImportOptions &options,
            mlir::MLIRContext &context);

@@ -170,30 +170,46 @@ ModelFile::open(const std::string &path, Contents contents) {
   std::unique_ptr<ModelFile> file(new ModelFile);
   file->path_ = path;
   file->file_ = std::move(buffer);
-  if (file->file_->getBufferSize() > INT_MAX)
+  GRADUS_RETURN_IF_ERROR(file->read(contents));
+  return file;
+}
+
+absl::StatusOr<std::unique_ptr<ModelFile>>
+ModelFile::fromBytes(llvm::StringRef bytes, const std::string &path,
+                     bool hasFolder) {
+  std::unique_ptr<ModelFile> file(new ModelFile);
+  file->path_ = path;
+  file->hasFolder_ = hasFolder;
+  file->file_ = llvm::MemoryBuffer::getMemBuffer(
+      bytes, path, /*RequiresNullTerminator=*/false);
+  GRADUS_RETURN_IF_ERROR(file->read(Contents::separated));
+  return file;
+}
+
+absl::Status ModelFile::read(Contents contents) {
+  if (file_->getBufferSize() > INT_MAX)
     return invalid("is larger than 2 GiB, which protobuf cannot read; store "
                    "its weights as external data");
-  if (!file->read(file->file_->getBuffer(), contents))
+  if (!parse(file_->getBuffer(), contents))
     return invalid("is no ONNX model, is damaged, or has graphs more than ",
                    kMostGraphs,
                    " deep in one another: protobuf cannot parse "
                    "it");
-  if (!file->model_->has_graph())
+  if (!model_->has_graph())
     return invalid("is no ONNX model: it has no graph");
-  GRADUS_RETURN_IF_ERROR(inlineFunctions(*file->model_));
-  giveOwnStatistics(*file->model_->mutable_graph());
-  GRADUS_RETURN_IF_ERROR(file->checkDataFiles());
-  return file;
+  GRADUS_RETURN_IF_ERROR(inlineFunctions(*model_));
+  giveOwnStatistics(*model_->mutable_graph());
+  return checkDataFiles();
 }
 
 /// Returns false if protobuf cannot parse the file.
-bool ModelFile::read(llvm::StringRef bytes, Contents contents) {
+bool ModelFile::parse(llvm::StringRef bytes, Contents contents) {
   std::optional<SeparatedModel> separated;
   if (contents == Contents::separated)
     separated = separateValues(bytes);
   if (!separated)
-    return parse(*model_, bytes);
-  if (!parse(*model_, separated->rest))
+    return onnx::parse(*model_, bytes);
+  if (!onnx::parse(*model_, separated->rest))
     return false;
   for (auto [number, values] : separated->values)
     values_[&model_->graph().initializer(number)] = values;
@@ -315,7 +331,10 @@ ModelFile::externalBytes(const TensorProto &tensor, uint64_t expected) {
 const ModelFile::DataFile &ModelFile::dataFile(const std::string &location) {
   auto [entry, isNew] = dataFiles_.try_emplace(location);
   if (isNew)
-    entry->second = openDataFile(path_, location);
+    entry->second =
+        hasFolder_ ? openDataFile(path_, location)
+                   : absl::NotFoundError("the model is in memory, without a "
+                                         "folder for its data files");
   return entry->second;
 }
 

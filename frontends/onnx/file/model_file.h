@@ -42,6 +42,10 @@ class ModelFile {
 public:
   static absl::StatusOr<std::unique_ptr<ModelFile>>
   open(const std::string &path, Contents contents = Contents::separated);
+  /// Reads a model in memory, which lives as long as its values; `path` is its
+  /// name. Without a folder its data files are missing.
+  static absl::StatusOr<std::unique_ptr<ModelFile>>
+  fromBytes(llvm::StringRef bytes, const std::string &path, bool hasFolder);
   ~ModelFile();
 
   const std::string &path() const { return path_; }
@@ -83,7 +87,8 @@ public:
 
 private:
   ModelFile();
-  bool read(llvm::StringRef bytes, Contents contents);
+  absl::Status read(Contents contents);
+  bool parse(llvm::StringRef bytes, Contents contents);
   absl::StatusOr<llvm::StringRef> typedBytes(const ::onnx::TensorProto &tensor,
                                              mlir::RankedTensorType type,
                                              std::string &storage);
@@ -98,6 +103,7 @@ private:
   std::string pathOf(const std::string &location) const;
 
   std::string path_;
+  bool hasFolder_ = true;
   std::unique_ptr<::onnx::ModelProto> model_;
   std::shared_ptr<llvm::MemoryBuffer> file_;
   /// The bytes in `file_` of initializers that are not in the messages.

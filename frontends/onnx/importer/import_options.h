@@ -2,9 +2,11 @@
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,10 @@ struct ImportOptions {
   std::string initialize;
   /// Attached to the program as it is; may be null.
   mlir::DictionaryAttr recipe;
+  /// The model in memory, in place of its file; it must live as long as the
+  /// program. Its data files are beside the path or, without a folder, nowhere.
+  std::optional<llvm::StringRef> bytes;
+  bool hasFolder = true;
 };
 
 } // namespace gradus

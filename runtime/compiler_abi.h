@@ -1,0 +1,72 @@
+/* What crosses between libgradus and libgradus_compiler when a program compiles
+ * through gradus.h: plain C, so that the two need no types in common but these.
+ * Both sides are of one version of Gradus, which the entry checks. */
+
+#ifndef GRADUS_RUNTIME_COMPILER_ABI_H
+#define GRADUS_RUNTIME_COMPILER_ABI_H
+
+#include "runtime/gradus.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A named tensor; `dtype` as in "f32". */
+typedef struct gradus_abi_tensor {
+  const char *name, *dtype;
+  const int64_t *shape;
+  size_t rank;
+  const void *bytes;
+  size_t size;
+} gradus_abi_tensor;
+
+typedef struct gradus_abi_tensors {
+  const gradus_abi_tensor *first;
+  size_t count;
+} gradus_abi_tensors;
+
+/* A program that an artifact carries. */
+typedef struct gradus_abi_program {
+  const char *compiler; /* which wrote it */
+  const void *bytecode;
+  size_t size; /* 0: it carries none */
+  const char *recipe;
+  gradus_abi_tensors values; /* of states */
+} gradus_abi_program;
+
+/* The receivers of what a compilation makes, with the context of each. What
+ * they are given is valid during the call. */
+typedef struct gradus_abi_receiver {
+  void *context;
+  /* A piece of the artifact at its offset, the header last; 0: it was not
+   * taken, and the compilation ends. */
+  int (*write)(void *context, uint64_t offset, const void *bytes, size_t size);
+  void (*ir)(void *context, const char *text);
+  void (*tell)(void *context, const gradus_diagnostic *diagnostic);
+  void (*fail)(void *context, const char *words);
+} gradus_abi_receiver;
+
+typedef struct gradus_abi_request {
+  /* Of this version's size. Their weights are in `weights`, and their model is
+   * `program` if that is not NULL. The model's path is never NULL. */
+  const gradus_compile_options *options;
+  /* Of a model in memory: whether it is text, and whether data files lie beside
+   * its path, because that was the caller's. */
+  int model_is_text, model_has_folder;
+  gradus_abi_tensors weights;
+  const gradus_abi_program *program;
+  gradus_abi_receiver to;
+} gradus_abi_request;
+
+/* Compiles. `version` is that of libgradus; another than the compiler's is
+ * refused. */
+typedef gradus_status gradus_abi_compile(const char *version,
+                                         const gradus_abi_request *request);
+
+#define GRADUS_ABI_COMPILE "gradus_compiler_compile"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GRADUS_RUNTIME_COMPILER_ABI_H */

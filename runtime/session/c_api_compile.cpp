@@ -1,0 +1,323 @@
+// The C API (runtime/gradus.h) on compiling: opens the compiler, reads for it
+// what only the runtime reads (artifacts, files of weights), and keeps what it
+// makes.
+
+#include "runtime/compiler_abi.h"
+#include "runtime/compiler_library.h"
+#include "runtime/flat.h"
+#include "runtime/float_mode.h"
+#include "runtime/safetensors.h"
+#include "runtime/session/c_api_handle.h"
+#include "runtime/session/c_options.h"
+#include "runtime/session/checkpoint.h"
+#include "runtime/session/initial_values.h"
+
+#include <cstring>
+#include <deque>
+#include <mutex>
+
+using namespace gradus::runtime;
+
+namespace {
+
+/// A diagnostic with its own texts.
+struct Diagnostic {
+  gradus_severity severity;
+  std::string pass, place, text;
+};
+
+} // namespace
+
+struct gradus_compiled {
+  std::vector<uint8_t> artifact;
+  std::string ir;
+  std::deque<Diagnostic> diagnostics;
+  std::string error; // the words of the failure
+};
+
+namespace {
+
+gradus_compiled &compiledOf(void *context) {
+  return *static_cast<gradus_compiled *>(context);
+}
+
+void tell(void *context, const gradus_diagnostic *told) {
+  compiledOf(context).diagnostics.push_back(
+      {told->severity, told->pass, told->place, told->text});
+}
+
+int write(void *context, uint64_t offset, const void *bytes, size_t size) {
+  std::vector<uint8_t> &artifact = compiledOf(context).artifact;
+  if (artifact.size() < offset + size)
+    artifact.resize(offset + size);
+  if (size)
+    std::memcpy(artifact.data() + offset, bytes, size);
+  return 1;
+}
+
+gradus_abi_receiver receiverOf(gradus_compiled &result) {
+  gradus_abi_receiver to = {};
+  to.context = &result;
+  to.write = write;
+  to.ir = [](void *context, const char *text) {
+    compiledOf(context).ir = text;
+  };
+  to.tell = tell;
+  to.fail = [](void *context, const char *words) {
+    compiledOf(context).error = words;
+  };
+  return to;
+}
+
+//===-- what is read for the compiler -------------------------------------===//
+
+std::span<const uint8_t> bytesOf(const gradus_source &source) {
+  return {static_cast<const uint8_t *>(source.bytes), source.size};
+}
+
+bool isGiven(const gradus_source &source) {
+  return source.path || source.bytes;
+}
+
+/// Whether bytes are those of an artifact: its identifier is behind two sizes.
+bool isArtifact(std::span<const uint8_t> bytes) {
+  constexpr size_t kBegin = 3 * sizeof(uint32_t);
+  return bytes.size() >= kBegin &&
+         gradus::artifact::SizePrefixedHeaderBufferHasIdentifier(bytes.data());
+}
+
+/// Whether bytes begin as text does. ONNX begins with numbers below 32.
+bool isText(std::span<const uint8_t> bytes) {
+  constexpr size_t kLooked = 64;
+  auto begin = bytes.first(std::min(bytes.size(), kLooked));
+  return std::none_of(begin.begin(), begin.end(), [](uint8_t byte) {
+    return byte < ' ' && byte != '\n' && byte != '\r' && byte != '\t';
+  });
+}
+
+/// Tensors as the compiler gets them; they refer to what they are made of.
+class Tensors {
+public:
+  void add(const NamedTensor &tensor) {
+    names_.push_back(nameOf(tensor.type.dtype));
+    all_.push_back({tensor.name.c_str(), names_.back().c_str(),
+                    tensor.type.shape.data(), tensor.type.shape.size(),
+                    tensor.data.data(), tensor.data.size()});
+  }
+  gradus_abi_tensors all() const { return {all_.data(), all_.size()}; }
+
+private:
+  std::deque<std::string> names_;
+  std::vector<gradus_abi_tensor> all_;
+};
+
+/// The inputs of a compilation that the compiler does not read itself.
+struct ReadInputs {
+  std::shared_ptr<const Artifact> artifact;
+  InitialValues initial;
+  std::string compiler, recipe; // of the artifact's program
+  Tensors values;
+  gradus_abi_program program = {};
+
+  std::optional<Safetensors> weightsFile;
+  Tensors weights;
+};
+
+Status readArtifact(const gradus_source &model, ReadInputs &read) {
+  GRADUS_ASSIGN(read.artifact,
+                model.bytes ? Artifact::fromBytes(bytesOf(model), model.path)
+                            : Artifact::open(model.path));
+  const gradus::artifact::Header &header = read.artifact->header();
+  GRADUS_ASSIGN(read.initial, initialValuesOf(*read.artifact));
+  for (const NamedTensor &tensor : read.initial.tensors)
+    read.values.add(tensor);
+  std::span<const uint8_t> bytecode;
+  if (const gradus::artifact::Program *section = header.program()) {
+    read.compiler = textOf(section->compiler());
+    bytecode = read.artifact->bytes(section->bytecode());
+  }
+  read.recipe = textOf(header.recipe());
+  read.program = {read.compiler.c_str(), bytecode.data(), bytecode.size(),
+                  read.recipe.c_str(), read.values.all()};
+  return Status();
+}
+
+/// The counts that PyTorch keeps beside running statistics are no weights.
+Status readWeights(const gradus_source &source, ReadInputs &read) {
+  GRADUS_ASSIGN(read.weightsFile,
+                source.bytes
+                    ? Safetensors::fromBytes(bytesOf(source), source.path)
+                    : Safetensors::open(source.path));
+  for (const NamedTensor &tensor : read.weightsFile->tensors())
+    if (!isBatchCount(tensor))
+      read.weights.add(tensor);
+  if (!read.weights.all().count)
+    return invalid(source.path, ": has no weights");
+  return Status();
+}
+
+Status verifySource(const char *what, const gradus_source &source) {
+  if (!source.bytes && source.size)
+    return invalid("gradus_compile_options: ", what, ": its bytes are NULL, ",
+                   "and their number is ", source.size);
+  if (source.bytes && !source.size)
+    return invalid("gradus_compile_options: ", what, ": it has no bytes");
+  return Status();
+}
+
+Status verify(const gradus_compile_options &options) {
+  constexpr uint32_t kKnown = GRADUS_NO_PROGRAM | GRADUS_NODE_OUTPUTS |
+                              GRADUS_GRADIENT_OUTPUTS | GRADUS_PRINT_WEIGHTS |
+                              GRADUS_REMARKS;
+  GRADUS_TRY(verifySource("model", options.model));
+  GRADUS_TRY(verifySource("recipe", options.recipe));
+  GRADUS_TRY(verifySource("weights", options.weights));
+  if (!isGiven(options.model))
+    return invalid("gradus_compile_options: model: neither a path nor bytes "
+                   "are given");
+  if (options.flags & ~kKnown)
+    return invalid("gradus_compile_options: flags: ", options.flags,
+                   " has bits that are unknown; known: ", kKnown);
+  if (options.threads < 0 || options.threads > kMostThreads)
+    return invalid("gradus_compile_options: threads: ", options.threads,
+                   " are asked for; 0 to ", kMostThreads, " are possible");
+  return Status();
+}
+
+//===-- the compilation ---------------------------------------------------===//
+
+/// Names what has none, for errors.
+void nameSources(gradus_compile_options &options) {
+  if (!options.model.path)
+    options.model.path = "the model";
+  if (isGiven(options.weights) && !options.weights.path)
+    options.weights.path = "the weights";
+}
+
+bool isArtifact(const gradus_source &model) {
+  return model.bytes ? isArtifact(bytesOf(model))
+                     : std::string_view(model.path).ends_with(".gradus");
+}
+
+StatusOr<gradus_abi_compile *> openEntry() {
+  GRADUS_ASSIGN(SharedLibrary library, openCompiler(GRADUS_ABI_COMPILE));
+  return library.function<gradus_abi_compile>(GRADUS_ABI_COMPILE);
+}
+
+Status readInputs(const gradus_compile_options &options, ReadInputs &read) {
+  if (isArtifact(options.model))
+    GRADUS_TRY(readArtifact(options.model, read));
+  if (isGiven(options.weights))
+    GRADUS_TRY(readWeights(options.weights, read));
+  return Status();
+}
+
+StatusCode codeOf(gradus_status status) {
+  return status == GRADUS_INVALID ? StatusCode::invalid : StatusCode::failed;
+}
+
+Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
+                   gradus_compiled &result) {
+  gradus_abi_request request = {};
+  request.model_has_folder = options.model.path != nullptr;
+  request.model_is_text = options.model.bytes && isText(bytesOf(options.model));
+  nameSources(options);
+  ReadInputs read;
+  if (Status status = readInputs(options, read); !status.ok()) {
+    result.diagnostics.push_back(
+        {GRADUS_ERROR, "", "", std::string(status.message())});
+    return status;
+  }
+  request.options = &options;
+  request.weights = read.weights.all();
+  request.program = read.artifact ? &read.program : nullptr;
+  request.to = receiverOf(result);
+  gradus_status status = entry(GRADUS_VERSION, &request);
+  if (status == GRADUS_OK)
+    return Status();
+  result.artifact.clear(); // It may be a part of one.
+  return {codeOf(status), result.error};
+}
+
+} // namespace
+
+gradus_compile_options gradus_default_compile_options(void) {
+  gradus_compile_options options = {};
+  options.size = sizeof(options);
+  return options;
+}
+
+gradus_status gradus_compile(const gradus_compile_options *given,
+                             gradus_compiled **result) {
+  if (!result)
+    return reject(nullptr, "the place for the result is NULL");
+  *result = nullptr;
+  if (!given)
+    return reject(nullptr, "the options are NULL");
+  auto options = complete(given, gradus_default_compile_options(),
+                          "gradus_compile_options");
+  if (!options.ok())
+    return report(nullptr, options.status());
+  if (Status status = verify(*options); !status.ok())
+    return report(nullptr, status);
+  static std::mutex one; // The compiler has state of its own, as plug-ins.
+  std::lock_guard lock(one);
+  QuietFloats quiet;
+  auto entry = openEntry();
+  if (!entry.ok())
+    return report(nullptr, at(entry.status(), "compiling"));
+  *result = new gradus_compiled;
+  return report(nullptr, compileWith(*entry, *options, **result));
+}
+
+//===-- the result --------------------------------------------------------===//
+
+static const char *const kNoResult = "the result of a compilation is NULL";
+
+gradus_status gradus_compiled_artifact(const gradus_compiled *result,
+                                       const void **bytes, size_t *size) {
+  if (bytes)
+    *bytes = nullptr;
+  if (size)
+    *size = 0;
+  if (!result || !bytes || !size)
+    return reject(nullptr, result ? "the place for the bytes or for their "
+                                    "number is NULL"
+                                  : kNoResult);
+  if (result->artifact.empty())
+    return reject(nullptr,
+                  result->error.empty()
+                      ? "there is no artifact: the compilation stopped at the "
+                        "stage that was asked for"
+                      : "there is no artifact: the compilation failed");
+  *bytes = result->artifact.data();
+  *size = result->artifact.size();
+  return GRADUS_OK;
+}
+
+const char *gradus_compiled_ir(const gradus_compiled *result) {
+  return result ? result->ir.c_str() : nullptr;
+}
+
+int gradus_compiled_diagnostic_count(const gradus_compiled *result) {
+  return result ? static_cast<int>(result->diagnostics.size()) : 0;
+}
+
+gradus_status gradus_compiled_diagnostic(const gradus_compiled *result,
+                                         int number,
+                                         gradus_diagnostic *diagnostic) {
+  if (!result || !diagnostic)
+    return reject(nullptr,
+                  result ? "the place for the diagnostic is NULL" : kNoResult);
+  size_t count = result->diagnostics.size();
+  if (number < 0 || static_cast<size_t>(number) >= count)
+    return reject(nullptr, "diagnostic " + std::to_string(number) +
+                               " does not exist; there are " +
+                               std::to_string(count));
+  const Diagnostic &told = result->diagnostics[number];
+  *diagnostic = {told.severity, told.pass.c_str(), told.place.c_str(),
+                 told.text.c_str()};
+  return GRADUS_OK;
+}
+
+void gradus_compiled_free(gradus_compiled *result) { delete result; }
