@@ -4,6 +4,10 @@
 
 #include "tests/frontends/onnx/small_model.h"
 
+#include "llvm/Support/Path.h"
+
+#include <fstream>
+
 using namespace gradus;
 using namespace gradus::testing;
 using ::onnx::TensorProto;
@@ -131,4 +135,44 @@ TEST(ModelFile, HoldsAllValuesWhereItIsWrittenAgain) {
                                             gradus::onnx::Contents::whole);
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ((*file)->graph().initializer(0).raw_data().size(), 2u << 20);
+}
+
+/// A model in memory whose only initializer is in a data file.
+static absl::StatusOr<std::unique_ptr<gradus::onnx::ModelFile>>
+fileOf(SmallModel &model, bool hasFolder) {
+  TensorProto &tensor = *model.graph().add_initializer();
+  tensor.set_name("w");
+  tensor.set_data_type(TensorProto::FLOAT);
+  tensor.add_dims(2);
+  tensor.set_data_location(TensorProto::EXTERNAL);
+  auto &location = *tensor.add_external_data();
+  location.set_key("location");
+  location.set_value("of_memory.data");
+  std::string path = model.write();
+  std::ofstream(llvm::sys::path::parent_path(path).str() + "/of_memory.data",
+                std::ios::binary)
+      << std::string("\0\0\x80\x3f\0\0\0\x40", 8);
+  static std::string bytes;
+  std::ifstream file(path, std::ios::binary);
+  bytes.assign(std::istreambuf_iterator<char>(file), {});
+  return gradus::onnx::ModelFile::fromBytes(bytes, path, hasFolder);
+}
+
+TEST(ModelFile, LooksForDataFilesOfMemoryInAFolderThatIsGiven) {
+  SmallModel model;
+  auto file = fileOf(model, true);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_TRUE((*file)->missing().empty());
+  mlir::MLIRContext context;
+  auto elements = (*file)->elements((*file)->graph().initializer(0), context);
+  ASSERT_TRUE(elements.ok()) << elements.status();
+  EXPECT_EQ(toHost(*elements)->floats, (std::vector<double>{1, 2}));
+}
+
+TEST(ModelFile, LacksDataFilesOfMemoryWithoutAFolder) {
+  SmallModel model;
+  auto file = fileOf(model, false);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_EQ((*file)->missing().size(), 1u);
+  EXPECT_EQ((*file)->missing().begin()->first, "of_memory.data");
 }
