@@ -34,7 +34,7 @@ class Libgradus(unittest.TestCase):
 
     def test_exports_the_c_api_and_nothing_else(self):
         names = [line.split()[-1] for line in printed("nm", "-D", "--defined-only", LIBRARY).splitlines()]
-        self.assertIn("gradus_step", names)
+        self.assertIn("gradus_step@@GRADUS_0.1", names)
         self.assertEqual([name for name in names if not name.startswith("gradus_")], [])
 
 
