@@ -61,7 +61,7 @@ PlanOptions planOf(const gradus_compile_options &options) {
   return plan;
 }
 
-/// What is told of one compilation.
+/// Tells the caller of one compilation.
 class Told {
 public:
   explicit Told(const gradus_abi_receiver &to) : to_(to) {}

@@ -1,4 +1,4 @@
-// What an artifact says of itself, as JSON texts under keys.
+// Tells what an artifact says of itself, as JSON texts under keys.
 
 #pragma once
 

@@ -34,7 +34,7 @@ std::vector<StoredState> fixedOf(const std::vector<StateInfo> &states);
 /// own: "ranks/2/accumulation/gradient/w".
 std::string nameOnRank(int rank, const std::string &state);
 
-/// What a checkpoint holds.
+/// The contents of a checkpoint.
 struct CheckpointContents {
   std::vector<NamedTensor> tensors;
   std::map<std::string, std::string> metadata;

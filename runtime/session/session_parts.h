@@ -1,4 +1,4 @@
-// What a session is made of, for the sources that implement it.
+// The parts of a session, for the sources that implement it.
 
 #pragma once
 

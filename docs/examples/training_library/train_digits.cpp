@@ -1,6 +1,8 @@
-// train_digits ARTIFACT TRAIN TEST EPOCHS FOLDER: checkpoints, early stopping,
-// a log and events for TensorBoard; goes on from FOLDER's checkpoint, if any.
+// train_digits MODEL TRAIN TEST EPOCHS FOLDER: checkpoints, early stopping, a
+// log and events for TensorBoard; goes on from FOLDER's checkpoint, if any. The
+// model is compiled here (.onnx), or it is an artifact.
 
+#include "runtime/gradus.h"
 #include "training/feeds.h"
 #include "training/policy.h"
 #include "training/trainer.h"
@@ -21,10 +23,39 @@ struct Lines : Observer {
   }
 };
 
+const char recipe[] = R"({
+  "inputs": {"dims": {"batch": 32}},
+  "loss": {"type": "softmax_cross_entropy", "output": "logits"},
+  "metrics": ["accuracy"],
+  "optimizer": {"type": "adamw", "learning_rate": 0.002}})";
+
+StatusOr<std::shared_ptr<const Artifact>> compiled(const std::string &model) {
+  gradus_compile_options options = gradus_default_compile_options();
+  options.model.path = model.c_str();
+  options.recipe = {nullptr, recipe, sizeof(recipe) - 1};
+  gradus_compiled *result = nullptr;
+  const void *bytes = nullptr;
+  size_t size = 0;
+  gradus_status status = gradus_compile(&options, &result);
+  if (status == GRADUS_OK)
+    status = gradus_compiled_artifact(result, &bytes, &size);
+  StatusOr<std::shared_ptr<const Artifact>> artifact =
+      failed(gradus_last_error(nullptr));
+  if (status == GRADUS_OK)
+    artifact =
+        Artifact::fromBytes({static_cast<const uint8_t *>(bytes), size}, model);
+  gradus_compiled_free(result);
+  return artifact;
+}
+
 Status train(char **arguments) {
-  std::string folder = arguments[5], kept = folder + "/digits.safetensors";
+  std::string model = arguments[1], folder = arguments[5],
+              kept = folder + "/digits.safetensors";
+  std::shared_ptr<const Artifact> artifact;
+  GRADUS_ASSIGN(artifact, model.ends_with(".onnx") ? compiled(model)
+                                                   : Artifact::open(model));
   std::unique_ptr<Session> session;
-  GRADUS_ASSIGN(session, Session::load(arguments[1]));
+  GRADUS_ASSIGN(session, Session::create(artifact));
   std::optional<TrainingRecord> former;
   GRADUS_ASSIGN(former, TrainingRecord::loadIfThere(*session, kept));
   Dataset samples, tests;
@@ -64,9 +95,9 @@ Status train(char **arguments) {
 }
 
 int main(int count, char **arguments) {
-  Status status =
-      count == 6 ? train(arguments)
-                 : invalid("train_digits ARTIFACT TRAIN TEST EPOCHS FOLDER");
+  Status status = count == 6
+                      ? train(arguments)
+                      : invalid("train_digits MODEL TRAIN TEST EPOCHS FOLDER");
   if (!status.ok())
     std::fprintf(stderr, "%s\n", status.message().c_str());
   return status.ok() ? 0 : 1;

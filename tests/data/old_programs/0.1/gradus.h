@@ -192,7 +192,7 @@ GRADUS_API gradus_status gradus_output(const gradus_session *session, int graph,
 GRADUS_API gradus_status gradus_state(const gradus_session *session, int state,
                                       gradus_tensor *tensor);
 
-/* What a state is to training. Checkpoints have those up to GRADUS_SEED, and
+/* The use of a state in training. Checkpoints have those up to GRADUS_SEED, and
  * numbers. */
 typedef enum gradus_role {
   GRADUS_PARAMETER = 0,
@@ -302,7 +302,8 @@ GRADUS_API gradus_status gradus_write_state(gradus_session *session,
  *
  * A number of the recipe, whose range would not be checked, a 16-bit copy, a
  * place and a fixed state have no such pointer: the call fails with
- * GRADUS_INVALID. A child of fork must not use pointers of its parent's. */
+ * GRADUS_INVALID. Ranks write the same to a state before the same step. A child
+ * of fork must not use pointers of its parent's. */
 GRADUS_API gradus_status gradus_state_data(gradus_session *session, int state,
                                            void **data);
 GRADUS_API gradus_status gradus_state_changed(gradus_session *session,
@@ -415,12 +416,12 @@ GRADUS_API int gradus_turns(const gradus_session *session);
 GRADUS_API gradus_status gradus_fail(gradus_session *session,
                                      const char *words);
 
-/* -- Compiling --------------------------------------------------------------
- */
+/* -- Compiling ------------------------------------------------------------- */
 
 /* A file, or bytes in memory that stand in its place. All NULL and 0: nothing
- * is given. With `bytes`, `path` is a name for errors that may be NULL; its
- * folder is where a model's data files are looked for, without it nowhere. */
+ * is given. With `bytes`, `path` is a name for errors, of no file that need be
+ * there, and may be NULL; its folder is where a model's data files are looked
+ * for, without it nowhere. */
 typedef struct gradus_source {
   const char *path;
   const void *bytes;
@@ -483,7 +484,7 @@ typedef struct gradus_compiled gradus_compiled;
 
 /* Compiles a model and a recipe into an artifact, in memory: gradus_load_memory
  * takes the bytes, and a .gradus file is those bytes. The model may come from
- * anybody. Options are read before the call returns.
+ * anybody. What the options point to may go when the call returns.
  *
  * On failure gradus_last_error(NULL) has the words, and `*result` has the
  * diagnostics, or is NULL if the compiler was not reached. In either case it
@@ -497,7 +498,8 @@ typedef struct gradus_compiled gradus_compiled;
  *
  * Any thread may call it, with 8 MiB of stack, as main threads have; calls at
  * the same time run one after the other. It starts no threads that outlive it.
- * A process that has no more memory ends there, as LLVM does. */
+ * The program of an artifact is read by a child of fork first. A process that
+ * has no more memory ends there, as LLVM does. */
 GRADUS_API gradus_status gradus_compile(const gradus_compile_options *options,
                                         gradus_compiled **result);
 
