@@ -11,6 +11,18 @@ using namespace gradus::runtime;
 
 //===-- what an artifact says ---------------------------------------------===//
 
+using gradus::artifact::Role;
+static_assert(int(Role::parameter) == GRADUS_PARAMETER &&
+              int(Role::buffer) == GRADUS_BUFFER &&
+              int(Role::slot) == GRADUS_SLOT &&
+              int(Role::counter) == GRADUS_COUNTER &&
+              int(Role::hyperparameter) == GRADUS_HYPERPARAMETER &&
+              int(Role::seed) == GRADUS_SEED &&
+              int(Role::copy) == GRADUS_COPY &&
+              int(Role::place) == GRADUS_PLACE &&
+              int(Role::scratch) == GRADUS_SCRATCH &&
+              int(Role::fixed) == GRADUS_FIXED && Role::MAX == Role::fixed);
+
 int gradus_state_role(const gradus_session *session, int state) {
   if (!session || state < 0 || state >= gradus_state_count(session))
     return -1;

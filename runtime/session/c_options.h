@@ -18,8 +18,9 @@ StatusOr<Options> complete(const Options *given, Options options,
                            const char *name) {
   if (!given)
     return options;
+  constexpr size_t kLargest = 4096; // of any version; more is no size
   size_t size = given->size;
-  if (size < sizeof(size))
+  if (size < sizeof(size) || size > kLargest)
     return invalid(name, ": its field `size` is ", size, ", expected ",
                    sizeof(Options), ", as its default has it");
   const char *bytes = reinterpret_cast<const char *>(given);

@@ -409,7 +409,7 @@ TEST(CApiOptions, OfALaterProgramMayHaveMoreThatSaysNothing) {
 
 TEST(CApiOptions, MustSayTheirSize) {
   gradus_options forgotten = gradus_default_options();
-  for (size_t size : {0, 7}) {
+  for (size_t size : {size_t(0), size_t(4097), ~size_t(0), size_t(7)}) {
     forgotten.size = size;
     EXPECT_EQ(loadsWith(forgotten), GRADUS_INVALID);
   }
