@@ -37,6 +37,18 @@ class Pair(torch.nn.Module if torch else object):
         return tuple(part(x) for part in self.parts)
 
 
+FILES = {}  # of modules that are exported without a loss, by their outlines: their weights are those of one seed
+
+
+def file_of(module, example, loss, labels):
+    if exports_loss(loss):
+        return exported(module, (example,), loss=loss, labels=labels)
+    outline = str(module)
+    if outline not in FILES:
+        FILES[outline] = exported(module, (example,))
+    return FILES[outline]
+
+
 def updates(module, before):
     return {name: value.detach().double() - before[name].double() for name, value in module.named_parameters()}
 
@@ -56,8 +68,7 @@ def compare_quietly(test, module, loss, optimizer, scheduler, labels, shape, eve
     batches = [torch.randn(shape, generator=generator) for _ in range(STEPS)]
     moves = optimizer(module)
     calls = scheduler(moves) if scheduler else None
-    own = exports_loss(loss)
-    file = exported(module, (batches[0],), loss=loss if own else None, labels=labels if own else None)
+    file = file_of(module, batches[0], loss, labels)
     recipe = recipe_of(module, loss, moves, calls, clip_grad_norm=clip, names=file.names, fixed=file.fixed, **keys)
     before = {name: value.detach().clone() for name, value in module.named_parameters()}
     with tempfile.TemporaryDirectory(prefix="gradus_recipe.") as folder:
@@ -234,12 +245,6 @@ class Taken(unittest.TestCase):
     def test_one_cycle_moves_beta1(self):
         compare(self, small(), torch.nn.MSELoss(), lambda module: torch.optim.AdamW(module.parameters()), labels=numbers(),
                 scheduler=lambda o: torch.optim.lr_scheduler.OneCycleLR(o, 0.02, 12))
-
-    def test_a_schedule_counts_epochs(self):
-        recipe = compare(self, small(), torch.nn.MSELoss(), lambda module: torch.optim.SGD(module.parameters(), lr=0.1), labels=numbers(),
-                         scheduler=lambda o: torch.optim.lr_scheduler.StepLR(o, 2), every=2, interval="epoch",
-                         ) if False else None
-        self.assertIsNone(recipe)
 
     def test_gradients_are_clipped_as_in_pytorch(self):
         compare(self, small(), torch.nn.MSELoss(), lambda module: torch.optim.SGD(module.parameters(), lr=0.1), labels=numbers(), clip=0.2)

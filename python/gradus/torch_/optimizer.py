@@ -48,7 +48,7 @@ def checked(optimizer):
                              f"{taken}. The recipe also has lamb, lars, lion and thor: optimizer={{\"type\": \"lion\", ...}}")
     if row.why:
         raise NotExpressible(f"{kind.__name__} has no form here: {row.why}")
-    if optimizer.state:
+    if any(slots.get("step", 1) > 0 for slots in optimizer.state.values()):  # Some have slots before their first step.
         raise NotExpressible(f"the {kind.__name__} has made steps, and a recipe begins without its moments; give a new one, and load the "
                              "moments into the step (load_state_dict)")
     return optimizer
