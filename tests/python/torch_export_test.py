@@ -178,7 +178,7 @@ class Exported(unittest.TestCase):
         self.says("'weight' has no shape yet", nn.LazyLinear(3), x())
         self.says("is on the device meta", nn.Linear(6, 2, device="meta"), x())
         self.says("is a wrapper of several devices; give its .module", nn.DataParallel(nn.Linear(6, 2)), x())
-        self.says("the example has no tensor in it", nn.Linear(6, 2), ())
+        self.says("the example has no tensor in it", nn.Linear(6, 2), (None,))
         self.says("does not fit Net.forward", Net(), (x(), x(), x()))
         self.says("inputs has 2 names, and the example 1 tensors: x", Net(), (x(),), inputs=["a", "b"])
         self.says("without a floating-point tensor", Outless(), x())

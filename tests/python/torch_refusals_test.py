@@ -70,6 +70,7 @@ class Refused(unittest.TestCase):
                 "ReduceLROnPlateau": lambda: recipe_of(optimizer=base, scheduler=rates.ReduceLROnPlateau(base)),
                 "AdaptiveLogSoftmaxWithLoss": lambda: recipe_of(loss=nn.AdaptiveLogSoftmaxWithLoss(6, 9, [3])),
                 "CTCLoss": lambda: recipe_of(loss=nn.CTCLoss()),
+                "GaussianNLLLoss": lambda: recipe_of(loss=nn.GaussianNLLLoss()),
                 "LinearCrossEntropyLoss": lambda: recipe_of(loss=nn.LinearCrossEntropyLoss(6, 4)),
                 "MultiLabelMarginLoss": lambda: recipe_of(loss=nn.MultiLabelMarginLoss())}
         self.assertEqual(set(made), set(why))

@@ -6,16 +6,17 @@ PyTorch's exporter cannot say, and would so train otherwise, is refused here.
 
 import contextlib
 import dataclasses
-import inspect
 import io
 import logging
+import re
 import warnings
 
 from .errors import NotExpressible
 from .module import checked, parameters_of, unwrapped
-from .tree import Outputs, flat_inputs, is_tensor, tensors_of
+from .tree import Outputs, flat_inputs, tensors_of
 
 OPSET = 20
+TEXT_LINES = 15  # of the exporter's text
 LARGEST_FILE = 2**31 - 1  # bytes that protobuf can hold
 NOISY = ("torch.onnx", "torch.export", "torch._export", "onnxscript", "onnx_ir", "torch._dynamo", "torch.fx")
 
@@ -177,17 +178,26 @@ def run_exporter(module, tensors, names, shapes, loud):
         except ImportError as error:
             raise NotExpressible(f"torch.onnx.export needs a package that is not here: {error}; pip install onnx onnxscript") from error
         except Exception as error:  # Exporters raise all sorts.
-            inner = innermost(error)
-            if isinstance(inner, NotExpressible):
-                raise inner from None
-            text = f"  {type(inner).__name__}: {str(inner).strip()}"
-            raise NotExpressible(DOES_NOT_EXPORT.format(module=type(module).__name__, text=text)) from error
+            for inner in behind(error):
+                if isinstance(inner, NotExpressible):
+                    raise inner from None
+            raise NotExpressible(DOES_NOT_EXPORT.format(module=type(module).__name__, text=text_of(error))) from error
 
 
-def innermost(error):
-    while error.__cause__ or error.__context__:
+def behind(error):
+    """An error and those that have led to it."""
+    while error is not None:
+        yield error
         error = error.__cause__ or error.__context__
-    return error
+
+
+def text_of(error):
+    """What the exporter has found, without the steps that it advises its own developers to take."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.rstrip() for line in re.sub("\x1b\\[[0-9;]*m", "", f"{type(error).__name__}: {error}").splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("For more", "For C++", "If you suspect"))]
+    return "\n".join(f"  {line}" for line in lines[:TEXT_LINES])
 
 
 @contextlib.contextmanager

@@ -98,7 +98,8 @@ LOSSES = (
         note="labels that are probabilities set `soft_labels`"),
     Row("CTCLoss", why="ONNX has no form of its recursion over alignments; a loss written in torch operations, with a fixed number of "
                        "frames, can be exported with the model"),
-    Row("GaussianNLLLoss", exported=True, note="of a model with two outputs, mean and variance: `lambda out, y: loss(out[0], y, out[1])`"),
+    Row("GaussianNLLLoss", why="it looks for negative variances first, and a file has no branches on values; a callable can say its formula: "
+                               "lambda out, y: 0.5 * (out[1].log() + (out[0] - y) ** 2 / out[1]).mean()"),
     Row("HingeEmbeddingLoss", "hinge_embedding", same("margin", "reduction")),
     Row("HuberLoss", "huber", same("delta", "reduction")),
     Row("KLDivLoss", "kl_div", same("log_target", "reduction")),
