@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 
-import numpy
-
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
 sys.path.insert(0, os.path.join(ROOT, "python"))
@@ -20,6 +18,8 @@ class Tensor(ctypes.Structure):
                 ("bytes", ctypes.c_size_t)]
 
     def empty(self):
+        import numpy
+
         return numpy.empty([self.shape[i] for i in range(self.rank)], TYPES[self.dtype])
 
 
@@ -65,6 +65,8 @@ class Step:
         return found
 
     def call(self, values):
+        import numpy
+
         given = []
         for tensor in self.inputs:
             value = numpy.ascontiguousarray(values[tensor.name.decode()], TYPES[tensor.dtype])
