@@ -26,6 +26,7 @@ LIT = "/usr/lib/llvm-22/bin/lit"
 TIME_LIMIT = 900  # seconds for one process; a test that hangs is a failure, and leaves time for the others
 SLOWEST = 10  # tests that are printed with their times
 TESTS_AT_ONCE = 40  # of a GoogleTest program, in one process
+PEERS = os.path.join(os.environ.get("GRADUS_DEPS") or os.path.expanduser("~/.cache/gradus"), "peers", "modules")
 CORES = len(os.sched_getaffinity(0))
 
 
@@ -253,12 +254,20 @@ def unittests(path, tally):
     unittest.TestSuite(case for case in found if tally.wants(recorder.name(case))).run(recorder)
 
 
+def python_for(path):
+    """This one; for tests of PyTorch's objects the one that `./dev test --peers` has installed, if this one has no torch."""
+    theirs = os.path.join(PEERS, "bin", "python")
+    of_torch = os.path.basename(path).startswith("torch_") and not importlib.util.find_spec("torch")
+    return theirs if of_torch and os.path.exists(os.path.join(PEERS, "complete")) else sys.executable
+
+
 def run_unittests(path, tally):
     """The same in a process of their own."""
     with tempfile.TemporaryDirectory(prefix="gradus_tests.") as folder:
         lines = os.path.join(folder, "outcomes")
-        command = [sys.executable, os.path.abspath(__file__), "--only", tally.only, "--file", path, "--outcomes", lines]
-        text, ending = run_process(command, os.path.dirname(TESTS), {"TMPDIR": folder})
+        command = [python_for(path), os.path.abspath(__file__), "--only", tally.only, "--file", path, "--outcomes", lines]
+        seconds = TIME_LIMIT * (4 if os.environ.get("GRADUS_PEERS") else 1)  # for 60 models
+        text, ending = run_process(command, os.path.dirname(TESTS), {"TMPDIR": folder}, seconds)
         if os.path.exists(lines):
             with open(lines) as file:
                 for line in file:

@@ -30,7 +30,8 @@ FEWEST = 3  # repetitions that a comparison needs
 LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine takes longer
 LONGEST_FULL_SIZE = 60
 COMPILES = 20  # warm runs of `gradus compile`; the shortest counts
-PACKAGES = {"torch": ["torch", "torchvision", "pillow", "numpy", "setuptools"], "jax": ["jax", "numpy"]}
+PACKAGES = {"torch": ["torch", "torchvision", "pillow", "numpy", "setuptools"], "jax": ["jax", "numpy"],
+            "modules": ["torch", "torchvision", "timm", "transformers", "onnx", "onnxscript", "numpy"]}  # of `./dev test --peers`
 
 
 def say(text):
