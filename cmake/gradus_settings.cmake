@@ -51,5 +51,13 @@ if(LLD_PROGRAM AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(-fuse-ld=${LLD_PROGRAM})
 endif()
 
+# What is shipped alone has libstdc++ and the arithmetic of libgcc in it, so that it
+# runs where these are older, and nothing for debuggers. Exceptions are unwound by
+# the system's libgcc_s: the archive's way of it asks for the newest glibc.
+if(GRADUS_STATIC_LLVM)
+  add_link_options(-static-libstdc++ -lgcc -Wl,--gc-sections -Wl,--icf=safe
+    -Wl,--exclude-libs,ALL -Wl,--strip-all)
+endif()
+
 # Exceptions are off but where third-party code throws (frontends).
 set(GRADUS_NO_EXCEPTIONS -fno-exceptions)
