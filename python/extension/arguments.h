@@ -1,0 +1,52 @@
+// Arrays of Python as inputs: by the buffer protocol (numpy) or DLPack
+// (PyTorch, JAX), without a copy where they are dense and of the right type.
+
+#pragma once
+
+#include "python/extension/tensors.h"
+
+namespace gradus::python {
+
+/// One array that was given for a tensor, held until it goes away. `data` is
+/// the array's own memory, or a copy's: of an array that is not contiguous, of
+/// integers that had to be widened (int32 labels), of a Python number.
+class Argument {
+public:
+  Argument() = default;
+  Argument(const Argument &) = delete;
+  Argument &operator=(const Argument &) = delete;
+  ~Argument() { release(); }
+
+  /// Reads `object` as the tensor; false with Python's error set, which names
+  /// `what` ("input") and the tensor, what was found and what is expected.
+  bool read(const char *what, const Tensor &tensor, PyObject *object);
+
+  void release();
+
+  const void *data() const { return data_; }
+  bool copied() const { return copy_ != nullptr; }
+
+private:
+  /// An array as both protocols describe it; strides count bytes.
+  struct Found {
+    const char *data = nullptr;
+    gradus_dtype dtype = GRADUS_F32;
+    int rank = 0;
+    const Py_ssize_t *shape = nullptr;
+    const Py_ssize_t *strides = nullptr; // nullptr: dense
+  };
+
+  bool readBuffer(const char *what, const Tensor &tensor, PyObject *object);
+  bool readDlpack(const char *what, const Tensor &tensor, PyObject *object);
+  bool readNumber(const char *what, const Tensor &tensor, PyObject *object);
+  bool take(const char *what, const Tensor &tensor, const Found &found);
+  bool convert(const Tensor &tensor, const Found &found);
+
+  const void *data_ = nullptr;
+  void *copy_ = nullptr;
+  Py_buffer view_ = {};
+  bool viewed_ = false;
+  PyObject *capsule_ = nullptr;
+};
+
+} // namespace gradus::python

@@ -1,0 +1,169 @@
+// Calls the compiler, without Python's lock while it works.
+
+#include "python/extension/compile.h"
+
+#include "python/extension/errors.h"
+
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace gradus::python {
+namespace {
+
+/// Options with the memory that they point to.
+class Options {
+public:
+  ~Options() {
+    for (Py_buffer &view : views_)
+      PyBuffer_Release(&view);
+  }
+
+  /// False with Python's error set.
+  bool read(PyObject *dictionary) {
+    return source(dictionary, "model", options_.model) &&
+           source(dictionary, "recipe", options_.recipe) &&
+           source(dictionary, "weights", options_.weights) &&
+           list(dictionary, "overrides", options_.overrides) &&
+           list(dictionary, "dims", options_.dims) &&
+           list(dictionary, "targets", options_.targets) &&
+           list(dictionary, "plugins", options_.plugins) &&
+           text(dictionary, "libraries", options_.libraries) &&
+           text(dictionary, "memory_limit", options_.memory_limit) &&
+           text(dictionary, "initialize", options_.initialize) &&
+           text(dictionary, "kernel_cache", options_.kernel_cache) &&
+           text(dictionary, "stop_after", options_.stop_after) &&
+           number(dictionary, "threads", options_.threads) &&
+           number(dictionary, "flags", options_.flags);
+  }
+
+  const gradus_compile_options *get() const { return &options_; }
+
+private:
+  /// A value that is there and not None, else nullptr; look for an error then.
+  static PyObject *find(PyObject *dictionary, const char *key) {
+    PyObject *value = PyDict_GetItemString(dictionary, key);
+    return value == Py_None ? nullptr : value;
+  }
+
+  const char *keep(PyObject *value) {
+    Py_ssize_t size = 0;
+    const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+    if (!text)
+      return nullptr;
+    return texts_.emplace_back(text, static_cast<size_t>(size)).c_str();
+  }
+
+  bool text(PyObject *dictionary, const char *key, const char *&target) {
+    PyObject *value = find(dictionary, key);
+    return !value || (target = keep(value));
+  }
+
+  template <typename Number>
+  bool number(PyObject *dictionary, const char *key, Number &target) {
+    PyObject *value = find(dictionary, key);
+    if (value)
+      target = static_cast<Number>(PyLong_AsLong(value));
+    return !PyErr_Occurred();
+  }
+
+  bool list(PyObject *dictionary, const char *key, const char *const *&target) {
+    PyObject *value = find(dictionary, key);
+    if (!value)
+      return true;
+    std::vector<const char *> &strings = lists_.emplace_back();
+    Py_ssize_t count = PySequence_Size(value);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      Owned item(PySequence_GetItem(value, i));
+      if (!item || !strings.emplace_back(keep(item.get())))
+        return false;
+    }
+    strings.push_back(nullptr);
+    target = strings.data();
+    return count >= 0;
+  }
+
+  bool source(PyObject *dictionary, const char *key, gradus_source &target) {
+    PyObject *value = find(dictionary, key);
+    if (!value)
+      return true;
+    PyObject *path = nullptr, *bytes = nullptr;
+    if (!PyArg_ParseTuple(value, "OO", &path, &bytes))
+      return false;
+    if (path != Py_None) {
+      PyObject *encoded = nullptr;
+      if (!PyUnicode_FSConverter(path, &encoded))
+        return false;
+      Owned owned(encoded);
+      target.path = texts_.emplace_back(PyBytes_AsString(encoded)).c_str();
+    }
+    if (bytes == Py_None)
+      return true;
+    Py_buffer view;
+    if (PyObject_GetBuffer(bytes, &view, PyBUF_SIMPLE) < 0)
+      return false;
+    views_.push_back(view);
+    target.bytes = view.buf;
+    target.size = static_cast<size_t>(view.len);
+    return true;
+  }
+
+  gradus_compile_options options_ = gradus_default_compile_options();
+  std::deque<std::string> texts_;
+  std::deque<std::vector<const char *>> lists_;
+  std::vector<Py_buffer> views_;
+};
+
+PyObject *diagnosticsOf(const gradus_compiled *result) {
+  Owned list(PyList_New(0));
+  int count = result ? gradus_compiled_diagnostic_count(result) : 0;
+  for (int i = 0; list && i < count; ++i) {
+    gradus_diagnostic said;
+    if (gradus_status status = gradus_compiled_diagnostic(result, i, &said))
+      return raise(status, nullptr);
+    const char *severity = said.severity == GRADUS_ERROR     ? "error"
+                           : said.severity == GRADUS_WARNING ? "warning"
+                                                             : "remark";
+    Owned row(
+        Py_BuildValue("(ssss)", severity, said.pass, said.place, said.text));
+    if (!row || PyList_Append(list.get(), row.get()) < 0)
+      return nullptr;
+  }
+  return list.release();
+}
+
+/// The artifact's bytes, or None.
+PyObject *artifactOf(const gradus_compiled *result) {
+  const void *bytes = nullptr;
+  size_t size = 0;
+  if (gradus_compiled_artifact(result, &bytes, &size) != GRADUS_OK)
+    Py_RETURN_NONE;
+  return PyBytes_FromStringAndSize(static_cast<const char *>(bytes),
+                                   static_cast<Py_ssize_t>(size));
+}
+
+} // namespace
+
+PyObject *compile(PyObject *, PyObject *dictionary) {
+  Options options;
+  if (!options.read(dictionary))
+    return nullptr;
+  gradus_compiled *result = nullptr;
+  gradus_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = gradus_compile(options.get(), &result);
+  Py_END_ALLOW_THREADS;
+  std::string words = status ? gradus_last_error(nullptr) : "";
+  Owned diagnostics(diagnosticsOf(result));
+  Owned artifact(status ? Py_NewRef(Py_None) : artifactOf(result));
+  const char *ir = gradus_compiled_ir(result);
+  PyObject *made = nullptr;
+  if (diagnostics && artifact)
+    made = Py_BuildValue("(izOsO)", static_cast<int>(status),
+                         status ? words.c_str() : nullptr, artifact.get(),
+                         ir ? ir : "", diagnostics.get());
+  gradus_compiled_free(result);
+  return made;
+}
+
+} // namespace gradus::python

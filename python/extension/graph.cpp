@@ -1,0 +1,388 @@
+// Runs one graph of a session: a step, a queue of steps, bound arrays.
+
+#include "python/extension/graph.h"
+
+#include "python/extension/arguments.h"
+#include "python/extension/outputs.h"
+
+#include <ctime>
+
+namespace gradus::python {
+namespace {
+
+PyTypeObject *graphType = nullptr;
+
+/// Arrays whose addresses a graph keeps.
+struct Binding {
+  Argument argument;
+  bool bound = false;
+};
+
+/// Which integers an input may have.
+struct Range {
+  int64_t low = 0, high = 0; // low <= value < high; both 0: any
+  int64_t ignored = 0;       // and this one
+};
+
+struct Graph {
+  int number = 0;
+  std::string name;
+  std::vector<Tensor> inputs;
+  std::shared_ptr<const OutputPlan> outputs;
+  std::vector<Binding> bindings; // for each input
+  std::vector<Range> ranges;     // for each input
+};
+
+struct GraphObject {
+  PyObject_HEAD SessionObject *session;
+  Graph *graph;
+};
+
+GraphObject *of(PyObject *self) {
+  return reinterpret_cast<GraphObject *>(self);
+}
+
+void deallocate(PyObject *self) {
+  GraphObject *graph = of(self);
+  delete graph->graph;
+  Py_XDECREF(reinterpret_cast<PyObject *>(graph->session));
+  freeObject(graph);
+}
+
+/// "image, label"
+std::string namesOf(const std::vector<Tensor> &tensors) {
+  std::string names;
+  for (const Tensor &tensor : tensors)
+    names += (names.empty() ? "" : ", ") + tensor.name;
+  return names;
+}
+
+/// False with Python's error set, which names the first integer outside.
+bool check(const Tensor &tensor, const Range &range, const void *data) {
+  if (range.low == range.high || tensor.dtype != GRADUS_I64)
+    return true;
+  auto *values = static_cast<const int64_t *>(data);
+  Py_ssize_t count = tensor.bytes / sizeOf(GRADUS_I64);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    int64_t value = values[i];
+    if ((value < range.low || value >= range.high) && value != range.ignored) {
+      raiseInvalid("input \"%s\": element %zd is %lld; expected %lld to %lld",
+                   tensor.name.c_str(), i, static_cast<long long>(value),
+                   static_cast<long long>(range.low),
+                   static_cast<long long>(range.high - 1));
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The arrays of one call, in memory of the caller: each input has one.
+class Inputs {
+public:
+  explicit Inputs(Graph &graph) : graph_(graph) {}
+
+  /// False with Python's error set.
+  bool read(PyObject *const *given, Py_ssize_t count, Argument *arguments,
+            const void **addresses) const {
+    auto wanted = static_cast<Py_ssize_t>(graph_.inputs.size());
+    if (count != wanted && count != 0) {
+      raiseInvalid("graph \"%s\" takes %zd inputs (%s), found %zd",
+                   graph_.name.c_str(), wanted, namesOf(graph_.inputs).c_str(),
+                   count);
+      return false;
+    }
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      PyObject *object = count ? given[i] : Py_None;
+      addresses[i] = nullptr;
+      if (object == Py_None) {
+        if (graph_.bindings[i].bound)
+          continue;
+        raiseInvalid("input \"%s\" of graph \"%s\": nothing is given or bound",
+                     graph_.inputs[i].name.c_str(), graph_.name.c_str());
+        return false;
+      }
+      if (!arguments[i].read("input", graph_.inputs[i], object) ||
+          !check(graph_.inputs[i], graph_.ranges[i], arguments[i].data()))
+        return false;
+      addresses[i] = arguments[i].data();
+    }
+    return true;
+  }
+
+private:
+  Graph &graph_;
+};
+
+/// Room for a few elements on the stack, for more on the heap.
+template <typename Element, size_t few> class Some {
+public:
+  explicit Some(size_t count) {
+    if (count > few)
+      many_ = std::make_unique<Element[]>(count);
+  }
+  Element *get() { return many_ ? many_.get() : few_; }
+
+private:
+  Element few_[few];
+  std::unique_ptr<Element[]> many_;
+};
+
+PyObject *step(PyObject *self, PyObject *const *given, Py_ssize_t count) {
+  Graph &graph = *of(self)->graph;
+  Call call(of(self)->session);
+  if (!call.ok())
+    return nullptr;
+  size_t inputs = graph.inputs.size();
+  Some<Argument, 4> arguments(inputs);
+  Some<const void *, 8> from(inputs);
+  Some<void *, 8> to(graph.outputs->tensors().size());
+  if (!Inputs(graph).read(given, count, arguments.get(), from.get()))
+    return nullptr;
+  Owned outputs(makeOutputs(graph.outputs, to.get()));
+  if (!outputs || !call.run([&] {
+        return gradus_step(call.handle(), graph.number, from.get(), to.get());
+      }))
+    return nullptr;
+  return outputs.release();
+}
+
+double now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) +
+         1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// A queue of batches with the memory of their outputs.
+class Queue {
+public:
+  explicit Queue(Graph &graph) : graph_(graph) {}
+
+  /// Reads batches, each a sequence of arrays in the order of inputs; false
+  /// with Python's error set.
+  bool read(PyObject *batches) {
+    count_ = PySequence_Size(batches);
+    if (count_ < 0)
+      return false;
+    size_t inputs = graph_.inputs.size(), steps = static_cast<size_t>(count_);
+    size_t outputs = graph_.outputs->tensors().size();
+    arguments_ = std::make_unique<Argument[]>(steps * inputs);
+    from_.resize(steps * inputs);
+    to_.resize(steps * outputs);
+    for (size_t i = 0; i < steps; ++i) {
+      Owned batch(PySequence_GetItem(batches, static_cast<Py_ssize_t>(i)));
+      if (!batch || !readBatch(batch.get(), i))
+        return false;
+      results_.emplace_back(
+          makeOutputs(graph_.outputs, to_.data() + i * outputs));
+      if (!results_.back())
+        return false;
+    }
+    return true;
+  }
+
+  /// Runs all, and asks for signals every 50 ms: those that are done are in the
+  /// list `done`, also where Python's error is set and the result is false.
+  bool run(Call &call, PyObject *done) {
+    Py_ssize_t piece = 1;
+    for (Py_ssize_t i = 0; i < count_;) {
+      Py_ssize_t steps = std::min(piece, count_ - i);
+      double start = now();
+      int64_t complete = 0;
+      bool fine = call.run([&] {
+        auto first = static_cast<size_t>(i);
+        return gradus_steps(
+            call.handle(), graph_.number, steps,
+            from_.data() + first * graph_.inputs.size(),
+            to_.data() + first * graph_.outputs->tensors().size(), &complete);
+      });
+      for (Py_ssize_t k = 0; k < complete; ++k)
+        if (PyList_Append(done, results_[static_cast<size_t>(i + k)].get()) < 0)
+          return false;
+      if (!fine || PyErr_CheckSignals() < 0)
+        return false;
+      i += steps;
+      if (now() - start < kBetweenSignals / 2)
+        piece *= 2;
+    }
+    return true;
+  }
+
+private:
+  static constexpr double kBetweenSignals = 0.05; // seconds
+
+  bool readBatch(PyObject *batch, size_t number) {
+    Owned fast(PySequence_Tuple(batch));
+    if (!fast)
+      return false;
+    std::vector<PyObject *> given;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(fast.get()); ++i)
+      given.push_back(PyTuple_GetItem(fast.get(), i));
+    size_t first = number * graph_.inputs.size();
+    return Inputs(graph_).read(given.data(),
+                               static_cast<Py_ssize_t>(given.size()),
+                               arguments_.get() + first, from_.data() + first);
+  }
+
+  Graph &graph_;
+  Py_ssize_t count_ = 0;
+  std::unique_ptr<Argument[]> arguments_;
+  std::vector<const void *> from_;
+  std::vector<void *> to_;
+  std::vector<Owned> results_;
+};
+
+/// steps(batches, done): appends outputs to the list `done`.
+PyObject *steps(PyObject *self, PyObject *arguments) {
+  PyObject *batches = nullptr, *done = nullptr;
+  if (!PyArg_ParseTuple(arguments, "OO:steps", &batches, &done))
+    return nullptr;
+  Queue queue(*of(self)->graph);
+  if (!queue.read(batches))
+    return nullptr;
+  Call call(of(self)->session);
+  if (!call.ok() || !queue.run(call, done))
+    return nullptr;
+  Py_RETURN_NONE;
+}
+
+/// bind(name, array or None): steps without this input read the array's memory.
+PyObject *bind(PyObject *self, PyObject *arguments) {
+  const char *name = nullptr;
+  PyObject *object = nullptr;
+  if (!PyArg_ParseTuple(arguments, "sO:bind", &name, &object))
+    return nullptr;
+  Graph &graph = *of(self)->graph;
+  Call call(of(self)->session);
+  if (!call.ok())
+    return nullptr;
+  int input = gradus_find_input(call.handle(), graph.number, name);
+  if (input < 0)
+    return raiseInvalid("graph \"%s\" has no input \"%s\"; it has %s",
+                        graph.name.c_str(), name,
+                        namesOf(graph.inputs).c_str());
+  const Tensor &tensor = graph.inputs[static_cast<size_t>(input)];
+  Binding &binding = graph.bindings[static_cast<size_t>(input)];
+  if (object != Py_None) {
+    Argument trial;
+    if (!trial.read("input", tensor, object))
+      return nullptr;
+    if (trial.copied())
+      return raiseInvalid("input \"%s\": an array that is bound must be dense "
+                          "and of type %s, so that no copy of it is needed",
+                          name, nameOf(tensor.dtype));
+  }
+  binding.argument.release();
+  binding.bound =
+      object != Py_None && binding.argument.read("input", tensor, object);
+  if (gradus_status status =
+          gradus_bind_input(call.handle(), graph.number, name,
+                            binding.bound ? binding.argument.data() : nullptr))
+    return raise(status, call.handle());
+  Py_RETURN_NONE;
+}
+
+/// limit(name, low, high, ignored): integers of this input lie in [low, high),
+/// or are `ignored`; others are refused before a step.
+PyObject *limit(PyObject *self, PyObject *arguments) {
+  const char *name = nullptr;
+  long long low = 0, high = 0, ignored = 0;
+  if (!PyArg_ParseTuple(arguments, "sLLL:limit", &name, &low, &high, &ignored))
+    return nullptr;
+  Graph &graph = *of(self)->graph;
+  for (size_t i = 0; i < graph.inputs.size(); ++i)
+    if (graph.inputs[i].name == name)
+      graph.ranges[i] = {low, high, ignored};
+  Py_RETURN_NONE;
+}
+
+PyObject *listOf(const std::vector<Tensor> &tensors) {
+  Owned list(PyList_New(0));
+  for (const Tensor &tensor : tensors) {
+    Owned row(describe(tensor));
+    if (!list || !row || PyList_Append(list.get(), row.get()) < 0)
+      return nullptr;
+  }
+  return list.release();
+}
+
+PyObject *inputs(PyObject *self, void *) {
+  return listOf(of(self)->graph->inputs);
+}
+
+PyObject *outputs(PyObject *self, void *) {
+  return listOf(of(self)->graph->outputs->tensors());
+}
+
+PyMethodDef methods[] = {
+    {"step", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(step)),
+     METH_FASTCALL, nullptr},
+    {"steps", steps, METH_VARARGS, nullptr},
+    {"bind", bind, METH_VARARGS, nullptr},
+    {"limit", limit, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef properties[] = {
+    {"inputs", inputs, nullptr, nullptr, nullptr},
+    {"outputs", outputs, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {"gradus._core.Graph", sizeof(GraphObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+/// Asks a session for the inputs and outputs; false with Python's error set.
+bool describeGraph(gradus_session *session, Graph &graph) {
+  graph.name = gradus_graph_name(session, graph.number);
+  gradus_tensor found;
+  for (int i = 0; i < gradus_input_count(session, graph.number); ++i) {
+    if (gradus_status status = gradus_input(session, graph.number, i, &found))
+      return raise(status, session);
+    graph.inputs.emplace_back(found);
+  }
+  graph.bindings = std::vector<Binding>(graph.inputs.size());
+  graph.ranges.resize(graph.inputs.size());
+  auto plan = std::make_shared<OutputPlan>();
+  for (int i = 0; i < gradus_output_count(session, graph.number); ++i) {
+    if (gradus_status status = gradus_output(session, graph.number, i, &found))
+      return raise(status, session);
+    if (!plan->add(Tensor(found)))
+      return false;
+  }
+  graph.outputs = std::move(plan);
+  return true;
+}
+
+} // namespace
+
+bool makeGraphTypes() {
+  return (graphType = makeType(spec)) && makeOutputsType();
+}
+
+PyObject *makeGraph(SessionObject *session, int number) {
+  auto graph = std::make_unique<Graph>();
+  graph->number = number;
+  {
+    Call call(session);
+    if (!call.ok() || !describeGraph(call.handle(), *graph))
+      return nullptr;
+  }
+  auto *object = PyObject_New(GraphObject, graphType);
+  if (!object)
+    return nullptr;
+  object->session = session;
+  Py_INCREF(reinterpret_cast<PyObject *>(session));
+  object->graph = graph.release();
+  return reinterpret_cast<PyObject *>(object);
+}
+
+} // namespace gradus::python

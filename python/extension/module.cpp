@@ -1,0 +1,45 @@
+// The module gradus._core: the C API for the package's Python, which has the
+// functions that users call.
+
+#include "python/extension/compile.h"
+#include "python/extension/errors.h"
+#include "python/extension/graph.h"
+#include "python/extension/session.h"
+#include "python/extension/views.h"
+
+namespace gradus::python {
+namespace {
+
+PyObject *version(PyObject *, PyObject *) {
+  return PyUnicode_FromString(gradus_version());
+}
+
+PyMethodDef functions[] = {
+    {"load", load, METH_VARARGS, nullptr},
+    {"compile", compile, METH_O, nullptr},
+    {"set_array_maker", setArrayMaker, METH_O, nullptr},
+    {"version", version, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "_core",
+                          "Gradus' C API.",
+                          -1,
+                          functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+} // namespace
+} // namespace gradus::python
+
+PyMODINIT_FUNC PyInit__core() {
+  using namespace gradus::python;
+  Owned module(PyModule_Create(&definition));
+  if (!module || !addExceptions(module.get()) || !makeSessionType() ||
+      !makeArrayType() || !makeGraphTypes())
+    return nullptr;
+  return module.release();
+}

@@ -1,0 +1,164 @@
+// What one run of a graph gave, by attribute (out.loss) or name (out["loss"]).
+
+#include "python/extension/outputs.h"
+
+#include "python/extension/errors.h"
+#include "python/extension/views.h"
+
+namespace gradus::python {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+PyTypeObject *outputsType = nullptr;
+
+struct OutputsObject {
+  PyObject_HEAD std::shared_ptr<const OutputPlan> *plan;
+  char *memory; // as allocated
+  char *data;   // of it, aligned
+};
+
+OutputsObject *of(PyObject *self) {
+  return reinterpret_cast<OutputsObject *>(self);
+}
+
+void deallocate(PyObject *self) {
+  OutputsObject *outputs = of(self);
+  delete outputs->plan;
+  PyMem_Free(outputs->memory);
+  freeObject(outputs);
+}
+
+PyObject *valueAt(PyObject *self, size_t number) {
+  const OutputPlan &plan = **of(self)->plan;
+  const Tensor &tensor = plan.tensors()[number];
+  char *data = of(self)->data + plan.offset(number);
+  return tensor.shape.empty() ? numberAt(data, tensor.dtype)
+                              : showOutput(self, tensor, data);
+}
+
+/// The number of an output by its name; -1 if there is none.
+Py_ssize_t numberOf(PyObject *self, PyObject *name) {
+  PyObject *number =
+      PyDict_GetItemWithError((*of(self)->plan)->numbers(), name);
+  return number ? PyLong_AsSsize_t(number) : -1;
+}
+
+PyObject *getAttribute(PyObject *self, PyObject *name) {
+  Py_ssize_t number = numberOf(self, name);
+  if (number >= 0)
+    return valueAt(self, static_cast<size_t>(number));
+  if (PyErr_Occurred())
+    return nullptr;
+  return PyObject_GenericGetAttr(self, name);
+}
+
+PyObject *getItem(PyObject *self, PyObject *name) {
+  Py_ssize_t number = numberOf(self, name);
+  if (number >= 0)
+    return valueAt(self, static_cast<size_t>(number));
+  if (!PyErr_Occurred()) {
+    Owned names(PySequence_List((*of(self)->plan)->numbers()));
+    if (names)
+      PyErr_Format(PyExc_KeyError, "no output is called %R; there are %R", name,
+                   names.get());
+  }
+  return nullptr;
+}
+
+Py_ssize_t length(PyObject *self) {
+  return static_cast<Py_ssize_t>((*of(self)->plan)->tensors().size());
+}
+
+PyObject *keys(PyObject *self, PyObject *) {
+  return PyDict_Keys((*of(self)->plan)->numbers());
+}
+
+PyObject *iterate(PyObject *self) {
+  return PyObject_GetIter((*of(self)->plan)->numbers());
+}
+
+int contains(PyObject *self, PyObject *name) {
+  return PyDict_Contains((*of(self)->plan)->numbers(), name);
+}
+
+/// "Outputs(loss=2.30, logits=f32[32,10])"
+PyObject *represent(PyObject *self) {
+  Owned text(PyUnicode_FromString("Outputs("));
+  const std::vector<Tensor> &tensors = (*of(self)->plan)->tensors();
+  for (size_t i = 0; text && i < tensors.size(); ++i) {
+    const char *separator = i ? ", " : "";
+    if (!tensors[i].shape.empty()) {
+      text = Owned(PyUnicode_FromFormat("%U%s%s=%s", text.get(), separator,
+                                        tensors[i].name.c_str(),
+                                        typeText(tensors[i]).c_str()));
+      continue;
+    }
+    Owned value(valueAt(self, i));
+    text =
+        Owned(value ? PyUnicode_FromFormat("%U%s%s=%R", text.get(), separator,
+                                           tensors[i].name.c_str(), value.get())
+                    : nullptr);
+  }
+  return text ? PyUnicode_FromFormat("%U)", text.get()) : nullptr;
+}
+
+PyMethodDef methods[] = {
+    {"keys", keys, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+    {Py_tp_getattro, reinterpret_cast<void *>(getAttribute)},
+    {Py_tp_iter, reinterpret_cast<void *>(iterate)},
+    {Py_tp_repr, reinterpret_cast<void *>(represent)},
+    {Py_tp_methods, methods},
+    {Py_mp_subscript, reinterpret_cast<void *>(getItem)},
+    {Py_mp_length, reinterpret_cast<void *>(length)},
+    {Py_sq_contains, reinterpret_cast<void *>(contains)},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {"gradus._core.Outputs", sizeof(OutputsObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+} // namespace
+
+bool OutputPlan::add(Tensor tensor) {
+  if (!numbers_ && !(numbers_ = PyDict_New()))
+    return false;
+  Owned number(PyLong_FromSize_t(tensors_.size()));
+  if (!number ||
+      PyDict_SetItemString(numbers_, tensor.name.c_str(), number.get()) < 0)
+    return false;
+  offsets_.push_back(bytes_);
+  bytes_ += static_cast<size_t>(tensor.bytes);
+  bytes_ = (bytes_ + 7) / 8 * 8;
+  tensors_.push_back(std::move(tensor));
+  return true;
+}
+
+bool makeOutputsType() { return (outputsType = makeType(spec)) != nullptr; }
+
+PyObject *makeOutputs(const std::shared_ptr<const OutputPlan> &plan,
+                      void **addresses) {
+  auto *outputs = PyObject_New(OutputsObject, outputsType);
+  if (!outputs)
+    return nullptr;
+  outputs->plan = new std::shared_ptr<const OutputPlan>(plan);
+  bool large = plan->bytes() > kAlignment;
+  outputs->memory = static_cast<char *>(
+      PyMem_Malloc(plan->bytes() + (large ? kAlignment : 1)));
+  Owned made(reinterpret_cast<PyObject *>(outputs));
+  if (!outputs->memory)
+    return PyErr_NoMemory();
+  size_t beyond = reinterpret_cast<uintptr_t>(outputs->memory) % kAlignment;
+  outputs->data = outputs->memory + (large && beyond ? kAlignment - beyond : 0);
+  for (size_t i = 0; i < plan->tensors().size(); ++i)
+    addresses[i] = outputs->data + plan->offset(i);
+  return made.release();
+}
+
+} // namespace gradus::python
