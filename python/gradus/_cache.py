@@ -1,0 +1,144 @@
+"""Compiled artifacts by their content: compiling the same model with the same
+options twice gives the same bytes, so the second time they are read.
+
+The folder is `$GRADUS_CACHE`, or `gradus/compiled` in the user's cache folder
+(`$XDG_CACHE_HOME`, `~/.cache`). It holds `$GRADUS_CACHE_LIMIT` bytes at most
+(2 GiB); what was not used for longest goes first.
+"""
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+
+from . import _core
+
+LIMIT = 2 << 30
+
+
+def folder():
+    own = os.environ.get("GRADUS_CACHE")
+    if own:
+        return own
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "gradus", "compiled")
+
+
+def key(options):
+    """The name of what these options compile to: a hash of all that decides it. None: it cannot be known, as where
+    plug-ins take part or the recipe names files."""
+    if options.get("plugins"):
+        return None
+    content = hashlib.sha256()
+
+    def add(*values):
+        for value in values:
+            data = value if isinstance(value, bytes) else repr(value).encode()
+            content.update(len(data).to_bytes(8, "little") + data)
+
+    add(_core.version(), _compiler(), _machine())
+    for name in ("model", "recipe", "weights"):
+        path, data = options.get(name) or (None, None)
+        whole = data if data is not None else b"" if path is None else _bytes(path)
+        if name == "recipe" and b'"basis"' in whole:
+            return None
+        add(name, whole if name != "model" else (os.path.splitext(path or "")[1], hashlib.sha256(whole).hexdigest()))
+        if name == "model" and path is not None:
+            add(*_data_files(path, whole))
+    add(sorted((name, value) for name, value in options.items() if name not in ("model", "recipe", "weights")))
+    return content.hexdigest()
+
+
+def _compiler():
+    """Which compiler it is: its file's size and time."""
+    path = os.environ.get("GRADUS_COMPILER_LIBRARY") or os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), "lib", "libgradus_compiler.so")
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_size, state.st_mtime_ns
+
+
+def _machine():
+    """What the target "cpu" and the number of threads stand for."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            flags = next((line for line in file if line.startswith("flags")), "")
+    except OSError:
+        flags = ""
+    return flags, len(os.sched_getaffinity(0)), os.environ.get("GRADUS_ONEDNN_LIBRARY")
+
+
+def _bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _data_files(path, model):
+    """Names and hashes of the files beside an ONNX model that have its weights. Protobuf writes them as the pair of
+    strings "location" and the name, each behind its length."""
+    for found in re.finditer(rb"\x0a\x08location\x12([\x01-\x7f])", model):
+        name = model[found.end() : found.end() + found[1][0]]
+        file = os.path.join(os.path.dirname(os.path.abspath(path)), os.fsdecode(name))
+        try:
+            with open(file, "rb") as data:
+                yield name, hashlib.file_digest(data, "sha256").hexdigest()
+        except OSError:
+            yield name, None
+
+
+def find(name):
+    """The path of an artifact, and the diagnostics that were kept with it; None if it is not there."""
+    path = os.path.join(folder(), name + ".gradus")
+    try:
+        with open(path[: -len("gradus")] + "json", encoding="utf-8") as file:
+            diagnostics = json.load(file)
+        os.utime(path)
+    except (OSError, ValueError):
+        return None
+    return path, diagnostics
+
+
+def add(name, artifact, diagnostics):
+    """Keeps an artifact; its path, or None if the folder cannot be written."""
+    path = os.path.join(folder(), name + ".gradus")
+    try:
+        os.makedirs(folder(), mode=0o700, exist_ok=True)
+        _write(path[: -len("gradus")] + "json", json.dumps(diagnostics).encode())
+        _write(path, artifact)
+        _shrink(keep=path)
+    except OSError:
+        return None
+    return path
+
+
+def _write(path, data):
+    handle, partial = tempfile.mkstemp(dir=os.path.dirname(path), suffix=".gradus-partial")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def _shrink(keep):
+    """Removes artifacts until the rest is below the limit."""
+    limit = int(os.environ.get("GRADUS_CACHE_LIMIT") or LIMIT)
+    entries = []
+    for entry in os.scandir(folder()):
+        if entry.name.endswith(".gradus"):
+            state = entry.stat()
+            entries.append((state.st_mtime_ns, state.st_size, entry.path))
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in sorted(entries):
+        if total <= limit:
+            return
+        if path != keep:
+            for file in (path, path[: -len("gradus")] + "json"):
+                if os.path.exists(file):
+                    os.unlink(file)
+            total -= size

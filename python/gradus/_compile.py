@@ -1,0 +1,195 @@
+"""From a model to a step: what users say becomes a model, a recipe and options."""
+
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping
+
+from . import _cache, _core
+from ._core import FailedError, InvalidError
+from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
+
+FLAGS = {"program": 1, "node_outputs": 2, "gradient_outputs": 4}  # gradus.h; the first is said the other way round
+
+
+def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, metrics=(), precision=None, clip_grad_norm=None,
+            ema=None, recipe=None, set=None, labels=None, inputs=None, outputs=None, dynamic=None, dims=None, weights=None,
+            targets=None, libraries=None, memory_limit=None, plugins=None, initialize=None, kernel_cache=None, node_outputs=False,
+            gradient_outputs=False, program=True, threads=0, device="cpu", deterministic=None, cache=True, **keys):
+    """Compiles a model into a training step.
+
+    model       a path (.onnx, .mlir, .gradus), the bytes of such a file, or a torch.nn.Module
+    example     what the module's forward takes: a tensor, a tuple, or a dictionary of keyword arguments
+    loss        of torch.nn, a name ("softmax_cross_entropy"), a dictionary as in the recipe, or a callable of the module's
+                outputs and labels (give an example of the labels: `labels`)
+    optimizer   of torch.optim with its groups, a name ("adamw"), or a dictionary as in the recipe
+    scheduler   of torch.optim.lr_scheduler, or a dictionary
+    metrics, precision, clip_grad_norm, ema and further keywords are keys of the recipe (docs/reference/recipe.md)
+    recipe      a dictionary, JSON text, or a path; the arguments above are set over it
+    set         {"optimizer.learning_rate": 0.1}: single keys, set last
+    inputs, outputs, dynamic   names and symbolic axes of a module that is exported
+    dims        {"batch": 32}: sizes of symbolic dimensions
+    weights     .safetensors (path or bytes) over the model's values
+    targets     ["cpu:x86-64-v3", "cuda"]; None: this machine
+    device, threads, deterministic   as `load` takes them
+    cache       whether the artifact is looked for, and kept, in the cache of compiled ones
+
+    Returns a Step. Raises CompileError with the compiler's words, and NotExpressible for a module, loss or optimizer that
+    has no counterpart.
+    """
+    asked = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler, "metrics": metrics, "precision": precision,
+             "clip_grad_norm": clip_grad_norm, "ema": ema, **keys}
+    names = {}
+    if _is_module(model):
+        export = {"labels": labels, "inputs": inputs, "outputs": outputs, "dynamic": dynamic}
+        model, asked, names = _of_module(model, example, export, asked)
+    elif example is not None:
+        raise InvalidError("example= belongs to a torch.nn.Module; an ONNX file knows its inputs")
+    if deterministic is not None:
+        asked["deterministic"] = bool(deterministic)
+    options = {
+        "model": _source(model, "model"), "recipe": (None, _recipe(recipe, asked)),
+        "weights": None if weights is None else _source(weights, "weights"),
+        "overrides": _assignments(set, "set"), "dims": _assignments(dims, "dims"), "targets": _texts(targets, "targets"),
+        "plugins": _texts(plugins, "plugins"), "libraries": libraries, "memory_limit": _limit(memory_limit),
+        "initialize": initialize, "kernel_cache": kernel_cache, "threads": threads,
+        "flags": (0 if program else FLAGS["program"]) | (FLAGS["node_outputs"] if node_outputs else 0)
+        | (FLAGS["gradient_outputs"] if gradient_outputs else 0)}
+    step = _loaded(options, cache, threads=threads, device=device, deterministic=bool(deterministic))
+    step.names = names
+    return step
+
+
+def _loaded(options, cache, **loading):
+    """The step of an artifact that was found in the cache or compiled."""
+    from ._step import load
+
+    name = _cache.key(options) if cache else None
+    found = _cache.find(name) if name else None
+    if found is not None:
+        path, diagnostics = found
+        diagnostics = [Diagnostic(*said) for said in diagnostics]
+        try:
+            step = load(path, **loading)
+        except InvalidError:  # damaged, or removed by another process
+            found = None
+    if found is None:
+        artifact, _, diagnostics = _run(options)
+        path = _cache.add(name, artifact, diagnostics) if name else None
+        step = load(path, **loading) if path else _load_unnamed(artifact, loading)
+    for said in diagnostics:
+        if said.severity == "warning":
+            warnings.warn(str(said), CompileWarning, stacklevel=4)
+    step.diagnostics = diagnostics
+    return step
+
+
+def _load_unnamed(artifact, loading):
+    """Loads from a file without a name, so that weights are in memory once."""
+    from ._step import load
+
+    with tempfile.NamedTemporaryFile(prefix="gradus.", suffix=".gradus") as file:
+        file.write(artifact)
+        file.flush()
+        return load(file.name, **loading)
+
+
+def _run(options):
+    """Compiles: the artifact's bytes, the IR, and what the compiler said."""
+    status, words, artifact, ir, diagnostics = _core.compile({name: value for name, value in options.items() if value})
+    diagnostics = [Diagnostic(*said) for said in diagnostics]
+    if status == 1:
+        raise CompileError(words, diagnostics)
+    if status:
+        raise FailedError(words)
+    return artifact, ir, diagnostics
+
+
+def inspect_ir(model, stage, **options):
+    """The program after a stage of the compiler, as text. `model` is a path, bytes, or both as a pair."""
+    source = model if isinstance(model, tuple) else _source(model, "model")
+    return _run({"model": source, "stop_after": stage, **options})[1]
+
+
+def _is_module(model):
+    return any(f"{kind.__module__}.{kind.__qualname__}" == "torch.nn.modules.module.Module" for kind in type(model).__mro__)
+
+
+def _of_module(module, example, export, asked):
+    """A module's ONNX bytes, the recipe's arguments with what the export has found, and the names of its parameters."""
+    from .torch_.export import exported
+    from .torch_.recipe import exports_loss
+
+    if example is None:
+        raise InvalidError("a module needs an example of what its forward takes: example=(x,)")
+    exports = asked["loss"] is not None and exports_loss(asked["loss"])
+    if exports and export["labels"] is None:
+        raise NotExpressible("this loss is exported with the module: give an example of the labels, labels=y")
+    if not exports:
+        export["labels"] = None
+    made = exported(module, example, loss=asked["loss"] if exports else None, **export)
+    return made.model, {**asked, "module": module, "names": made.names, "fixed": made.fixed}, made.names
+
+
+def _recipe(recipe, asked):
+    """The recipe as the bytes of a JSON text: the given one with the arguments over it; None if there is neither."""
+    from .torch_.recipe import recipe_of
+
+    asked = {name: value for name, value in asked.items() if value is not None and (name != "metrics" or value)}
+    made = recipe_of(**asked) if asked else {}
+    if recipe is None and not made:
+        return None
+    if isinstance(recipe, Mapping) or recipe is None:
+        given = dict(recipe or {})
+    elif isinstance(recipe, str) and recipe.lstrip().startswith("{"):
+        given = _json(recipe, "recipe")
+    elif isinstance(recipe, (str, os.PathLike)):
+        with open(recipe, encoding="utf-8") as file:
+            text = file.read()
+        if not made:
+            return text.encode()
+        given = _json(text, os.fspath(recipe))
+    else:
+        raise InvalidError(f"recipe: expected a dictionary, JSON text or a path; found {type(recipe).__name__}")
+    try:
+        return json.dumps({**given, **made}).encode()
+    except TypeError as error:
+        raise InvalidError(f"recipe: {error}") from None
+
+
+def _json(text, where):
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InvalidError(f"{where}: is no JSON: {error}") from None
+
+
+def _source(given, what):
+    """(path, None) or (None, bytes)."""
+    if isinstance(given, (str, os.PathLike)):
+        return os.fspath(given), None
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        return None, bytes(given)
+    raise InvalidError(f"{what}: expected a path or bytes" + (", or a torch.nn.Module" if what == "model" else "")
+                       + f"; found {type(given).__name__}")
+
+
+def _assignments(given, what):
+    """["key=value"] of a dictionary."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise InvalidError(f"{what}: expected a dictionary, found {type(given).__name__}")
+    return [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in given.items()]
+
+
+def _texts(given, what):
+    if given is None:
+        return None
+    given = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+    return [os.fspath(text) for text in given]
+
+
+def _limit(given):
+    return f"{given}" if isinstance(given, int) else given

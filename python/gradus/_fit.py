@@ -1,0 +1,308 @@
+"""The loop of training: epochs, tests, checkpoints, early stopping, callbacks."""
+
+import json
+import math
+import os
+import sys
+import time
+
+from . import _data, _safetensors
+from ._core import FailedError, InvalidError
+
+LARGER_IS_BETTER = ("accuracy", "top5", "f1", "r2")
+NOTED = "gradus.fit"  # the key of a checkpoint's metadata that has what `fit` goes on with
+
+
+def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=0,
+        shuffle=True, progress=None, prefetch=2):
+    """Trains `step` and returns a list with a dictionary for each epoch: {"epoch", "step", "seconds", "train": {...},
+    "test": {...}}.
+
+    data        a dictionary or tuple of arrays of all samples, a .safetensors or .npz file, or an iterable of batches
+                (tuples, dictionaries), such as a DataLoader. Batches that are not full are left out.
+    epochs      counts from the beginning of the training, also where it is resumed
+    eval        a data set to test on after each epoch
+    best        a figure of the test: "accuracy", "loss"; ":min" or ":max" says which is better. The best state is written
+                beside the checkpoint as NAME.best.safetensors
+    patience    stops after so many tests in succession that are no better
+    checkpoint  a file for the newest state: after each epoch, and where Ctrl-C or an error ends the training
+    resume      True: goes on from `checkpoint`; or a file. What follows is bitwise that of a run that was not stopped; for
+                an iterable, as far as it gives the same batches again
+    callbacks   called with each epoch's dictionary; one that returns True ends the training. An object may instead have
+                the methods on_step(number, outputs), on_epoch(record) and on_end(records)
+    seed        of the order of samples, with the epoch's number; `shuffle`=False keeps the given order
+    progress    whether a line on stderr shows how far training is; None: in terminals and notebooks
+    prefetch    how many batches are read ahead by a thread
+    """
+    loop = _Loop(step, _data.data_set(data, step, step._graph("train").inputs, "data"), epochs, seed, shuffle, prefetch)
+    loop.test = None if eval is None else _data.data_set(eval, step, _test_inputs(step, "evaluate")[0], "eval")
+    loop.judge = _Judge(best, patience, checkpoint, eval)
+    loop.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
+    loop.callbacks = [callbacks] if callable(callbacks) else list(callbacks)
+    loop.line = _Line(progress)
+    loop.begin(resume)
+    return loop.run()
+
+
+class _Judge:
+    """Which test is the best, and when to stop."""
+
+    def __init__(self, best, patience, checkpoint, test):
+        if (best or patience) and test is None:
+            raise InvalidError("best= and patience= go by a test: give eval=, a data set to test on")
+        if best and checkpoint is None:
+            raise InvalidError("best= needs checkpoint=FILE, beside which the best state is written")
+        name, _, way = (best or "loss").partition(":")
+        if way not in ("", "min", "max"):
+            raise InvalidError(f"best: expected NAME, NAME:min or NAME:max, found {best!r}")
+        self.name, self.larger = name, way == "max" or (not way and name.rpartition("_")[2] in LARGER_IS_BETTER)
+        self.patience, self.value, self.waited, self.writes = patience, None, 0, bool(best)
+
+    def better(self, figures):
+        if self.name not in figures:
+            raise InvalidError(f"best: the test has no figure {self.name!r}; it has {', '.join(figures)}")
+        value = figures[self.name]
+        if not math.isnan(value) and (self.value is None or (value > self.value if self.larger else value < self.value)):
+            self.value, self.waited = value, 0
+            return True
+        self.waited += 1
+        return False
+
+    @property
+    def tired(self):
+        return self.patience is not None and self.waited >= self.patience
+
+
+class _Loop:
+    """One training."""
+
+    def __init__(self, step, data, epochs, seed, shuffle, prefetch):
+        self.step, self.data, self.epochs = step, data, epochs
+        self.seed, self.shuffle, self.prefetch = seed, shuffle, prefetch
+        self.epoch, self.done, self.records, self.sums = 0, 0, [], {}
+        self.stops = step.recipe.get("on_nonfinite", "stop") == "stop" and step.metadata("loss_scale") is None
+
+    # -- where it stands ---------------------------------------------------
+
+    def begin(self, resume):
+        source = self.checkpoint if resume is True else resume
+        if resume is True and self.checkpoint is None:
+            raise InvalidError("resume=True needs checkpoint=FILE")
+        if source:
+            self.restore(os.fspath(source))
+        elif self.checkpoint and os.path.exists(self.checkpoint) and os.path.getsize(self.checkpoint):
+            raise InvalidError(f"{self.checkpoint}: a checkpoint is there; go on from it (resume=True), or name another file")
+        batches = self.data.full_batches
+        if batches is not None:
+            if batches == 0 and isinstance(self.data, _data.Arrays):
+                raise InvalidError(f"data: {self.data.samples} samples fill no batch of {self.data.batch}")
+            self.give_length(batches)
+
+    def give_length(self, batches):
+        """Tells schedules how long the run is, where the recipe does not."""
+        each = int(self.step.recipe.get("accumulation") or 1)
+        for path, length in (("schedule.updates", batches * self.epochs // each), ("schedule.updates_per_epoch", batches // each)):
+            if path in self.step.states and not self.step.get(path) and length:
+                self.step.set(path, length)
+
+    def restore(self, path):
+        self.step.resume(path)
+        noted = _safetensors.metadata(path).get(NOTED)
+        if noted is None:
+            raise InvalidError(f"{path}: was not written by fit: it does not say which epoch it is in. step.resume(path) takes "
+                               "its state, and fit then begins with epoch 1")
+        noted = json.loads(noted)
+        for name in ("epoch", "done", "records", "sums"):
+            setattr(self, name, noted[name])
+        if noted["seed"] != self.seed:
+            raise InvalidError(f"{path}: was trained with seed={noted['seed']}, found seed={self.seed}")
+        self.judge.value, self.judge.waited = noted["best"], noted["waited"]
+
+    def save(self, path):
+        noted = {"epoch": self.epoch, "done": self.done, "records": self.records, "sums": self.sums, "seed": self.seed,
+                 "best": self.judge.value, "waited": self.judge.waited}
+        whole, noting = f"{path}.gradus-state", f"{path}.gradus-partial"
+        try:
+            self.step.save_checkpoint(whole)
+            _safetensors.add_metadata(whole, noting, {NOTED: json.dumps(noted)})
+            os.replace(noting, path)
+        finally:
+            for file in (whole, noting):
+                if os.path.exists(file):
+                    os.unlink(file)
+
+    # -- running -----------------------------------------------------------
+
+    def run(self):
+        try:
+            while self.epoch < self.epochs and not self.judge.tired:
+                if self.run_epoch():
+                    break
+        except KeyboardInterrupt:
+            self.line.end()
+            if self.checkpoint:
+                self.save(self.checkpoint)
+                raise KeyboardInterrupt(f"after step {self.done} of epoch {self.epoch + 1}; the state is in {self.checkpoint}, "
+                                        "from which resume=True goes on") from None
+            raise
+        self.call("on_end", self.records)
+        return self.records
+
+    def run_epoch(self):
+        start = time.monotonic()
+        self.run_batches()
+        record = {"epoch": self.epoch + 1, "step": self.step.step_count, "seconds": time.monotonic() - start,
+                  "train": {name: total / self.done for name, total in self.sums.items()}}
+        self.epoch, self.done, self.sums = self.epoch + 1, 0, {}
+        better = False
+        if self.test is not None:
+            record["test"] = evaluate(self.step, self.test)
+            better = self.judge.better(record["test"])
+        self.records.append(record)
+        self.line.epoch(record, self.epochs)
+        if self.checkpoint:
+            self.save(self.checkpoint)
+            if better and self.judge.writes:
+                self.step.save_checkpoint(os.path.splitext(self.checkpoint)[0] + ".best.safetensors")
+        return self.call("on_epoch", record)
+
+    def run_batches(self):
+        iterator = iter(self.data.epoch(self.seed, self.epoch, self.shuffle, self.done))
+        batches = _data.Prefetched(iterator, self.prefetch)
+        full, before = self.full_batch(), self.done
+        try:
+            for batch in batches:
+                arrays = self.step._matched(batch)
+                if full is not None and _data.samples_of(arrays) not in (None, full) and _data.samples_of(arrays) < full:
+                    continue
+                self.run_step(arrays)
+        finally:
+            batches.close()
+        if self.done == before == 0:
+            raise InvalidError(f"data: epoch {self.epoch + 1} has no full batch")
+
+    def full_batch(self):
+        shapes = [shape for _, shape in self.step.inputs.values()]
+        return shapes[0][0] if shapes and shapes[0] else None
+
+    def run_step(self, arrays):
+        out = self.step(*arrays)
+        self.done += 1
+        figures = {}
+        for name in out:
+            value = out[name]
+            if isinstance(value, (int, float)):
+                figures[name] = value
+                self.sums[name] = self.sums.get(name, 0) + value
+        if self.stops and not math.isfinite(figures.get("loss", 0)):
+            raise FailedError(f"epoch {self.epoch + 1}, step {self.done}: the loss is {figures['loss']}" + _spoiled(self.step, arrays)
+                              + ". The recipe's on_nonfinite says what then happens (stop, skip, continue)")
+        self.line.step(self, figures)
+        self.call("on_step", self.done, out)
+
+    def call(self, method, *arguments):
+        """Calls the callbacks; True where one of them ends the training."""
+        ends = False
+        for callback in self.callbacks:
+            function = getattr(callback, method, None)
+            if function is None and method == "on_epoch" and callable(callback):
+                function = callback
+            if function is not None and function(*arguments) is True:
+                ends = True
+        return ends
+
+
+def _spoiled(step, arrays):
+    """Which input has a number that is not finite, in words."""
+    import numpy
+
+    for name, array in zip(step._names, arrays):
+        array = _data.as_numpy(array)
+        if array.dtype.kind == "f" and not numpy.isfinite(array).all():
+            place = numpy.argwhere(~numpy.isfinite(array))[0].tolist()
+            return f"; input {name!r} has {array[tuple(place)]} at {place}"
+    return "; all inputs are finite"
+
+
+def _test_inputs(step, graph):
+    """The inputs of an evaluating graph: those of the data, and whether it takes the number of real samples."""
+    if graph not in step.graphs:
+        raise InvalidError(f"the artifact has no graph {graph!r}; it has {', '.join(step.graphs)}")
+    inputs = step._graph(graph).inputs
+    counted = bool(inputs) and inputs[-1] == ("count", "i64", ())
+    return (inputs[:-1] if counted else inputs), counted
+
+
+def evaluate(step, data, name="evaluate"):
+    """Means over all samples, each batch weighted by its samples; of the labels that the loss ignores there are none."""
+    inputs, counted = _test_inputs(step, name)
+    graph, names = step._graph(name), [input_name for input_name, _, _ in inputs]
+    if not isinstance(data, (_data.Arrays, _data.Batches)):
+        data = _data.data_set(data, step, inputs, "data")
+    full, sums, weight = inputs[0][2][0] if inputs[0][2] else None, {}, 0
+    for batch in data.in_order():
+        arrays = step._matched(batch, names, f"the graph {name}")
+        count = _data.samples_of(arrays) or full or 1
+        if full is not None and count < full:
+            if not counted:
+                continue
+            arrays = _data.filled(arrays, inputs, full)
+        share = _counting(step, arrays, names, count) if counted else count
+        if share == 0:
+            continue
+        out = graph.step(*arrays, *([count] if counted else []))
+        for output in out:
+            value = out[output]
+            if isinstance(value, (int, float)):
+                sums[output] = sums.get(output, 0) + value * share
+        weight += share
+    if weight == 0:
+        raise InvalidError("data: there is no sample to evaluate")
+    return {output: total / weight for output, total in sums.items()}
+
+
+def _counting(step, arrays, names, count):
+    """How many labels of a batch the loss counts: all samples, without those whose label is ignored."""
+    loss = step.recipe.get("loss")
+    ignored = loss.get("ignore_index") if isinstance(loss, dict) else None
+    label = (loss.get("label") if isinstance(loss, dict) else None) or "label"
+    if ignored is None or label not in names:
+        return count
+    labels = _data.as_numpy(arrays[names.index(label)])[:count]
+    return int((labels != ignored).sum())
+
+
+class _Line:
+    """The line that shows how far training is, on stderr: rewritten in terminals and notebooks."""
+
+    def __init__(self, shown):
+        self.shown = (sys.stderr.isatty() or "ipykernel" in sys.modules) if shown is None else shown
+        self.last, self.width = 0.0, 0
+
+    def step(self, loop, figures):
+        now = time.monotonic()
+        if not self.shown or now - self.last < 0.1:
+            return
+        self.last = now
+        of = loop.data.full_batches
+        self.write(f"epoch {loop.epoch + 1}/{loop.epochs}  step {loop.done}" + (f"/{of}" if of else "") + _texts(figures))
+
+    def epoch(self, record, epochs):
+        if self.shown:
+            test = "  test" + _texts(record["test"]) if "test" in record else ""
+            self.write(f"epoch {record['epoch']}/{epochs}" + _texts(record["train"]) + test + f"  {record['seconds']:.1f} s")
+            self.end()
+
+    def write(self, text):
+        sys.stderr.write("\r" + text.ljust(self.width))
+        sys.stderr.flush()
+        self.width = len(text)
+
+    def end(self):
+        if self.shown and self.width:
+            sys.stderr.write("\n")
+            self.width = 0
+
+
+def _texts(figures):
+    return "".join(f"  {name} {value:.4f}" for name, value in figures.items())

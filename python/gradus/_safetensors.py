@@ -1,0 +1,59 @@
+"""Reads .safetensors files as numpy arrays that show the file, and adds to the
+metadata of one."""
+
+import json
+import os
+import shutil
+
+from ._core import InvalidError
+
+NUMPY_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "uint16", "I64": "int64", "I32": "int32",
+               "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool"}
+
+
+def read(path):
+    """Name -> array; the arrays are mapped from the file and can only be read."""
+    import numpy
+
+    header, start = _header(path)
+    size = os.path.getsize(path)
+    whole = numpy.memmap(path, numpy.uint8, "r") if size else None
+    arrays = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = (start + offset for offset in entry["data_offsets"])
+        if entry["dtype"] not in NUMPY_NAMES or end > size:
+            raise InvalidError(f"{path}: tensor {name!r} is of type {entry['dtype']} or ends behind the file")
+        arrays[name] = whole[begin:end].view(NUMPY_NAMES[entry["dtype"]]).reshape(entry["shape"])
+    return arrays
+
+
+def metadata(path):
+    """The file's own metadata: strings by name."""
+    return _header(path)[0].get("__metadata__", {})
+
+
+def add_metadata(path, target, more):
+    """Writes the file `path` to the file `target` with more metadata."""
+    header, start = _header(path)
+    header["__metadata__"] = {**header.get("__metadata__", {}), **more}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "rb") as source, open(target, "wb") as file:
+        source.seek(start)
+        file.write(len(text).to_bytes(8, "little") + text)
+        shutil.copyfileobj(source, file, 1 << 20)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _header(path):
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        if size > os.path.getsize(path):
+            raise InvalidError(f"{path}: is no .safetensors file: its header would have {size} bytes")
+        try:
+            return json.loads(file.read(size)), 8 + size
+        except ValueError as error:
+            raise InvalidError(f"{path}: is no .safetensors file: {error}") from None

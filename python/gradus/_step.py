@@ -1,0 +1,418 @@
+"""A compiled training step: runs it, shows its state, saves it."""
+
+import json
+import os
+import shutil
+
+from . import _arrays, _core
+from ._arrays import positional
+from ._core import InvalidError
+
+# Roles of states, as `gradus.h` has them.
+MODEL_ROLES = ("parameter", "buffer")
+OPTIMIZER_ROLES = ("slot", "counter", "hyperparameter", "seed")
+
+
+def load(source, *, state=None, threads=0, device="cpu", deterministic=False, trust=False, collectives=None):
+    """Loads an artifact (a .gradus file, or its bytes) as a Step.
+
+    `state` is a checkpoint (.safetensors file or bytes) to begin with, instead of the artifact's initial values.
+    `threads` is how many compute, 0: one for each core that this process may use. `device` is "cpu", "cuda", "cuda:1".
+    `deterministic`: bits do not depend on the number of threads. `trust`: hashes of weights are not checked.
+    Raises InvalidError for a file that is no artifact, or is damaged.
+    """
+    path = data = None
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+    else:
+        data = source
+    session = _core.load(path, data, threads, deterministic, device, trust, collectives)
+    step = Step(session, _Artifact(path, data))
+    if state is not None:
+        step.resume(state)
+    return step
+
+
+class _Artifact:
+    """The artifact that a step was loaded from, for saving and looking at it. A file is held open, so that it may be
+    removed; its initial weights are not in memory a second time."""
+
+    def __init__(self, path, data):
+        self.path, self.data = path, data
+        self.file = None if path is None else open(path, "rb")
+
+    def copy_to(self, path):
+        with _whole_file(path) as target:
+            if self.file is None:
+                target.write(self.data)
+            else:
+                self.file.seek(0)
+                shutil.copyfileobj(self.file, target, 1 << 20)
+
+    def source(self):
+        """Path and bytes, as the compiler takes them."""
+        if self.file is None:
+            return None, self.data
+        if os.path.exists(self.path) and os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno())):
+            return self.path, None
+        self.file.seek(0)
+        return self.path, self.file.read()
+
+    def close(self):
+        if self.file is not None:
+            self.file.close()
+        self.data = None
+
+
+class _whole_file:
+    """A file that appears at its name whole or not at all."""
+
+    def __init__(self, path):
+        self.path = os.fspath(path)
+        self.partial = f"{self.path}.gradus-partial"
+
+    def __enter__(self):
+        self.file = open(self.partial, "wb")
+        return self.file
+
+    def __exit__(self, kind, error, trace):
+        self.file.close()
+        if kind is None:
+            os.replace(self.partial, self.path)
+        else:
+            os.unlink(self.partial)
+
+
+class Step:
+    """One training step with its state: parameters, running statistics, optimizer.
+
+    `compile` and `load` make it. One thread at a time may use a step; different steps are independent. While it
+    runs, Python's lock is free.
+    """
+
+    def __init__(self, session, artifact):
+        self._session, self._artifact = session, artifact
+        self._graphs = {}
+        self._names = ()
+        self._run = self._unavailable
+        if "train" in session.graphs():
+            train = self._graph("train")
+            self._names = tuple(name for name, _, _ in train.inputs)
+            self._run = train.step
+        self._count = len(self._names)
+        self.diagnostics = []  # what the compiler said, of a compiled step
+        self.names = {}  # of a PyTorch module's parameters and buffers: their states
+
+    # -- running -----------------------------------------------------------
+
+    def __call__(self, *inputs, **named):
+        """Runs one training step and returns its outputs (out.loss, out.accuracy).
+
+        `inputs` are arrays in the order of `step.inputs`, keywords, or one dictionary; of numpy, PyTorch (on the CPU)
+        or any library with DLPack, dense, and of the shapes and types that were compiled. Integers may be narrower.
+        """
+        if named or self._count != len(inputs) or type(inputs[0]) in (dict, tuple, list):
+            inputs = positional(self._names, inputs, named, "the training step")
+        return self._run(*inputs)
+
+    def steps(self, batches, window=64):
+        """Runs a step for each batch of an iterable, several without coming back to Python, and returns the list of
+        their outputs. Ctrl-C ends it between steps; the KeyboardInterrupt has `outputs`, those of the steps that ran.
+
+        `window` is how many batches are held at once.
+        """
+        graph, done, some = self._graph("train"), [], []
+        try:
+            for batch in batches:
+                some.append(self._matched(batch))
+                if len(some) == window:
+                    graph.steps(some, done)
+                    some = []
+            if some:
+                graph.steps(some, done)
+        except KeyboardInterrupt as interrupt:
+            interrupt.outputs = done
+            raise
+        return done
+
+    def _matched(self, batch, names=None, what="the training step"):
+        """The arrays of a batch (a tuple, a list, a dictionary or one array) in the order of inputs."""
+        names = self._names if names is None else names
+        if hasattr(batch, "keys") and not _arrays.is_array(batch):  # also HF's BatchEncoding, which is no Mapping
+            given = {key: batch[key] for key in batch.keys()}
+            return positional(names, (), {name: given[name] for name in names if name in given}, what)
+        return positional(names, (batch,), {}, what)
+
+    def predict(self, *inputs, **named):
+        """Runs the model on any number of samples and returns its outputs.
+
+        `inputs` are as those of a step, without labels. Where their first axis is not the batch size, batches are
+        made of them, the last one filled up, and each output is the array of all samples.
+        """
+        from ._data import predict
+
+        graph = self._graph("predict")
+        names = [name for name, _, _ in graph.inputs]
+        return predict(graph, positional(names, inputs, named, "the graph predict"))
+
+    def evaluate(self, data, *, ema=False):
+        """Means of loss and metrics over a data set: a dictionary.
+
+        `data` is what `fit` takes. The last batch may be smaller. `ema`: of the averaged weights.
+        """
+        from ._fit import evaluate
+
+        return evaluate(self, data, "evaluate_ema" if ema else "evaluate")
+
+    def fit(self, data, *, epochs=1, **options):
+        """Trains on a data set; `gradus._fit.fit` has the options (eval, patience, best, checkpoint, resume, callbacks,
+        seed, shuffle, progress, prefetch) and what it returns, a list of the epochs' figures."""
+        from ._fit import fit
+
+        return fit(self, data, epochs=epochs, **options)
+
+    def bind(self, name, array):
+        """Lets steps read the input `name` from an array's memory when it is given as None; None unbinds it."""
+        self._graph("train").bind(name, array)
+
+    def cancel(self):
+        """Ends `steps` of another thread after its current step, or lets the next step fail, with CancelledError."""
+        self._session.cancel()
+
+    # -- what it is --------------------------------------------------------
+
+    @property
+    def inputs(self):
+        """Name -> (dtype, shape) of the inputs of a training step."""
+        return _described(self._graph("train").inputs)
+
+    @property
+    def outputs(self):
+        """Name -> (dtype, shape) of the outputs of a training step."""
+        return _described(self._graph("train").outputs)
+
+    @property
+    def states(self):
+        """Name -> (role, dtype, shape) of each state: parameters, buffers, optimizer slots, counters, numbers."""
+        return {name: (role, dtype, shape) for (name, dtype, shape), role in self._session.states()}
+
+    @property
+    def graphs(self):
+        """The names of the graphs: ("predict", "train", "evaluate")."""
+        return self._session.graphs()
+
+    @property
+    def recipe(self):
+        """The recipe with all defaults, as a dictionary."""
+        return json.loads(self._session.recipe())
+
+    def metadata(self, key):
+        """What the artifact says under a key, such as "inputs.normalize" or "artifact.classes"; None: nothing."""
+        text = self._session.metadata(key)
+        return None if text is None else json.loads(text)
+
+    @property
+    def memory(self):
+        """Bytes of the state, the arena, constants and code, as planned when it was compiled."""
+        return self._session.memory()
+
+    @property
+    def step_count(self):
+        """How many steps the state has seen; 0 where the artifact counts none."""
+        states = self.states
+        return int(self._session.read("step")) if "step" in states else 0
+
+    # -- state -------------------------------------------------------------
+
+    def __getitem__(self, name):
+        """A state as a numpy array that shows the step's own memory: each step changes it, and what is written to it
+        counts from the next step on. On another device than the CPU it is a copy that can only be read."""
+        role = self._role(name)
+        if role in ("number", "copy", "place", "fixed"):
+            return self._session.read(name)
+        return self._session.view(name)
+
+    def __setitem__(self, name, value):
+        """Writes a whole state."""
+        self._role(name)
+        self._session.write(name, value if _arrays.is_array(value) else _like(self.states[name], value))
+
+    def _role(self, name):
+        if not isinstance(name, str):
+            raise InvalidError(f"a state's name is a string, such as step[\"fc.weight\"]; found {name!r}")
+        states = self.states
+        if name not in states:
+            import difflib
+
+            near = difflib.get_close_matches(name, states, 1)
+            raise KeyError(f"no state is called {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        return states[name][0]
+
+    def set(self, path, number):
+        """Sets a number of the recipe from the next step on: set("optimizer.learning_rate", 0.05)."""
+        self._session.set_number(path, number)
+
+    def get(self, path):
+        """The number of the recipe that steps use now."""
+        return self._session.number(path)
+
+    def state_dict(self):
+        """Copies of parameters and buffers by name, as numpy arrays."""
+        return self._copies(MODEL_ROLES)
+
+    def optimizer_state(self):
+        """Copies of the optimizer's slots, counters and the like by name."""
+        return self._copies(OPTIMIZER_ROLES)
+
+    def _copies(self, roles):
+        return {name: self._session.read(name) for name, (role, _, _) in self.states.items() if role in roles}
+
+    def load_state_dict(self, values, strict=True):
+        """Writes states by name, of arrays of any library. `strict`: all parameters and buffers must be there, and
+        nothing else. No state has changed where names or shapes do not fit."""
+        states = self.states
+        unknown = [name for name in values if name not in states]
+        missing = [name for name, (role, _, _) in states.items() if role in MODEL_ROLES and name not in values]
+        if strict and (unknown or missing):
+            words = [f"not in the step: {', '.join(unknown)}"] if unknown else []
+            words += [f"missing: {', '.join(missing)}"] if missing else []
+            raise InvalidError("; ".join(words))
+        arrays = {name: _arrays.as_numpy(value) for name, value in values.items() if name in states}
+        for name, array in arrays.items():
+            if tuple(array.shape) != states[name][2]:
+                raise InvalidError(f"state {name!r}: expected shape {states[name][2]}, found {tuple(array.shape)}")
+        for name, array in arrays.items():
+            self._session.write(name, array)
+
+    def copy_to(self, module):
+        """Copies trained weights and running statistics into a PyTorch module of the same names."""
+        import torch
+
+        targets = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+        renamed = {state: name for name, state in self.names.items()}
+        left = []
+        with torch.no_grad():
+            for state, (role, _, _) in self.states.items():
+                name = renamed.get(state, state)
+                if role in MODEL_ROLES and name in targets:
+                    targets[name].copy_(torch.from_numpy(self._session.read(state)))
+                elif role in MODEL_ROLES:
+                    left.append(state)
+        if left:
+            raise InvalidError(f"the module has no parameter or buffer for: {', '.join(left)}")
+        return module
+
+    def reset(self):
+        """Gives each state its value from right after loading."""
+        self._session.reset()
+
+    # -- files -------------------------------------------------------------
+
+    def save(self, path, *, state=True):
+        """Writes the artifact (`path` ends in .gradus), which `gradus train` and the C API run, and the state beside it
+        (the same name in .safetensors), unless `state` is False; of a path in .safetensors, the state alone."""
+        path = os.fspath(path)
+        if path.endswith(".safetensors"):
+            return self.save_checkpoint(path)
+        if not path.endswith(".gradus"):
+            raise InvalidError(f"{path}: an artifact's name ends in .gradus, a checkpoint's in .safetensors")
+        self._alive()
+        self._artifact.copy_to(path)
+        if state:
+            self.save_checkpoint(path[: -len(".gradus")] + ".safetensors")
+
+    def save_checkpoint(self, path=None):
+        """Writes the whole state to a .safetensors file, atomically; without a path returns its bytes."""
+        return self._session.save_checkpoint(path)
+
+    def resume(self, source):
+        """Reads the whole state from a checkpoint, a file or bytes: what follows is bitwise that of a run that was never
+        stopped. Nothing has changed where it does not fit."""
+        self._session.load_checkpoint(source)
+
+    load_checkpoint = resume
+
+    def load_weights(self, source):
+        """Reads the parameters and buffers that a .safetensors file (or bytes) has, and leaves the rest: fine-tuning."""
+        self._session.load_weights(source)
+
+    def ir(self, stage="gradients"):
+        """The program after a stage of the compiler ("model", "gradients", "methods", "update", ...), as text. Needs the
+        compiler, and an artifact that carries its program."""
+        from ._compile import inspect_ir
+
+        self._alive()
+        return inspect_ir(self._artifact.source(), stage)
+
+    def report(self, path=None):
+        """The compiler's report as a page of HTML: written to `path`, or returned as text."""
+        from ._tool import report
+
+        self._alive()
+        return report(self._artifact, path)
+
+    # -- its life ----------------------------------------------------------
+
+    def close(self):
+        """Frees the step's memory, once no array shows it any more. Later calls raise InvalidError."""
+        self._session.close()
+        self._artifact.close()
+
+    def _alive(self):
+        if self._session.closed:
+            raise InvalidError("this step was closed")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __reduce__(self):
+        raise TypeError("a Step cannot be pickled: it has memory and threads of its own. Save it (step.save, "
+                        "step.save_checkpoint) and load it where it is needed")
+
+    def __copy__(self):
+        raise TypeError("a Step cannot be copied; load its artifact once more, and give it save_checkpoint()'s bytes")
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __repr__(self):
+        if self._session.closed:
+            return "<gradus.Step, closed>"
+        inputs = ", ".join(f"{name} {dtype}{list(shape)}" for name, (dtype, shape) in self.inputs.items()) if self._names else ""
+        return f"<gradus.Step {self.metadata('artifact.program') or ''}({inputs})>"
+
+    def _graph(self, name):
+        if name not in self._graphs:
+            graph = self._session.graph(name)
+            self._graphs[name] = graph
+            self._limit(graph, name)
+        return self._graphs[name]
+
+    def _unavailable(self, *inputs):
+        raise InvalidError("this artifact has no graph \"train\": it was compiled for inference")
+
+    def _limit(self, graph, name):
+        """Tells a graph which integers its inputs may have: labels are classes, tokens rows of a table."""
+        recipe = self.recipe
+        loss = recipe.get("loss") if isinstance(recipe.get("loss"), dict) else {}
+        classes = self.metadata("artifact.classes")
+        if isinstance(classes, int):
+            ignored = loss.get("ignore_index")
+            graph.limit(loss.get("label") or "label", 0, classes, ignored if isinstance(ignored, int) else 0)
+        for input_name, size in ((self.metadata("artifact.indices") or {}).get(name) or {}).items():
+            graph.limit(input_name, -size, size, 0)
+
+
+def _described(tensors):
+    return {name: (dtype, shape) for name, dtype, shape in tensors}
+
+
+def _like(state, value):
+    """A Python number or nested list as the array that a state takes."""
+    import numpy
+
+    _, dtype, _ = state
+    return numpy.ascontiguousarray(value, _arrays.NUMPY_NAMES[dtype])
