@@ -4,6 +4,7 @@
 #include "python/extension/compile.h"
 #include "python/extension/errors.h"
 #include "python/extension/graph.h"
+#include "python/extension/outputs.h"
 #include "python/extension/session.h"
 #include "python/extension/views.h"
 
@@ -41,5 +42,8 @@ PyMODINIT_FUNC PyInit__core() {
   if (!module || !addExceptions(module.get()) || !makeSessionType() ||
       !makeArrayType() || !makeGraphTypes())
     return nullptr;
+  for (PyTypeObject *type : {sessionType, arrayType, outputsType})
+    if (PyModule_AddType(module.get(), type) < 0)
+      return nullptr;
   return module.release();
 }

@@ -6,11 +6,12 @@
 #include "python/extension/views.h"
 
 namespace gradus::python {
+
+PyTypeObject *outputsType = nullptr;
+
 namespace {
 
 constexpr size_t kAlignment = 64;
-
-PyTypeObject *outputsType = nullptr;
 
 struct OutputsObject {
   PyObject_HEAD std::shared_ptr<const OutputPlan> *plan;

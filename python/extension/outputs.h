@@ -30,6 +30,7 @@ private:
   PyObject *numbers_ = nullptr;
 };
 
+extern PyTypeObject *outputsType;
 bool makeOutputsType();
 
 /// Memory for one run; `addresses` gets where each output shall be written.
