@@ -6,15 +6,36 @@
     step.save("lenet.gradus")
 
 `compile` makes a `Step` of a model, `load` one of an artifact. What is slow to
-import (numpy, PyTorch) is imported when it is first needed.
+import (numpy, PyTorch, the compiler) is imported when it is first needed.
 """
 
-from ._core import CancelledError, Error, FailedError, InvalidError, Outputs, Session
-from ._core import version as _version
-from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
-from ._step import Step, load
-from ._compile import compile, inspect_ir
+from typing import TYPE_CHECKING
 
-__version__ = _version()
+if TYPE_CHECKING:
+    from ._compile import compile, inspect_ir
+    from ._core import CancelledError, Error, FailedError, InvalidError, Outputs
+    from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
+    from ._step import Step, load
+
 __all__ = ["CancelledError", "CompileError", "CompileWarning", "Diagnostic", "Error", "FailedError", "InvalidError",
-           "NotExpressible", "Outputs", "Session", "Step", "compile", "inspect_ir", "load"]
+           "NotExpressible", "Outputs", "Step", "compile", "inspect_ir", "load"]
+
+_MODULES = {"compile": "_compile", "inspect_ir": "_compile", "Step": "_step", "load": "_step", "CompileError": "_errors",
+            "CompileWarning": "_errors", "Diagnostic": "_errors", "NotExpressible": "_errors"}
+
+
+def __getattr__(name):
+    from importlib import import_module
+
+    if name == "__version__":
+        value = import_module("._core", __name__).version()
+    elif name in __all__:
+        value = getattr(import_module("." + _MODULES.get(name, "_core"), __name__), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return [*__all__, "__version__"]
