@@ -255,10 +255,14 @@ def unittests(path, tally):
 
 
 def python_for(path):
-    """This one; for tests of PyTorch's objects the one that `./dev test --peers` has installed, if this one has no torch."""
-    theirs = os.path.join(PEERS, "bin", "python")
-    of_torch = os.path.basename(path).startswith("torch_") and not importlib.util.find_spec("torch")
-    return theirs if of_torch and os.path.exists(os.path.join(PEERS, "complete")) else sys.executable
+    """This one; for tests of the Python package one with numpy, where ./dev has put it; for those of PyTorch's objects the
+    one that `./dev test --peers` has installed, if this one has no torch."""
+    deps = os.environ.get("GRADUS_DEPS") or os.path.expanduser("~/.cache/gradus")
+    if os.path.basename(path).startswith("torch_"):
+        there = not importlib.util.find_spec("torch") and os.path.exists(os.path.join(PEERS, "complete"))
+        return os.path.join(PEERS, "bin", "python") if there else sys.executable
+    python = os.path.join(deps, "python-tests", "bin", "python")
+    return python if folder_of(path).startswith("python" + os.sep) and os.path.exists(python) else sys.executable
 
 
 def run_unittests(path, tally):
