@@ -10,7 +10,6 @@ from . import _data, _safetensors
 from ._core import FailedError, InvalidError
 
 LARGER_IS_BETTER = ("accuracy", "top5", "f1", "r2")
-NOTED = "gradus.fit"  # the key of a checkpoint's metadata that has what `fit` goes on with
 
 
 def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=0,
@@ -25,7 +24,8 @@ def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint
     best        a figure of the test: "accuracy", "loss"; ":min" or ":max" says which is better. The best state is written
                 beside the checkpoint as NAME.best.safetensors
     patience    stops after so many tests in succession that are no better
-    checkpoint  a file for the newest state: after each epoch, and where Ctrl-C or an error ends the training
+    checkpoint  a file for the newest state: after each epoch, and where Ctrl-C ends the training. Beside it,
+                NAME.fit.json has the epoch and the figures so far
     resume      True: goes on from `checkpoint`; or a file. What follows is bitwise that of a run that was not stopped; for
                 an iterable, as far as it gives the same batches again
     callbacks   called with each epoch's dictionary; one that returns True ends the training. An object may instead have
@@ -42,6 +42,23 @@ def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint
     loop.line = _Line(progress)
     loop.begin(resume)
     return loop.run()
+
+
+def _hash(path):
+    return _safetensors.metadata(path).get("content_hash")
+
+
+def _notes_name(path):
+    return os.path.splitext(path)[0] + ".fit.json"
+
+
+def _notes(path):
+    """What `fit` noted beside a checkpoint, by the hash of the state that it belongs to."""
+    try:
+        with open(_notes_name(path), encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return {}
 
 
 class _Judge:
@@ -107,11 +124,10 @@ class _Loop:
 
     def restore(self, path):
         self.step.resume(path)
-        noted = _safetensors.metadata(path).get(NOTED)
+        noted = _notes(path).get(_hash(path))
         if noted is None:
-            raise InvalidError(f"{path}: was not written by fit: it does not say which epoch it is in. step.resume(path) takes "
-                               "its state, and fit then begins with epoch 1")
-        noted = json.loads(noted)
+            raise InvalidError(f"{path}: was not written by fit: nothing beside it says which epoch it is in. step.resume(path) "
+                               "takes its state, and fit then begins with epoch 1")
         for name in ("epoch", "done", "records", "sums"):
             setattr(self, name, noted[name])
         if noted["seed"] != self.seed:
@@ -119,17 +135,24 @@ class _Loop:
         self.judge.value, self.judge.waited = noted["best"], noted["waited"]
 
     def save(self, path):
+        """Writes the state, and beside it what `fit` goes on with. At each moment the notes have an entry for the state
+        that is there: that of the old one stays until the new one is in its place."""
         noted = {"epoch": self.epoch, "done": self.done, "records": self.records, "sums": self.sums, "seed": self.seed,
                  "best": self.judge.value, "waited": self.judge.waited}
-        whole, noting = f"{path}.gradus-state", f"{path}.gradus-partial"
+        whole = f"{path}.gradus-state"
         try:
             self.step.save_checkpoint(whole)
-            _safetensors.add_metadata(whole, noting, {NOTED: json.dumps(noted)})
-            os.replace(noting, path)
+            new, old = _hash(whole), _hash(path) if os.path.exists(path) else None
+            notes = {new: noted, **{name: each for name, each in _notes(path).items() if name == old != new}}
+            with open(f"{_notes_name(path)}.gradus-partial", "w", encoding="utf-8") as file:
+                json.dump(notes, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(file.name, _notes_name(path))
+            os.replace(whole, path)
         finally:
-            for file in (whole, noting):
-                if os.path.exists(file):
-                    os.unlink(file)
+            if os.path.exists(whole):
+                os.unlink(whole)
 
     # -- running -----------------------------------------------------------
 

@@ -1,9 +1,7 @@
-"""Reads .safetensors files as numpy arrays that show the file, and adds to the
-metadata of one."""
+"""Reads .safetensors files as numpy arrays that show the file."""
 
 import json
 import os
-import shutil
 
 from ._core import InvalidError
 
@@ -32,20 +30,6 @@ def read(path):
 def metadata(path):
     """The file's own metadata: strings by name."""
     return _header(path)[0].get("__metadata__", {})
-
-
-def add_metadata(path, target, more):
-    """Writes the file `path` to the file `target` with more metadata."""
-    header, start = _header(path)
-    header["__metadata__"] = {**header.get("__metadata__", {}), **more}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "rb") as source, open(target, "wb") as file:
-        source.seek(start)
-        file.write(len(text).to_bytes(8, "little") + text)
-        shutil.copyfileobj(source, file, 1 << 20)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _header(path):

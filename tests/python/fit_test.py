@@ -1,0 +1,184 @@
+"""Training from Python over arrays, files and iterables."""
+
+import json
+import math
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from package import TEST, TRAIN, artifact, batch, needs_package  # noqa: E402
+
+
+def arrays(samples, seed=0):
+    image, label = batch(seed, samples)
+    return {"image": image, "label": label}
+
+
+@needs_package
+class Fit(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.checkpoint = os.path.join(self.folder.name, "state.safetensors")
+        self.step = self.load()
+
+    def load(self):
+        import gradus
+
+        step = gradus.load(artifact(), threads=1)
+        self.addCleanup(step.close)
+        return step
+
+    def test_digits_are_learned_to_97_percent(self):
+        records = self.step.fit(TRAIN, epochs=8, eval=TEST)
+        self.assertEqual([record["epoch"] for record in records], list(range(1, 9)))
+        self.assertGreater(records[-1]["test"]["accuracy"], 0.97)
+        self.assertEqual(records[-1]["test"], self.step.evaluate(TEST))
+        self.assertLess(records[-1]["train"]["loss"], records[0]["train"]["loss"])
+
+    def test_all_forms_of_a_data_set_train_alike(self):
+        data = arrays(100)
+        order = [(data["image"][i : i + 32], data["label"][i : i + 32]) for i in range(0, 100, 32)]
+        named = [{"label": label, "image": image} for image, label in order]
+        weights = []
+        for given in (data, (data["image"], data["label"]), order, named, iter(order)):
+            step = self.load()
+            records = step.fit(given, shuffle=False)
+            self.assertEqual(step.step_count, 3, "the last batch is not full")
+            weights.append((records[0]["train"], step.save_checkpoint()))
+        self.assertTrue(all(each == weights[0] for each in weights))
+
+    def test_the_order_follows_from_the_seed(self):
+        losses = {seed: self.load().fit(arrays(96), seed=seed)[0]["train"]["loss"] for seed in (1, 2)}
+        self.assertNotEqual(losses[1], losses[2])
+        self.assertEqual(self.load().fit(arrays(96), seed=1)[0]["train"]["loss"], losses[1])
+
+    def test_a_stopped_run_goes_on_to_the_bit(self):
+        whole = self.step.fit(arrays(160), epochs=4, eval=arrays(50, 1))
+        other = self.load()
+
+        class Stop:
+            """Ends the run as Ctrl-C does, in the third epoch."""
+
+            steps = 0
+
+            def on_step(self, number, out):
+                self.steps += 1
+                if self.steps == 13:
+                    raise KeyboardInterrupt
+
+        with self.assertRaisesRegex(KeyboardInterrupt, "after step 3 of epoch 3; the state is in"):
+            other.fit(arrays(160), epochs=4, eval=arrays(50, 1), checkpoint=self.checkpoint, callbacks=[Stop()])
+        third = self.load()
+        records = third.fit(arrays(160), epochs=4, eval=arrays(50, 1), checkpoint=self.checkpoint, resume=True)
+        self.assertEqual(third.save_checkpoint(), self.step.save_checkpoint())
+        for before, after in zip(whole, records):
+            self.assertEqual({**before, "seconds": 0}, {**after, "seconds": 0})
+
+    def test_a_checkpoint_is_not_written_over_unasked(self):
+        import gradus
+
+        self.step.fit(arrays(64), checkpoint=self.checkpoint)
+        with self.assertRaisesRegex(gradus.InvalidError, "resume=True"):
+            self.step.fit(arrays(64), checkpoint=self.checkpoint)
+        with self.assertRaisesRegex(gradus.InvalidError, "trained with seed=0"):
+            self.step.fit(arrays(64), checkpoint=self.checkpoint, resume=True, seed=3)
+        self.step(*batch())
+        self.step.save_checkpoint(self.checkpoint)
+        with self.assertRaisesRegex(gradus.InvalidError, "was not written by fit"):
+            self.step.fit(arrays(64), checkpoint=self.checkpoint, resume=True)
+
+    def test_the_best_state_is_kept_and_patience_ends_the_run(self):
+        self.step.set("optimizer.learning_rate", 0.0)
+        records = self.step.fit(arrays(64), epochs=50, eval=arrays(40, 1), best="accuracy", patience=3, checkpoint=self.checkpoint)
+        self.assertEqual(len(records), 4)
+        best = os.path.join(self.folder.name, "state.best.safetensors")
+        step = self.load()
+        step.resume(best)
+        self.assertEqual(step.step_count, 2)
+
+    def test_what_best_and_patience_need_is_said(self):
+        import gradus
+
+        for words, options in (("give eval=", {"patience": 1}), ("needs checkpoint", {"best": "loss", "eval": arrays(32)}),
+                               ("expected NAME, NAME:min", {"best": "loss:most", "eval": arrays(32), "checkpoint": self.checkpoint}),
+                               ("has no figure 'f1'", {"best": "f1", "eval": arrays(32), "checkpoint": self.checkpoint})):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
+                self.step.fit(arrays(64), **options)
+
+    def test_callbacks_see_each_epoch_and_may_end_it(self):
+        seen = []
+        self.step.fit(arrays(64), epochs=9, callbacks=lambda record: seen.append(record["epoch"]) or record["epoch"] == 2)
+        self.assertEqual(seen, [1, 2])
+
+    def test_all_samples_are_evaluated(self):
+        import numpy
+
+        data = arrays(45)
+        logits = self.step.predict(data["image"]).logits
+        figures = self.step.evaluate(data)
+        self.assertAlmostEqual(figures["accuracy"], float((logits.argmax(1) == data["label"]).mean()), 6)
+        pieces = [(data["image"][i : i + 7], data["label"][i : i + 7]) for i in range(0, 45, 7)]
+        self.assertAlmostEqual(self.step.evaluate(pieces)["loss"], figures["loss"], 5)
+        self.assertTrue(numpy.isfinite(figures["loss"]))
+
+    def test_a_nan_is_named_with_its_place(self):
+        import gradus
+
+        data = arrays(64)
+        data["image"][40, 0, 3, 5] = math.nan
+        with self.assertRaisesRegex(gradus.FailedError, r"step 2: the loss is nan; input 'image' has nan at \[8, 0, 3, 5\]"):
+            self.step.fit(data, shuffle=False)
+
+    def test_data_that_does_not_fit_is_refused(self):
+        import gradus
+
+        data = arrays(64)
+        for words, given in (("different numbers of samples", {**data, "label": data["label"][:9]}),
+                             ("fill no batch", arrays(20)), ("without 'label'", {"image": data["image"]}),
+                             ("expected a dictionary or tuple", 3), ("a .safetensors or .npz file", "digits.csv"),
+                             (r"samples are of shape \[28, 28\]", {**data, "image": data["image"][:, 0]}),
+                             ("has no full batch", iter([]))):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
+                self.step.fit(given)
+
+    def test_an_error_of_the_data_comes_through(self):
+        def broken():
+            yield batch(0)
+            raise OSError("the disk is gone")
+
+        with self.assertRaisesRegex(OSError, "the disk is gone"):
+            self.step.fit(broken())
+        self.assertEqual(self.step.step_count, 1)
+
+    def test_the_progress_is_one_line_an_epoch(self):
+        import contextlib
+        import io
+
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            self.step.fit(arrays(64), epochs=2, eval=arrays(32), progress=True)
+            self.step.fit(arrays(64))
+        self.assertEqual(shown.getvalue().count("\n"), 2)
+        self.assertRegex(shown.getvalue(), r"epoch 2/2  loss [\d.]+  accuracy [\d.]+  test  loss")
+
+    def test_the_notes_belong_to_the_state_that_is_there(self):
+        import gradus
+
+        notes = os.path.join(self.folder.name, "state.fit.json")
+        self.step.fit(arrays(64), epochs=2, checkpoint=self.checkpoint)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["state.fit.json", "state.safetensors"])
+        with open(notes) as file:
+            self.assertEqual([noted["epoch"] for noted in json.load(file).values()], [2, 1])
+        other = self.load()
+        self.assertEqual(len(other.fit(arrays(64), epochs=3, checkpoint=self.checkpoint, resume=True)), 3)
+        other(*batch())
+        other.save_checkpoint(self.checkpoint)
+        with self.assertRaisesRegex(gradus.InvalidError, "was not written by fit"):
+            other.fit(arrays(64), epochs=3, checkpoint=self.checkpoint, resume=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,63 @@
+"""The package as the build made it, or why it cannot be tested here; and the digits as a model with its data."""
+
+import os
+import sys
+import unittest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+PACKAGE = os.environ.get("GRADUS_PYTHON_PACKAGE") or os.path.join(BUILD, "python")
+DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
+MODEL, RECIPE, TRAIN, TEST = (os.path.join(DIGITS, name) for name in (
+    "lenet.onnx", "recipe.json", "train.safetensors", "test.safetensors"))
+
+sys.path.insert(0, PACKAGE)
+
+
+def missing():
+    """Why the package cannot be tested, in words; empty: it can."""
+    if sys.version_info < (3, 11):
+        return f"the package needs Python 3.11, this is {sys.version.split()[0]}"
+    if not os.path.exists(os.path.join(PACKAGE, "gradus", "_core.abi3.so")):
+        return "the extension is not built: there were no headers of Python"
+    if "-fsanitize" in os.environ.get("CFLAGS", "") or os.path.basename(BUILD) == "build-sanitize":
+        return "Python itself has no sanitizers, which must be loaded before its extension"
+    try:
+        import numpy  # noqa: F401
+    except ImportError as error:
+        return f"numpy is not installed beside this Python ({error})"
+    return ""
+
+
+needs_package = unittest.skipIf(missing(), missing())
+
+
+def digits(**options):
+    """A step that trains LeNet-5 on digits of 28x28 pixels, 32 at a time."""
+    import gradus
+
+    return gradus.compile(MODEL, recipe=RECIPE, cache=False, **options)
+
+
+def artifact():
+    """The same as a file; compiled once for each process."""
+    import tempfile
+
+    if not _artifacts:
+        folder = tempfile.TemporaryDirectory(prefix="gradus_python.")
+        path = os.path.join(folder.name, "lenet.gradus")
+        with digits() as step:
+            step.save(path, state=False)
+        _artifacts.extend((folder, path))
+    return _artifacts[1]
+
+
+_artifacts = []
+
+
+def batch(seed=0, size=32):
+    """Random images and labels."""
+    import numpy
+
+    random = numpy.random.default_rng(seed)
+    return random.random((size, 1, 28, 28), numpy.float32), random.integers(0, 10, size)

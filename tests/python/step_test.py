@@ -1,0 +1,358 @@
+"""A step from Python: its arrays, its state, its life."""
+
+import copy
+import gc
+import os
+import pickle
+import signal
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from package import artifact, batch, needs_package  # noqa: E402
+
+
+def resident():
+    """Bytes of this process in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@needs_package
+class Inputs(unittest.TestCase):
+    def setUp(self):
+        import gradus
+
+        self.step = gradus.load(artifact(), threads=1)
+        self.addCleanup(self.step.close)
+        self.image, self.label = batch()
+
+    def first(self, *inputs, **named):
+        self.step.reset()
+        return self.step(*inputs, **named).loss
+
+    def test_inputs_come_by_position_name_dictionary_or_tuple(self):
+        expected = self.first(self.image, self.label)
+        self.assertEqual(self.first(label=self.label, image=self.image), expected)
+        self.assertEqual(self.first(self.image, label=self.label), expected)
+        self.assertEqual(self.first({"label": self.label, "image": self.image}), expected)
+        self.assertEqual(self.first((self.image, self.label)), expected)
+
+    def test_narrower_labels_and_arrays_that_are_not_dense_give_the_same(self):
+        import numpy
+
+        expected = self.first(self.image, self.label)
+        for dtype in ("int32", "int16", "uint8", "int8"):
+            self.assertEqual(self.first(self.image, self.label.astype(dtype)), expected)
+        self.assertEqual(self.first(numpy.asfortranarray(self.image), self.label), expected)
+        twice = numpy.repeat(self.label.astype("int32"), 2)
+        self.assertEqual(self.first(self.image, twice[::2]), expected)
+        self.assertEqual(self.first(self.image[::-1][::-1], self.label), expected)
+        negative = numpy.full(32, -1, "int8")
+        with self.assertRaisesRegex(ValueError, "element 0 is -1"):
+            self.step(self.image, negative)
+
+    def test_arrays_of_dlpack_are_taken(self):
+        class Other:
+            """An array that has DLPack alone."""
+
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__(**options)
+
+        expected = self.first(self.image, self.label)
+        self.assertEqual(self.first(Other(self.image), Other(self.label)), expected)
+        self.assertEqual(self.first(Other(self.image[::-1][::-1]), Other(self.label.astype("int32"))), expected)
+        with self.assertRaisesRegex(ValueError, r'input "image": expected f32\[32,1,28,28\], found f32\[31,1,28,28\]'):
+            self.step(Other(self.image[1:]), Other(self.label))
+
+    def test_what_does_not_fit_is_refused_by_name_and_changes_nothing(self):
+        import gradus
+
+        before = self.step.save_checkpoint()
+        for words, inputs in (
+                (r'input "image": expected f32\[32,1,28,28\], found f64\[32,1,28,28\]; convert', (self.image.astype("f8"), self.label)),
+                (r'input "image": expected f32\[32,1,28,28\], found u8\[32,1,28,28\]; pixels', (self.image.astype("u1"), self.label)),
+                (r'input "image": expected f32\[32,1,28,28\], found f32\[5,1,28,28\]$', (self.image[:5], self.label[:5])),
+                (r'input "label": expected i64\[32\], found f32\[32\]', (self.image, self.label.astype("f4"))),
+                (r'input "label": element 0 is \d+; expected 0 to 9', (self.image, self.label + 10)),
+                (r'input "image": expected an array .* found NoneType|nothing is given or bound', (None, self.label)),
+                (r'input "label": expected an array .* found str', (self.image, self.label.tolist().__repr__())),
+                (r"takes 2 inputs \(image, label\), found 3", (self.image, self.label, self.label)),
+                (r"without 'label'", ({"image": self.image},)),
+                (r"found 'lable'", ({"image": self.image, "lable": self.label},))):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
+                self.step(*inputs)
+        self.assertEqual(self.step.save_checkpoint(), before)
+
+    def test_a_bound_array_is_read_where_none_is_given(self):
+        expected = self.first(self.image, self.label)
+        image = self.image.copy()
+        self.step.bind("image", image)
+        self.assertEqual(self.first(None, self.label), expected)
+        image[:] = 0
+        self.assertNotEqual(self.first(None, self.label), expected)
+        with self.assertRaisesRegex(ValueError, "must be dense"):
+            self.step.bind("label", self.label.astype("int32"))
+        with self.assertRaisesRegex(ValueError, 'has no input "images"'):
+            self.step.bind("images", image)
+        self.step.bind("image", None)
+        with self.assertRaisesRegex(ValueError, "nothing is given or bound"):
+            self.step(None, self.label)
+
+    def test_predictions_are_of_any_number_of_samples(self):
+        import numpy
+
+        image, _ = batch(1, 70)
+        logits = self.step.predict(image).logits
+        self.assertEqual(logits.shape, (70, 10))
+        numpy.testing.assert_array_equal(logits[32:64], self.step.predict(image[32:64]).logits)
+        numpy.testing.assert_allclose(logits[-3:], self.step.predict(image=image[-3:])["logits"], 1e-5, 1e-6)
+
+
+@needs_package
+class State(unittest.TestCase):
+    def setUp(self):
+        import gradus
+
+        self.step = gradus.load(artifact(), threads=1)
+        self.addCleanup(self.step.close)
+        self.batch = batch()
+
+    def test_a_view_shows_the_state_and_what_is_written_counts(self):
+        import numpy
+
+        weight = self.step["fc3.weight"]
+        before = weight.copy()
+        first = self.step(*self.batch).loss
+        self.assertFalse(numpy.array_equal(weight, before))
+        weight[:] = before
+        numpy.testing.assert_array_equal(self.step.state_dict()["fc3.weight"], before)
+        self.step.reset()
+        self.step["fc3.weight"][:] = 0
+        self.step["fc3.bias"] = numpy.zeros(10, numpy.float32)
+        self.assertNotEqual(self.step(*self.batch).loss, first)
+
+    def test_a_view_outlives_close(self):
+        weight = self.step["fc3.weight"]
+        expected = weight.copy()
+        self.step.close()
+        gc.collect()
+        self.assertTrue((weight == expected).all())
+
+    def test_roles_tell_parameters_from_moments(self):
+        roles = {}
+        for name, (role, _, _) in self.step.states.items():
+            roles.setdefault(role, []).append(name)
+        self.assertIn("fc1.weight", roles["parameter"])
+        self.assertIn("step", roles["counter"])
+        self.assertIn("optimizer.learning_rate", roles["number"])
+        self.assertEqual(len(roles["slot"]), 2 * len(roles["parameter"]))
+        self.assertEqual(set(self.step.state_dict()), set(roles["parameter"]))
+        self.assertLessEqual(set(roles["slot"]), set(self.step.optimizer_state()))
+
+    def test_state_dicts_go_in_whole_or_not_at_all(self):
+        import gradus
+
+        values = {name: value * 2 for name, value in self.step.state_dict().items()}
+        before = self.step.save_checkpoint()
+        for words, wrong in (("missing: fc3.bias", {name: value for name, value in values.items() if name != "fc3.bias"}),
+                             ("not in the step: more", {**values, "more": values["fc3.bias"]}),
+                             ("expected shape", {**values, "fc3.bias": values["fc3.bias"][:3]})):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
+                self.step.load_state_dict(wrong)
+            self.assertEqual(self.step.save_checkpoint(), before)
+        self.step.load_state_dict(values)
+        self.assertTrue((self.step["fc3.weight"] == values["fc3.weight"]).all())
+
+    def test_numbers_of_the_recipe_are_set(self):
+        import gradus
+
+        self.step.set("optimizer.learning_rate", 0.0)
+        weight = self.step.state_dict()["fc3.weight"]
+        self.step(*self.batch)
+        self.assertTrue((self.step["fc3.weight"] == weight).all())
+        self.assertEqual(self.step.get("optimizer.learning_rate"), 0.0)
+        with self.assertRaisesRegex(gradus.InvalidError, "optimizer.learning_rate"):
+            self.step.set("optimizer.rate", 1.0)
+        with self.assertRaises(gradus.InvalidError):
+            self.step.set("optimizer.learning_rate", -1.0)
+        with self.assertRaisesRegex(KeyError, "did you mean 'fc1.weight'"):
+            self.step["fc1.weigth"]
+
+    def test_checkpoints_go_on_to_the_bit(self):
+        import gradus
+
+        for seed in range(5):
+            self.step(*batch(seed))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state.safetensors")
+            self.step.save_checkpoint(path)
+            memory = self.step.save_checkpoint()
+            losses = [self.step(*batch(seed)).loss for seed in range(5, 9)]
+            for source in (path, memory):
+                with gradus.load(artifact(), threads=1, state=source) as other:
+                    self.assertEqual([other(*batch(seed)).loss for seed in range(5, 9)], losses)
+                    self.assertEqual(other.save_checkpoint(), self.step.save_checkpoint())
+            with self.assertRaises(gradus.InvalidError):
+                self.step.resume(memory[:-100])
+
+    def test_a_saved_step_is_the_tools(self):
+        import gradus
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "lenet.gradus")
+            self.step(*self.batch)
+            self.step.save(path)
+            with open(path, "rb") as saved, open(artifact(), "rb") as original:
+                self.assertEqual(saved.read(), original.read())
+            with gradus.load(path, state=os.path.join(folder, "lenet.safetensors"), threads=1) as other:
+                self.assertEqual(other.step_count, 1)
+                self.assertEqual(other(*self.batch).loss, self.step(*self.batch).loss)
+            with self.assertRaisesRegex(gradus.InvalidError, "ends in .gradus"):
+                self.step.save(os.path.join(folder, "lenet.onnx"))
+
+
+@needs_package
+class Life(unittest.TestCase):
+    def load(self, **options):
+        import gradus
+
+        step = gradus.load(artifact(), threads=1, **options)
+        self.addCleanup(step.close)
+        return step
+
+    def test_a_closed_step_says_so(self):
+        import gradus
+
+        with self.load() as step:
+            self.assertIn("image f32[32, 1, 28, 28]", repr(step))
+        for call in (lambda: step(*batch()), lambda: step["fc1.weight"], lambda: step.save("x.gradus"), lambda: step.recipe,
+                     step.save_checkpoint, step.reset, step.ir, lambda: step.fit(batch())):
+            with self.assertRaisesRegex(gradus.InvalidError, "was closed"):
+                call()
+        self.assertIn("closed", repr(step))
+        step.close()
+
+    def test_a_step_is_not_pickled_or_copied(self):
+        step = self.load()
+        for function in (pickle.dumps, copy.copy, copy.deepcopy):
+            with self.assertRaisesRegex(TypeError, "load"):
+                function(step)
+
+    def test_artifacts_that_are_none_are_refused(self):
+        import gradus
+
+        for source in (b"", b"\0" * 100, os.path.join("no", "such.gradus"), __file__):
+            with self.assertRaises((gradus.InvalidError, FileNotFoundError)):
+                gradus.load(source)
+
+    def test_loading_and_closing_leaks_nothing(self):
+        import gradus
+
+        with open(artifact(), "rb") as file:
+            data = file.read()
+
+        def cycle():
+            with gradus.load(data, threads=1) as step:
+                step(*batch())
+                step["fc1.weight"][0, 0] = 1.0
+
+        for _ in range(50):
+            cycle()
+        before = resident()
+        for _ in range(1000):
+            cycle()
+        gc.collect()
+        self.assertLess(resident() - before, 4 << 20, "grew, in 1000 cycles")
+
+    def test_the_state_is_in_memory_once(self):
+        step = self.load()
+        names = [name for name, (role, _, _) in step.states.items() if role in ("parameter", "slot")]
+        views = {name: step[name] for name in names}
+        again = {name: step[name].ctypes.data for name in names}
+        step(*batch())
+        self.assertEqual({name: view.ctypes.data for name, view in views.items()}, again)
+        self.assertEqual({name: step[name].ctypes.data for name in names}, again)
+        self.assertTrue(all((views[name] == step.state_dict().get(name, views[name])).all() for name in names))
+
+    def test_two_steps_run_in_two_threads(self):
+        steps = [self.load(), self.load()]
+        losses = [[], []]
+
+        def train(number):
+            for seed in range(30):
+                losses[number].append(steps[number](*batch(seed)).loss)
+
+        threads = [threading.Thread(target=train, args=(number,)) for number in (0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(losses[0]), 30)
+        self.assertEqual(losses[0], losses[1])
+
+    def test_a_second_thread_in_one_step_is_refused(self):
+        import gradus
+
+        step, refused = self.load(), []
+        queue = [batch(seed) for seed in range(64)] * 8
+
+        def run():
+            try:
+                step.steps(queue, window=len(queue))
+            except gradus.CancelledError:
+                refused.append("cancelled")
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        for _ in range(5000):
+            try:
+                step.step_count
+            except gradus.InvalidError as error:
+                refused.append(str(error))
+                break
+            time.sleep(0.001)
+        step.cancel()
+        thread.join()
+        self.assertIn("in use by another thread", refused[0])
+        self.assertEqual(refused[1:], ["cancelled"])
+        before = step.step_count
+        step(*batch())
+        self.assertEqual(step.step_count, before + 1)
+
+    def test_ctrl_c_ends_a_queue_between_steps(self):
+        step = self.load()
+        queue = [batch(seed) for seed in range(64)] * 100
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt) as raised:
+            step.steps(queue, window=len(queue))
+        timer.join()
+        done = raised.exception.outputs
+        self.assertEqual(len(done), step.step_count)
+        self.assertTrue(0 < len(done) < len(queue))
+        step.reset()
+        self.assertEqual([out.loss for out in step.steps(queue[: len(done)])], [out.loss for out in done])
+
+    def test_a_child_of_fork_is_told(self):
+        step = self.load()
+        step(*batch())
+        code = os.fork()
+        if code == 0:
+            try:
+                step(*batch())
+            except ValueError:
+                os._exit(7)
+            os._exit(1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(code, 0)[1]), 7)
+        step(*batch())
+
+
+if __name__ == "__main__":
+    unittest.main()
