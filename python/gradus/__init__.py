@@ -9,7 +9,7 @@
 import (numpy, PyTorch, the compiler) is imported when it is first needed.
 """
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # to what checks types it is True; importing typing would take longer than all the rest
 
 if TYPE_CHECKING:
     from ._compile import compile, inspect_ir

@@ -63,6 +63,10 @@ class _Artifact:
             self.file.close()
         self.data = None
 
+    def __del__(self):
+        if getattr(self, "file", None) is not None:
+            self.file.close()
+
 
 class _whole_file:
     """A file that appears at its name whole or not at all."""

@@ -103,9 +103,10 @@ class Compile(unittest.TestCase):
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            with digits(set={"schedule.warmup_steps": 10}, optimizer={"type": "adam", "learning_rate": 1e-3, "weight_decay": 0}) as step:
-                pass
-            print([str(c.message) for c in caught], step.diagnostics)
+            with digits(targets=["cpu", "cpu"]) as step:
+                said = [str(each) for each in step.diagnostics if each.severity == "warning"]
+        self.assertIn("given twice", said[0])
+        self.assertEqual([str(each.message) for each in caught if each.category is gradus.CompileWarning], said)
 
     def test_compiling_and_closing_leaks_nothing(self):
         cycles = 1000 if "compiling_and_closing" in os.environ.get("GRADUS_ONLY", "") else 12
