@@ -210,8 +210,11 @@ def arrays(file, batch):
 
 
 def judge(verdict, module, ours, single, double):
+    """A loss may be off by what PyTorch's runs differ by up to its step: at one step alone they may agree by chance."""
+    noise = 0.0
     for mine, theirs, exact in zip(ours[0], single[0], double[0]):
-        allowed = max(LOSSES * abs(theirs), NOISE * abs(theirs - exact))
+        noise = max(noise, abs(theirs - exact))
+        allowed = max(LOSSES * abs(theirs), NOISE * noise)
         verdict.loss = max(verdict.loss, abs(mine - theirs) / allowed if mine == mine else float("inf"))
     for name, first in module.state_dict().items():
         if not first.is_floating_point():

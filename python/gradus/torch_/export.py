@@ -170,11 +170,13 @@ def run_exporter(module, tensors, names, shapes, loud):
             stack.enter_context(silenced())
             stack.enter_context(contextlib.redirect_stdout(said))
             stack.enter_context(contextlib.redirect_stderr(said))
-        try:
+
+        def export():
             return torch.onnx.export(module, tuple(tensors), dynamo=True, optimize=False, opset_version=OPSET, input_names=list(names),
                                      dynamic_shapes=shapes, verbose=loud, external_data=False)
-        except NotExpressible:
-            raise
+
+        try:
+            return twice(export)
         except ImportError as error:
             raise NotExpressible(f"torch.onnx.export needs a package that is not here: {error}; pip install onnx onnxscript") from error
         except Exception as error:  # Exporters raise all sorts.
@@ -182,6 +184,23 @@ def run_exporter(module, tensors, names, shapes, loud):
                 if isinstance(inner, NotExpressible):
                     raise inner from None
             raise NotExpressible(DOES_NOT_EXPORT.format(module=type(module).__name__, text=text_of(error))) from error
+
+
+def twice(export):
+    """Fused attention lays its result out as its formula does not, and views of it (in T5) then fail: once more by the formula alone."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    try:
+        return export()
+    except ImportError:
+        raise
+    except Exception:
+        with sdpa_kernel(SDPBackend.MATH):
+            try:
+                return export()
+            except Exception:  # The first error is that of the module as it is.
+                pass
+        raise
 
 
 def behind(error):
