@@ -97,7 +97,7 @@ def shapes_of(names, tensors, dynamic):
 
 @contextlib.contextmanager
 def as_it_was(module):
-    """Puts back what running the module changes: buffers, gradients, random numbers, and copies in other devices' hands."""
+    """Puts back what running the module changes: buffers, gradients and random numbers."""
     import torch
 
     buffers = [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
