@@ -59,7 +59,12 @@ def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=N
     with as_it_was(module), in_training(module), with_flat_forward(module, arguments, outside):
         if loss is not None:
             refuse_cut_loss(module, tensors)
-        program = run_exporter(module, tensors, names, shapes_of(names, tensors, dynamic), loud)
+        try:
+            program = run_exporter(module, tensors, names, shapes_of(names, tensors, dynamic), loud)
+        except NotExpressible as error:
+            raise outside.refusal or error from None
+        if outside.refusal:
+            raise outside.refusal
     return finished(module, program, arguments.names, names[len(arguments.names):], outside)
 
 

@@ -115,9 +115,17 @@ class Outputs:
 
     def __init__(self, wanted, loss, label_count):
         self.wanted = [wanted] if isinstance(wanted, str) else wanted
-        self.loss, self.label_count, self.names = loss, label_count, []
+        self.loss, self.label_count, self.names, self.refusal = loss, label_count, [], None
 
     def flat(self, result, labels):
+        """The outputs as a tuple. Exporters try several ways and tell the last error alone, so a refusal is kept."""
+        try:
+            return self.flattened(result, labels)
+        except NotExpressible as error:
+            self.refusal = error
+            raise
+
+    def flattened(self, result, labels):
         found = named_outputs(result)
         if not found:
             raise NotExpressible(f"forward() gives a {type(result).__name__} without a floating-point tensor at its top; "
@@ -153,8 +161,8 @@ class Outputs:
 def named_outputs(result):
     """{name: tensor} of those tensors at the top of a result that have gradients: `output`, those of a tuple, or a dict's keys."""
     if is_tensor(result):
-        return {"output": result}
-    if isinstance(result, collections.abc.Mapping):
+        items = [("output", result)]
+    elif isinstance(result, collections.abc.Mapping):
         items = [(str(name), value) for name, value in result.items()]
     elif isinstance(result, tuple) and hasattr(result, "_fields"):
         items = list(zip(result._fields, result))
