@@ -344,7 +344,8 @@ TEST_F(RankStatesTest, OfPartsAreOneTensorForAnyNumberOfRanks) {
     for (int i = 0; i < 8; ++i)
       part.push_back(static_cast<float>(8 * rank.rank() + i));
     EXPECT_TRUE(dealt.session().writeState("total", part.data(), 32).ok());
-    RankStates states(dealt.session(), rank, [] { return false; });
+    RankStates states(dealt.session(), rank, /*writes=*/rank.rank() == 0,
+                      [] { return false; });
     SaveReport report{7, SaveKind::end, {}};
     EXPECT_TRUE(states.beforeSave(report).ok());
     if (rank.rank() == 0)
