@@ -6,6 +6,7 @@
 #include "codegen/plan/parallel.h"
 #include "ir/evaluator/values_in_place.h"
 #include "ir/philox.h"
+#include "passes/state.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,6 +17,11 @@
 
 using namespace mlir;
 using namespace gradus;
+
+RankedTensorType gradus::wholeType(StateOp state) {
+  auto whole = state->getAttrOfType<TypeAttr>(kPartOf);
+  return cast<RankedTensorType>(whole ? whole.getValue() : state.getType());
+}
 
 std::optional<double> gradus::uniformValue(StateOp state) {
   if (auto value = dyn_cast_or_null<DenseElementsAttr>(state.getValueAttr())) {
@@ -117,7 +123,7 @@ void writePiece(const Draws &draws, uint64_t first, FloatType type,
 void visitDrawn(StateOp state, uint64_t seed,
                 llvm::function_ref<void(ArrayRef<char>)> visit) {
   constexpr uint64_t kPiece = 16 << 10, kBlock = 64 * kPiece; // numbers
-  auto type = cast<RankedTensorType>(state.getType());
+  RankedTensorType type = wholeType(state);
   auto real = cast<FloatType>(type.getElementType());
   Draws draws(state, type, seed);
   uint64_t width = real.getWidth() / 8, all = type.getNumElements();

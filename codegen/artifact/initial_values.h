@@ -9,10 +9,15 @@
 
 namespace gradus {
 
+/// The type of a state's initial values: its own, or that of the whole tensor
+/// of which each rank has a part.
+mlir::RankedTensorType wholeType(StateOp state);
+
 /// The value of a state whose elements are all initialised alike, else nothing.
 std::optional<double> uniformValue(StateOp state);
 
-/// The state's initial bytes, row-major in its own element type.
+/// The state's initial bytes, row-major in its own element type, of the whole
+/// where each rank has a part.
 ///
 /// Rules (fan_in, fan_out of a weight [out, in, spatial...]; a vector counts as
 /// [n]): kaiming_uniform: U(-b, b), b = sqrt(1 / fan_in), PyTorch's default of

@@ -38,6 +38,13 @@ static bool needsNumber(Initializer rule) {
          rule == Initializer::uniform;
 }
 
+/// The type that a state's value has: its own, or that of the tensor of which
+/// each rank has a part (kPartOf of passes/state.h).
+static Type typeOfValue(StateOp state) {
+  auto whole = state->getAttrOfType<TypeAttr>("part_of");
+  return whole ? whole.getValue() : Type(state.getType());
+}
+
 LogicalResult StateOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (!type.hasStaticShape())
@@ -45,9 +52,10 @@ LogicalResult StateOp::verify() {
            << type << ", but a state's shape is static";
   if (!getInit() && !getValue())
     return emitOpError("needs an `init` or a `value`");
-  if (getValue() && getValue()->getShapedType() != type)
+  if (Type wanted = typeOfValue(*this);
+      getValue() && getValue()->getShapedType() != wanted)
     return emitOpError("has a value of type ")
-           << getValue()->getShapedType() << ", but its type is " << type;
+           << getValue()->getShapedType() << ", but its type is " << wanted;
   if (getInit() && needsNumber(getInit()->getRule()) && !getInit()->getValue())
     return emitOpError("is initialized by `")
            << stringifyInitializer(getInit()->getRule())

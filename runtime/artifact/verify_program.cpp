@@ -56,7 +56,8 @@ Status verifyInitial(const artifact::Header &header,
   if (!state.has_initial())
     return Status();
   uint64_t weights = header.weights() ? header.weights()->size() : 0;
-  uint64_t bytes = *bytesOf(typeOf(state.type()));
+  uint64_t bytes =
+      *bytesOf(typeOf(state.whole() ? state.whole() : state.type()));
   if (state.initial() > weights || bytes > weights - state.initial())
     return invalid("its initial value of ", bytes, " bytes at ",
                    state.initial(), " lies outside the weights, which have ",

@@ -138,14 +138,15 @@ gradus_status gradus_save_checkpoint(gradus_session *session,
   return report(session, session->session->saveCheckpoint(path));
 }
 
-/// A rank alone cannot tell the others their parts of a whole. A process that
-/// is none of the ranks runs no graph that reads them.
+/// A rank alone cannot tell the others their parts of a whole; those of fixed
+/// states are in the artifact. A process that is none of the ranks runs no graph
+/// that reads them.
 static Status refuseParts(const gradus_session &of) {
   const Session &session = *of.session;
   if (gradus_ranks(&of) != session.artifact().header().ranks())
     return Status();
   for (const StateInfo &state : session.states())
-    if (state.whole)
+    if (state.whole && isSaved(state))
       return invalid(session.artifact().path(), ": each rank has a part of ",
                      state.name,
                      " (distribution.zero), so `gradus train` goes on from a "

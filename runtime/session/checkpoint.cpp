@@ -270,7 +270,8 @@ static StatusOr<std::string> hashOf(const std::vector<StoredState> &fixed,
   std::vector<std::string> facts;
   for (const StoredState &state : fixed) {
     GRADUS_ASSIGN(uint64_t hash, values.fixedHash(state.number));
-    facts.push_back(factOf({state.info->name, state.info->type, {}}, hash));
+    facts.push_back(
+        factOf({state.info->name, typeInFile(*state.info), {}}, hash));
   }
   return contentHash(std::move(facts), {});
 }

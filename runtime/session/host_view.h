@@ -38,8 +38,12 @@ public:
 
   /// The bytes of a state, valid until forget() or a write to that state.
   StatusOr<std::span<const uint8_t>> bytes(size_t state);
-  /// The hash of the bytes of a state that never changes, computed once.
+  /// The hash of the bytes of a state that never changes, computed once; or
+  /// that of the whole of which the state is a rank's part, which is set.
   StatusOr<uint64_t> fixedHash(size_t state);
+  void setFixedHash(size_t state, uint64_t hash) {
+    states_[state].fixedHash = hash;
+  }
   /// Writes all bytes of a state.
   Status write(size_t state, std::span<const uint8_t> from);
   /// The bytes of a state for the host to write: the device's own or, where the
@@ -59,7 +63,7 @@ private:
     size_t bytes;
     uint64_t copiedAt = 0; // an age; 0: never
     bool takesMemory = false;
-    std::optional<uint64_t> fixedHash = {}; // where it was asked for
+    std::optional<uint64_t> fixedHash = {}; // asked for before, or set
     std::unique_ptr<uint8_t[]> lent = {};   // null: never, or the device's own
   };
 

@@ -22,7 +22,7 @@ StatusOr<InitialValues> initialValuesOf(const Artifact &artifact) {
     const artifact::State &state = *header.states()->Get(i);
     if (!state.has_initial())
       continue;
-    TensorType type = typeOf(state.type());
+    TensorType type = typeOf(state.whole() ? state.whole() : state.type());
     auto data =
         std::span(values.weights).subspan(state.initial(), *bytesOf(type));
     values.tensors.push_back({textOf(state.name()), type, data});

@@ -274,20 +274,22 @@ Session::create(std::shared_ptr<const Artifact> artifact,
   auto loaded = device->load(
       *artifact, **plan, {options.threads, deterministic, options.collectives});
   GRADUS_TRY(at(loaded.status(), path));
-  GRADUS_TRY(at(initialiseStates(*artifact, **plan, **loaded), path));
+  GRADUS_TRY(
+      at(initialiseStates(*artifact, **plan, **loaded, place->rank), path));
   std::unique_ptr<Session> session(new Session(std::make_unique<Parts>(
       std::move(artifact), std::move(device), **plan, *std::move(loaded))));
-  session->parts_->place = *place;
+  Parts &parts = *session->parts_;
+  parts.place = *place;
+  GRADUS_TRY(at(hashWholes(*parts.artifact, parts.values), path));
   if (!options.onAnyRanks)
-    session->parts_->place.training = verifyTrainsOn(
-        session->artifact().header(), session->plan(), place->ranks);
-  GRADUS_TRY(at(session->parts_->setPlaces(), path));
+    parts.place.training =
+        verifyTrainsOn(parts.artifact->header(), **plan, place->ranks);
+  GRADUS_TRY(at(parts.setPlaces(), path));
   if (Log log = std::move(options.log)) {
-    std::string chosen = session->parts_->loaded->chosen();
+    std::string chosen = parts.loaded->chosen();
     log(inWords(path, ": plan ", textOf((*plan)->target()), ", ",
-                session->parts_->loaded->name(), ", ",
-                session->memory().predicted(), " bytes",
-                chosen.empty() ? "" : ", ", chosen));
+                parts.loaded->name(), ", ", session->memory().predicted(),
+                " bytes", chosen.empty() ? "" : ", ", chosen));
   }
   return session;
 }

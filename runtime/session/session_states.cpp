@@ -123,9 +123,9 @@ Status Session::resetStates() {
   QuietFloats quiet;
   parts_->copies.touch();
   parts_->values.forget();
-  GRADUS_TRY(
-      at(gradus::runtime::resetStates(artifact(), plan(), *parts_->loaded),
-         artifact().path()));
+  GRADUS_TRY(at(gradus::runtime::resetStates(
+                    artifact(), plan(), *parts_->loaded, parts_->place.rank),
+                artifact().path()));
   for (GraphRuns &graph : parts_->runs)
     graph.count = 0;
   return at(parts_->setPlaces(), artifact().path());

@@ -316,6 +316,7 @@ struct Dealt {
   static gradus::test::TestArtifact artifact(int ranks) {
     gradus::test::TestArtifact made;
     made.header.ranks = ranks;
+    made.weights.resize(15 * sizeof(float));
     for (auto &state : made.header.states)
       if (state->name == "total") {
         state->per_rank = true;

@@ -101,6 +101,29 @@ TEST(ArtifactWriter, WritesValuesForEachStateThatBeginsWithThem) {
   }
 }
 
+// A rank has two rows of the three.
+static const char *const parts = R"(
+gradus.program @parts attributes {recipe = {distribution = {mode = "data_parallel", ranks = 2 : i64}}} {
+  gradus.state @rows : tensor<2x1xf32> {fixed, part_of = tensor<3x1xf32>, role = #gradus.role<slot>, value = dense<[[1.0], [2.0], [3.0]]> : tensor<3x1xf32>}
+  gradus.graph @same(%x: tensor<2xf32>) -> (y: tensor<2xf32>) {
+    gradus.return %x : tensor<2xf32>
+  }
+})";
+
+TEST(ArtifactWriter, WritesAllThatRanksHavePartsOf) {
+  std::vector<char> bytes = written(parts);
+  auto artifact = runtime::Artifact::fromBytes(
+      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}, "parts");
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const artifact::Header &header = (*artifact)->header();
+  const artifact::State &rows = *header.states()->Get(0);
+  EXPECT_EQ(rows.type()->shape()->Get(0), 2);
+  ASSERT_TRUE(rows.whole());
+  EXPECT_EQ(rows.whole()->shape()->Get(0), 3);
+  EXPECT_EQ(header.weights()->size(), 3 * sizeof(float));
+  EXPECT_LT(header.plans()->Get(0)->state_bytes(), 128u);
+}
+
 TEST(ArtifactWriter, WritesTheSameBytesTwice) {
   EXPECT_EQ(written(), written());
 }

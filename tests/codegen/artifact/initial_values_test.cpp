@@ -39,6 +39,21 @@ TEST(InitialValues, AModelsOwnWeightsStayAsTheyAre) {
             (std::vector<float>{1, 3}));
 }
 
+/// The artifact has the whole, of which each rank reads its part.
+TEST(InitialValues, AreOfTheWholeThatRanksHavePartsOf) {
+  ProgramText text(R"(
+gradus.program @p {
+  gradus.state @rows : tensor<2x1xf32> {part_of = tensor<3x1xf32>, role = #gradus.role<slot>, value = dense<[[1.0], [2.0], [3.0]]> : tensor<3x1xf32>}
+  gradus.state @drawn : tensor<4xf32> {part_of = tensor<7xf32>, role = #gradus.role<slot>, init = #gradus.init<uniform, 0.5 : f64>}
+  gradus.state @even : tensor<2xf32> {part_of = tensor<3xf32>, role = #gradus.role<slot>, init = #gradus.init<constant, 2.0 : f64>}
+})");
+  StateOp rows = text.program().getState("rows");
+  EXPECT_EQ(floats(rows, 0), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(wholeType(rows).getDimSize(0), 3);
+  EXPECT_EQ(floats(text.program().getState("drawn"), 0).size(), 7u);
+  EXPECT_EQ(uniformValue(text.program().getState("even")), 2.0);
+}
+
 TEST(InitialValues, KaimingFillsItsIntervalAndDependsOnTheSeed) {
   ProgramText text(states);
   auto values = floats(text.program().getState("dense"), 7);

@@ -14,6 +14,14 @@ gradus.program @p {
 
 // -----
 
+// The value is of the tensor that ranks have parts of.
+gradus.program @p {
+  // expected-error @below {{has a value of type 'tensor<2xf32>', but its type is 'tensor<3xf32>'}}
+  gradus.state @w : tensor<2xf32> {part_of = tensor<3xf32>, role = #gradus.role<slot>, value = dense<0.0> : tensor<2xf32>}
+}
+
+// -----
+
 gradus.program @p {
   // expected-error @below {{is initialized by `normal`, which needs a number}}
   gradus.state @w : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<normal>}

@@ -61,6 +61,7 @@ TEST(VerifyProgram, RefusesPartsThatAreNoPartsOfAWhole) {
       state.type->shape = {8};
       state.per_rank = true;
       state.role = fb::Role::slot;
+      state.has_initial = false;
       state.whole = std::make_unique<fb::TensorTypeT>();
       state.whole->dtype = type;
       state.whole->shape = std::move(whole);
@@ -120,6 +121,25 @@ TEST(VerifyProgram, RefusesInitialValuesOutsideTheWeights) {
               made.header.states[0]->initial = ~uint64_t{0};
             }),
             "ok");
+}
+
+/// Ranks read their parts of the whole, of which the last may end behind it.
+TEST(VerifyProgram, RefusesAWholeOutsideTheWeights) {
+  auto words = [](int64_t whole) {
+    return wordsAfter([&](auto &made) {
+      made.header.ranks = 3;
+      fb::StateT &state = *made.header.states[0];
+      state.per_rank = true;
+      state.role = fb::Role::slot;
+      state.whole = std::make_unique<fb::TensorTypeT>(*state.type);
+      state.whole->shape = {whole};
+      state.type->shape = {3};
+    });
+  };
+  EXPECT_EQ(words(8), "ok");
+  EXPECT_EQ(words(9),
+            "adder: state 0 (total): its initial value of 36 bytes at "
+            "0 lies outside the weights, which have 32 bytes");
 }
 
 TEST(VerifyProgram, RefusesTwoGraphsOrPortsOfOneName) {

@@ -130,6 +130,28 @@ TEST_P(CApi, SavesAndLoadsCheckpoints) {
   EXPECT_EQ(gradus_load_checkpoint(session, "nowhere"), GRADUS_INVALID);
 }
 
+/// A rank's part of what is fixed is in no checkpoint, so nobody has to gather
+/// it.
+TEST(CApiLoading, SavesAndLoadsWhereFixedStatesAreInParts) {
+  TestArtifact made;
+  made.addFixed(2);
+  made.header.ranks = 1;
+  auto &state = *made.header.states.back();
+  state.per_rank = true;
+  state.whole = std::make_unique<gradus::artifact::TensorTypeT>(*state.type);
+  auto bytes = made.bytes();
+  gradus_session *session = nullptr;
+  ASSERT_EQ(gradus_load_memory(bytes.data(), bytes.size(), nullptr, &session),
+            GRADUS_OK)
+      << gradus_last_error(nullptr);
+  std::string path = temporaryPath("in_parts.safetensors");
+  EXPECT_EQ(gradus_save_checkpoint(session, path.c_str()), GRADUS_OK)
+      << gradus_last_error(session);
+  EXPECT_EQ(gradus_load_checkpoint(session, path.c_str()), GRADUS_OK)
+      << gradus_last_error(session);
+  gradus_free(session);
+}
+
 TEST_P(CApi, Cancels) {
   gradus_cancel(session);
   EXPECT_EQ(gradus_step(session, 0, nullptr, nullptr), GRADUS_CANCELLED);

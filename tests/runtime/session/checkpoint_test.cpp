@@ -417,6 +417,31 @@ TEST(FixedStates, AreNotTakenFromAFileThatKnowsNone) {
   EXPECT_TRUE(session->loadCheckpoint(other).ok());
 }
 
+/// An artifact whose ranks share out a fixed state knows checkpoints of one
+/// whose ranks each have all of it, and the other way round.
+TEST(FixedStates, AreKnownByTheirWholes) {
+  auto shared = [](double number) {
+    TestArtifact made;
+    made.addFixed(number);
+    made.header.ranks = 2;
+    auto &state = *made.header.states.back();
+    state.per_rank = true;
+    state.whole = std::make_unique<gradus::artifact::TensorTypeT>(*state.type);
+    state.type->shape = {1};
+    return *Session::create(*Artifact::fromBytes(made.bytes(), "adder"),
+                            deviceOf("cpu"), {.threads = 1});
+  };
+  std::string whole = temporaryPath("whole.safetensors"),
+              parts = temporaryPath("parts.safetensors");
+  ASSERT_TRUE(startFixed(2)->saveCheckpoint(whole).ok());
+  ASSERT_TRUE(shared(2)->saveCheckpoint(parts).ok());
+  EXPECT_TRUE(shared(2)->loadCheckpoint(whole).ok());
+  EXPECT_TRUE(startFixed(2)->loadCheckpoint(parts).ok());
+  EXPECT_TRUE(shared(2)->loadCheckpoint(parts).ok());
+  EXPECT_THAT(shared(3)->loadCheckpoint(parts).message(),
+              testing::HasSubstr("such as rows: their hash is"));
+}
+
 TEST(FixedStates, CannotBeWritten) {
   auto session = startFixed(2);
   std::vector<float> numbers = {5, 6};
@@ -433,6 +458,7 @@ TEST(FixedStates, CannotBeWritten) {
 static std::unique_ptr<Session> startWithParts() {
   TestArtifact made;
   made.header.ranks = 2;
+  made.weights.resize(15 * sizeof(float));
   made.header.states[0]->whole =
       std::make_unique<gradus::artifact::TensorTypeT>();
   made.header.states[0]->whole->shape = {3, 5};
