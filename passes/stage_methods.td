@@ -143,6 +143,11 @@ def DimReduce : GradusPass<"dim-reduce"> {
     is accepted leaves the estimate as it was; the state `dim_reduce/accepted`
     counts the others.
 
+    With `dealt` each of `distribution.ranks` ranks has as many of the rows as the
+    others, with zeros behind the last one, and the states of rows are parts
+    (`part_of`) of those of all. P g is put together of what ranks make of their
+    rows, and P^T d and P^T P g are summed over them.
+
     Method: Li et al., https://arxiv.org/abs/2103.11154; docs/methods/dim_reduce.md.
 
     Before:

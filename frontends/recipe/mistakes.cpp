@@ -492,19 +492,24 @@ static void addIdleBuckets(const Json &recipe,
          "\"model\", one vector");
 }
 
-/// Adds a remark where inverses are to be dealt to ranks, and there is one.
+/// Adds a remark where inverses or directions are to be dealt to ranks, and
+/// there is one.
 static void addIdleDealing(const Json &recipe,
                            std::vector<std::string> &remarks) {
-  const Json &precondition = recipe.at("precondition");
-  if (!precondition.is_object() ||
-      precondition.at("refresh").at("dealt") != true)
-    return;
   const Json &shared = recipe.at("distribution");
-  const std::string found = "precondition.refresh.dealt is true without effect";
-  if (shared.at("mode") == "none")
-    remarks.push_back(message(found, ": distribution.mode is \"none\""));
-  else if (shared.at("ranks") == 1)
-    remarks.push_back(message(found, ": distribution.ranks is 1"));
+  auto addFor = [&](const std::string &key, const Json &method) {
+    if (method.at("dealt") != true)
+      return;
+    const std::string found = key + ".dealt is true without effect";
+    if (shared.at("mode") == "none")
+      remarks.push_back(message(found, ": distribution.mode is \"none\""));
+    else if (shared.at("ranks") == 1)
+      remarks.push_back(message(found, ": distribution.ranks is 1"));
+  };
+  if (const Json &method = recipe.at("precondition"); method.is_object())
+    addFor("precondition.refresh", method.at("refresh"));
+  if (const Json &method = recipe.at("dim_reduce"); method.is_object())
+    addFor("dim_reduce", method);
 }
 
 /// Adds a remark where an epsilon of `clip` or `clip_update` was changed that

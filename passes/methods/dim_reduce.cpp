@@ -10,12 +10,15 @@
 //
 // On several ranks g is the mean that they share anyway, so each computes P g
 // alone. A trial's loss is copied with its sum over ranks, and is that of all
-// samples: all accept the same one.
+// samples: all accept the same one. Where rows are dealt to ranks, each has a
+// part of P: P g is put together of all parts, and what is made of P^T is
+// summed over them.
 
 #include "passes/methods/dim_reduce.h"
 
 #include "ir/evaluator/values_in_place.h"
 #include "passes/computation.h"
+#include "passes/methods/dealt_rows.h"
 #include "passes/methods/quasi_newton.h"
 #include "passes/numbers.h"
 #include "passes/optimizers/parameters.h"
@@ -51,8 +54,15 @@ struct Part {
   StringRef name;
   Value parameter; // as the step begins
   Value gradient;  // of f32
-  Value basis;     // of f32, [components, elements]
+  Value basis;     // of f32, [components, elements]; or the rank's rows of it
   Value direction; // of the whole step, of f32
+  Value rest;      // of the gradient, of f32; null until it is computed
+};
+
+/// The updates of trained parameters in a graph.
+struct Step {
+  GraphOp graph;
+  SmallVector<ParameterUpdate> updates;
 };
 
 /// A step in the subspace, in vectors of as many numbers as there are
@@ -79,20 +89,24 @@ struct DimReducePass : impl::DimReduceBase<DimReducePass> {
     if (!wanted || isDone)
       return;
     settings = *wanted;
-    bool trains = false;
-    for (GraphOp train : trainGraphs(getOperation())) {
-      SmallVector<ParameterUpdate> updates = updatesOf(train);
-      if (updates.empty())
-        continue;
-      trains = true;
-      if (failed(check(updates)) || failed(reduce(train, updates)))
-        return signalPassFailure();
-    }
-    if (!trains) {
+    rows = {};
+    SmallVector<Step> steps;
+    for (GraphOp train : trainGraphs(getOperation()))
+      if (auto updates = updatesOf(train); !updates.empty())
+        steps.push_back({train, updates});
+    if (steps.empty()) {
       error() << "needs an update of a trained parameter, and the program has "
                  "none";
-      signalPassFailure();
+      return signalPassFailure();
     }
+    for (const Step &step : steps)
+      if (failed(check(step.updates)))
+        return signalPassFailure();
+    if (settings.isDealt && failed(deal(steps)))
+      return signalPassFailure();
+    for (const Step &step : steps)
+      if (failed(reduce(step.graph, step.updates)))
+        return signalPassFailure();
   }
 
 private:
@@ -138,13 +152,13 @@ private:
   /// Checks the rows of each trained parameter.
   LogicalResult checkBasis(ArrayRef<ParameterUpdate> updates) {
     States states(getOperation());
-    components = 0;
+    int64_t &components = rows.count;
     for (ParameterUpdate update : updates) {
       StringRef name = update.getParameterName();
-      StateOp rows = states.find((kBasis + name).str());
-      if (!rows)
+      StateOp basis = states.find((kBasis + name).str());
+      if (!basis)
         return reportMissing(name);
-      auto type = cast<RankedTensorType>(rows.getType()),
+      auto type = cast<RankedTensorType>(basis.getType()),
            own = tensorType(update.getGradientUse().get());
       if (own.getElementTypeBitWidth() > 32)
         return error() << "computes in f32, and " << name << " is " << own;
@@ -154,9 +168,9 @@ private:
       llvm::append_range(expected, own.getShape());
       auto wanted =
           RankedTensorType::get(expected, Float32Type::get(&getContext()));
-      if (!rows->hasAttr(kFixed))
+      if (!basis->hasAttr(kFixed))
         return error(".basis")
-               << "is in the state " << rows.getSymName()
+               << "is in the state " << basis.getSymName()
                << ", which steps may change; expected one that is fixed";
       if (type != wanted)
         return error(".basis")
@@ -239,6 +253,51 @@ private:
     return true;
   }
 
+  //===-- ranks -----------------------------------------------------------===//
+
+  /// Makes each rank's part of the rows its own. In one process they are whole.
+  LogicalResult deal(ArrayRef<Step> steps) {
+    DistributionSettings shared = distributionOf(getOperation());
+    if (shared.mode == DistributionMode::none)
+      return success();
+    if (!shared.ranks)
+      return error(".dealt")
+             << "is true, which needs the number of processes that keep a part "
+                "of the basis each: set distribution.ranks";
+    rows.ranks = *shared.ranks;
+    if (!rows.areDealt())
+      return success();
+    llvm::SetVector<StateOp> states;
+    for (const Step &step : steps)
+      for (ParameterUpdate update : step.updates)
+        states.insert(getOperation().getState(
+            (kBasis + update.getParameterName()).str()));
+    for (StateOp state : states)
+      rows.deal(state);
+    return success();
+  }
+
+  /// Computes what is made of P^T: each rank adds up its own rows, and the sums
+  /// of all travel together.
+  LogicalResult sumRows(OpBuilder &builder, Location loc,
+                        const SubspaceStep &step, MutableArrayRef<Part> parts) {
+    Arithmetic math(builder, loc);
+    Value rank = readRank(builder, loc, getOperation());
+    if (!rank)
+      return failure();
+    Value direction = rows.ofOwn(math, step.direction, rank),
+          gradient = rows.ofOwn(math, step.gradient, rank);
+    for (Part &part : parts) {
+      Value way = fromSubspace(part, direction, builder),
+            inside = fromSubspace(part, gradient, builder);
+      auto sums =
+          AllReduceOp::create(builder, part.loc, ValueRange{way, inside});
+      part.direction = sums.getResult(0);
+      part.rest = restOf(part, sums.getResult(1), builder);
+    }
+    return success();
+  }
+
   //===-- the step --------------------------------------------------------===//
 
   LogicalResult reduce(GraphOp train, ArrayRef<ParameterUpdate> updates) {
@@ -256,15 +315,15 @@ private:
     States states(getOperation());
     if (failed(addStates(states)))
       return failure();
-    SubspaceStep step = stepOf(math, parts);
-    for (Part &part : parts)
-      part.direction = fromSubspace(part, step.direction, builder);
-    FailureOr<Accepted> accepted = search(math, loss, parts, step, states);
+    FailureOr<SubspaceStep> step = stepOf(math, parts);
+    if (failed(step) || failed(findWays(builder, train.getLoc(), *step, parts)))
+      return failure();
+    FailureOr<Accepted> accepted = search(math, loss, parts, *step, states);
     if (failed(accepted))
       return failure();
     for (const Part &part : parts)
-      finish(part, step, *accepted, builder);
-    write(math, step, *accepted);
+      finish(part, *step, *accepted, builder);
+    write(math, *step, *accepted);
     report(train, parts.size());
     return success();
   }
@@ -275,7 +334,7 @@ private:
     Location loc = update.getLoc();
     Value gradient = update.getGradientUse().get();
     RankedTensorType type = tensorType(gradient);
-    SmallVector<int64_t> shape{components};
+    SmallVector<int64_t> shape{rows.ofRank()};
     llvm::append_range(shape, type.getShape());
     Type f32 = builder.getF32Type();
     std::string name = update.getParameterName().str();
@@ -286,14 +345,15 @@ private:
             convert(builder, loc, gradient, f32),
             readState(builder, loc, (kBasis + name).str(),
                       RankedTensorType::get(shape, f32)),
-            /*direction=*/Value()};
+            /*direction=*/Value(),
+            /*rest=*/Value()};
   }
 
   RankedTensorType vectorType() {
-    return RankedTensorType::get({components}, Float32Type::get(&getContext()));
+    return RankedTensorType::get({rows.count}, Float32Type::get(&getContext()));
   }
   RankedTensorType matrixType() {
-    return vectorType().clone({components, components});
+    return vectorType().clone({rows.count, rows.count});
   }
   RankedTensorType counterType() {
     return RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
@@ -305,9 +365,9 @@ private:
         failed(states.ensure(kStepped, vectorType(), Role::slot)) ||
         failed(states.ensure(kAccepted, counterType(), Role::counter)))
       return failure();
-    std::vector<float> identity(components * components, 0.0f);
-    for (int64_t i = 0; i < components; ++i)
-      identity[i * components + i] = 1;
+    std::vector<float> identity(rows.count * rows.count, 0.0f);
+    for (int64_t i = 0; i < rows.count; ++i)
+      identity[i * rows.count + i] = 1;
     StateOp inverse = states.find(kInverse);
     inverse.removeInitAttr();
     inverse.setValueAttr(
@@ -316,7 +376,7 @@ private:
   }
 
   /// P g of all parameters: for each row the sum of its products.
-  Value toSubspace(const Arithmetic &math, ArrayRef<Part> parts) {
+  FailureOr<Value> toSubspace(const Arithmetic &math, ArrayRef<Part> parts) {
     Value total;
     for (const Part &part : parts) {
       Arithmetic own(math.builder, part.loc);
@@ -328,7 +388,12 @@ private:
           sum(math.builder, own.loc, own.multiply(part.basis, spread), axes);
       total = total ? math.add(total, sums) : sums;
     }
-    return total;
+    if (!rows.areDealt())
+      return total;
+    Value rank = readRank(math.builder, math.loc, getOperation());
+    if (!rank)
+      return failure();
+    return rows.ofAll(math, total, rank);
   }
 
   /// P^T v for one parameter: the sum of its rows, each times a number.
@@ -342,9 +407,12 @@ private:
 
   /// The estimate learns of the last accepted step, whose gradient there was
   /// that of another batch.
-  SubspaceStep stepOf(const Arithmetic &math, ArrayRef<Part> parts) {
+  FailureOr<SubspaceStep> stepOf(const Arithmetic &math, ArrayRef<Part> parts) {
     SubspaceStep step;
-    step.gradient = toSubspace(math, parts);
+    FailureOr<Value> inside = toSubspace(math, parts);
+    if (failed(inside))
+      return failure();
+    step.gradient = *inside;
     Value before = readState(math.builder, math.loc, kInverse, matrixType()),
           last = readState(math.builder, math.loc, kGradient, vectorType()),
           stepped = readState(math.builder, math.loc, kStepped, vectorType());
@@ -355,6 +423,23 @@ private:
         math.negate(timesVector(math, step.inverse, step.gradient));
     step.slope = innerProduct(math, step.gradient, step.direction);
     return step;
+  }
+
+  /// Finds the way of each parameter in the whole step. Without ranks that
+  /// share rows the rest of gradients is computed where it is used.
+  LogicalResult findWays(OpBuilder &builder, Location loc,
+                         const SubspaceStep &step,
+                         MutableArrayRef<Part> parts) {
+    if (rows.areDealt())
+      return sumRows(builder, loc, step, parts);
+    for (Part &part : parts)
+      part.direction = fromSubspace(part, step.direction, builder);
+    return success();
+  }
+
+  /// What is left of a gradient without its part in the subspace.
+  static Value restOf(const Part &part, Value inside, OpBuilder &builder) {
+    return Arithmetic(builder, part.loc).subtract(part.gradient, inside);
   }
 
   /// A parameter moved along its direction, of the parameter's type.
@@ -414,8 +499,9 @@ private:
     writeState(builder, math.loc, update.getParameterName(),
                math.select(moves, moved(part, accepted.length, builder),
                            part.parameter));
-    Value rest = math.subtract(part.gradient,
-                               fromSubspace(part, step.gradient, builder));
+    Value rest = part.rest;
+    if (!rest)
+      rest = restOf(part, fromSubspace(part, step.gradient, builder), builder);
     update.getGradientUse().set(
         convert(builder, math.loc, rest, type.getElementType()));
   }
@@ -444,14 +530,21 @@ private:
   void report(GraphOp train, size_t parameters) {
     remark::passed(train.getLoc(),
                    remark::RemarkOpts::name("Reduced").category(getArgument()))
-        << std::to_string(components) << " directions of "
+        << std::to_string(rows.count) << " directions of "
         << std::to_string(parameters)
         << " parameters go to BFGS, the rest of their gradients to the "
            "optimizer";
+    if (rows.areDealt())
+      remark::passed(train.getLoc(),
+                     remark::RemarkOpts::name("Dealt").category(getArgument()))
+          << ("@" + train.getSymName() + ": of " + Twine(rows.count) +
+              " directions each of " + Twine(rows.ranks) + " ranks has " +
+              Twine(rows.ofRank()))
+                 .str();
   }
 
   DimReduceSettings settings;
-  int64_t components = 0;
+  DealtRows rows; // of the basis
 };
 
 recipe::Field dimReduceKey() {
@@ -477,7 +570,12 @@ recipe::Field dimReduceKey() {
             "the loss must fall"}
           .positive()
           .below(1)
-          .into(&Own::decrease)};
+          .into(&Own::decrease),
+      Field{"dealt", boolean, "false",
+            "whether each of distribution.ranks processes keeps a part of the "
+            "directions, and gets what the others make of theirs; else each "
+            "keeps all"}
+          .into(&Own::isDealt)};
   return Field{"dim_reduce", object, "null",
                "quasi-Newton steps in the subspace of earlier checkpoints; the "
                "optimizer moves the rest"}

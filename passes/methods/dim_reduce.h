@@ -13,6 +13,7 @@ struct DimReduceSettings {
   std::optional<int64_t> components; // the first ones; nothing: all
   recipe::Number contraction;        // of the second trial's step
   recipe::Number decrease;           // part of the predicted one
+  bool isDealt = false;              // among the ranks
 };
 
 const recipe::Method<DimReduceSettings> &dimReduction();

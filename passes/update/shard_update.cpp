@@ -409,9 +409,12 @@ struct ShardUpdatePass : impl::ShardUpdateBase<ShardUpdatePass> {
     return success();
   }
 
+  /// Whether ranks have parts of slots. Methods share out what is fixed.
   bool isDone() {
-    return llvm::any_of(getOperation().getBody().getOps<StateOp>(),
-                        [](StateOp state) { return state->hasAttr(kPartOf); });
+    return llvm::any_of(
+        getOperation().getBody().getOps<StateOp>(), [](StateOp state) {
+          return state->hasAttr(kPartOf) && !state->hasAttr(kFixed);
+        });
   }
 
   LogicalResult share(int64_t ranks) {

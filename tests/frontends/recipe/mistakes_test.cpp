@@ -452,6 +452,20 @@ TEST(Mistakes, TellWhereNoInversesAreDealt) {
   EXPECT_EQ(remarks({type}), Lines());
 }
 
+TEST(Mistakes, TellWhereNoDirectionsAreDealt) {
+  using Lines = std::vector<std::string>;
+  const std::string basis = "dim_reduce.basis=b.safetensors",
+                    dealt = "dim_reduce.dealt=true",
+                    shared = "distribution.mode=data_parallel",
+                    found = "dim_reduce.dealt is true without effect";
+  EXPECT_EQ(remarks({basis, dealt}),
+            Lines{found + ": distribution.mode is \"none\""});
+  EXPECT_EQ(remarks({basis, dealt, shared, "distribution.ranks=1"}),
+            Lines{found + ": distribution.ranks is 1"});
+  EXPECT_EQ(remarks({basis, dealt, shared, "distribution.ranks=2"}), Lines());
+  EXPECT_EQ(remarks({basis, shared, "distribution.ranks=1"}), Lines());
+}
+
 TEST(Mistakes, TellWhatOneProcessPassesOver) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(remarks({"distribution.reduce=half"}),

@@ -92,7 +92,7 @@ public:
     EXPECT_TRUE(mlir::succeeded(passes.run(*text_.module))) << text_.messages;
     for (int rank = 0; rank < count; ++rank)
       for (auto state : text_.program().getBody().getOps<StateOp>())
-        states_[rank][state.getSymName()] = initial(state);
+        states_[rank][state.getSymName()] = initial(state, rank);
     if (auto logical = distributionOf(program()).logicalRanks)
       turns_ = *logical / count;
     for (int rank = 0; rank < count; ++rank) {
@@ -142,11 +142,23 @@ private:
       state->second.integers[0] = number;
   }
 
+  /// A rank's part of a value, of which it has the first axis; zeros behind its
+  /// end.
+  static HostTensor partOf(const HostTensor &whole, int rank,
+                           mlir::RankedTensorType type) {
+    HostTensor part = zeros(type);
+    for (size_t i = 0, size = part.floats.size(); i < size; ++i)
+      if (size_t at = rank * size + i; at < whole.floats.size())
+        part.floats[i] = whole.floats[at];
+    return part;
+  }
+
   /// Parameters are drawn by their names.
-  static HostTensor initial(StateOp state) {
+  static HostTensor initial(StateOp state, int rank) {
     auto type = mlir::cast<mlir::RankedTensorType>(state.getType());
     if (auto value = state.getValue())
-      return *toHost(*value);
+      return state->hasAttr(kPartOf) ? partOf(*toHost(*value), rank, type)
+                                     : *toHost(*value);
     HostTensor tensor = zeros(type);
     double constant = 0;
     if (auto init = state.getInitAttr(); init && init.getValue())

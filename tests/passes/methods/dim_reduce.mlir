@@ -50,6 +50,59 @@ gradus.program @rows attributes {recipe = {settable = false, dim_reduce = {}}} {
   }
 }
 
+// Each of two ranks has two of three directions, the second of them a row of
+// zeros. What each makes of P g is put together, and what they make of P^T is
+// summed, of both vectors at once.
+// CHECK-LABEL: gradus.program @dealt
+// CHECK:         gradus.state @"dim_reduce/basis/w" : tensor<2x3xf32> {differs_along = ["data"], fixed, part_of = tensor<3x3xf32>, role = #gradus.role<slot>, value = {{.*}} : tensor<3x3xf32>}
+// CHECK:         gradus.state @"dim_reduce/gradient" : tensor<3xf32>
+// CHECK:         gradus.graph @train(
+// CHECK:           %[[P:.*]] = gradus.read @"dim_reduce/basis/w" : tensor<2x3xf32>
+// CHECK:           %[[OWN:.*]] = gradus.reduce sum %{{.*}} axes [1] : tensor<2x3xf32> -> tensor<2xf32>
+// CHECK:           %[[RANK:.*]] = gradus.read @distribution.rank : tensor<i64>
+// CHECK:           %[[ROWS:.*]] = gradus.reshape %{{.*}} : tensor<2x2xf32> -> tensor<4xf32>
+// CHECK:           %[[THREE:.*]] = gradus.slice %[[ROWS]]
+// CHECK:           %[[INSIDE:.*]] = gradus.all_reduce %[[THREE]] : tensor<3xf32> -> tensor<3xf32>
+// CHECK:           gradus.concatenate
+// CHECK:           gradus.gather
+// CHECK:           %[[STEP:.*]] = gradus.reshape %{{.*}} : tensor<1x2xf32> -> tensor<2xf32>
+// CHECK:           gradus.concatenate %[[INSIDE]], %{{.*}}
+// CHECK:           gradus.gather
+// CHECK:           %[[BACK:.*]] = gradus.reshape %{{.*}} : tensor<1x2xf32> -> tensor<2xf32>
+// CHECK:           gradus.broadcast %[[STEP]] dims [0] : tensor<2xf32> -> tensor<2x3xf32>
+// CHECK:           %[[WAY:.*]] = gradus.reduce sum %{{.*}} axes [0] : tensor<2x3xf32> -> tensor<3xf32>
+// CHECK:           gradus.broadcast %[[BACK]] dims [0] : tensor<2xf32> -> tensor<2x3xf32>
+// CHECK:           %[[OF:.*]] = gradus.reduce sum %{{.*}} axes [0] : tensor<2x3xf32> -> tensor<3xf32>
+// CHECK:           %[[SUMS:.*]]:2 = gradus.all_reduce %[[WAY]], %[[OF]]
+// CHECK:           %[[REST:.*]] = arith.subf %g, %[[SUMS]]#1
+// CHECK:           gradus.update @w, %[[REST]] : tensor<3xf32>
+gradus.program @dealt attributes {recipe = {settable = false, dim_reduce = {dealt = true}, distribution = {mode = "data_parallel", ranks = 2 : i64}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<3x3xf32> {fixed, role = #gradus.role<slot>, value = dense<[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]> : tensor<3x3xf32>}
+  gradus.graph @train(%g: tensor<3xf32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<3xf32>
+    %loss = gradus.reduce sum %w axes [0] : tensor<3xf32> -> tensor<f32>
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
+// In one process the basis is whole.
+// CHECK-LABEL: gradus.program @alone
+// CHECK-NOT:     part_of
+// CHECK-NOT:     gradus.all_reduce
+// CHECK:         gradus.return
+gradus.program @alone attributes {recipe = {settable = false, dim_reduce = {dealt = true}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<[[1.0, 0.0, 0.0]]> : tensor<1x3xf32>}
+  gradus.graph @train(%g: tensor<3xf32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<3xf32>
+    %loss = gradus.reduce sum %w axes [0] : tensor<3xf32> -> tensor<f32>
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
 // A parameter that is not trained may have a part of the basis that is zero.
 // CHECK-LABEL: gradus.program @still
 // CHECK-NOT:     gradus.write @other

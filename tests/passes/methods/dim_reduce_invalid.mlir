@@ -132,3 +132,15 @@ gradus.program @taken attributes {recipe = {dim_reduce = {}}} {
     gradus.return %l : tensor<f32>
   }
 }
+
+// -----
+
+// expected-error @below {{recipe: dim_reduce.dealt is true, which needs the number of processes that keep a part of the basis each: set distribution.ranks}}
+gradus.program @any attributes {recipe = {dim_reduce = {dealt = true}, distribution = {mode = "data_parallel"}}} {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"dim_reduce/basis/w" : tensor<1x3xf32> {fixed, role = #gradus.role<slot>, value = dense<0.5> : tensor<1x3xf32>}
+  gradus.graph @train(%g: tensor<3xf32>, %l: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.update @w, %g : tensor<3xf32>
+    gradus.return %l : tensor<f32>
+  }
+}

@@ -17,10 +17,13 @@ const std::string kBasis = basisText(3, {{"w1", "3x8", 24}, {"w2", "8x4", 32}});
 const std::string kBasisWithNorm =
     basisText(3, {{"w1", "3x8", 24}, {"w2", "8x4", 32}, {"scale", "8", 8}});
 
-/// A loss with directions that are tried; `more` are keys of the recipe.
-std::string reduced(const std::string &loss, const std::string &more = "") {
+/// A loss with directions that are tried; `more` are keys of the recipe, and
+/// `own` those of `dim_reduce`.
+std::string reduced(const std::string &loss, const std::string &more = "",
+                    const std::string &own = "") {
   return "loss = {" + loss + "}" + more +
-         ", dim_reduce = {basis = \"basis.safetensors\"}, optimizer = {type = "
+         ", dim_reduce = {basis = \"basis.safetensors\"" + own +
+         "}, optimizer = {type = "
          "\"sgd\", learning_rate = 0.05, momentum = 0.9}";
 }
 
@@ -43,6 +46,17 @@ void expectTrials(Case test, int updates = 20, std::vector<int> all = {2, 3}) {
     EXPECT_LT(accepted, updates);
   }
 }
+
+/// Expects one process's numbers where each rank has a part of `directions`.
+void expectDealt(Case test, int64_t directions, int updates = 20) {
+  for (int ranks : {2, 3}) {
+    test.keys = ", ranks = " + std::to_string(ranks) + " : i64";
+    test.states = basisText(directions, {{"w1", "3x8", 24}, {"w2", "8x4", 32}});
+    expectTrials(test, updates, {ranks});
+  }
+}
+
+const std::string kDealt = ", dealt = true";
 
 } // namespace
 
@@ -88,4 +102,64 @@ TEST(DimReduceOnRanks, SkipsOnAllRanksOrNone) {
   expectTrials({.recipe = reduced(kSteep, ", loss_scale = {type = \"dynamic\", "
                                           "initial = 16.0, window = 3 : i64}"),
                 .change = overflow});
+}
+
+//===-- rows that ranks share out -----------------------------------------===//
+
+/// Rows that two and three ranks divide, rows with some of zeros behind them,
+/// and fewer than there are ranks, in which all of the 20 steps may be
+/// accepted.
+TEST(DimReduceOnRanks, MayShareOutAnyNumberOfRows) {
+  for (int64_t directions : {6, 5, 4, 3, 2, 1})
+    expectDealt({.recipe = reduced(kSteep, "", kDealt)}, directions,
+                directions < 3 ? 21 : 20);
+}
+
+TEST(DimReduceOnRanks, SharesOutRowsByTheLabelsOfAll) {
+  expectDealt({.recipe = reduced(kSteep, "", kDealt), .change = ignore}, 5);
+}
+
+TEST(DimReduceOnRanks, SharesOutRowsByBatchStatisticsOfAll) {
+  for (int ranks : {2, 4})
+    expectTrials({.recipe = reduced(kSteep, "", kDealt),
+                  .keys = ", batch_norm = \"synchronized\", ranks = " +
+                          std::to_string(ranks) + " : i64",
+                  .norm = kBatchNorm,
+                  .states = kBasisWithNorm},
+                 20, {ranks});
+}
+
+TEST(DimReduceOnRanks, SharesOutRowsInTheLastBatchOfAnUpdate) {
+  expectDealt({.recipe = reduced(kSteep, ", accumulation = 2 : i64", kDealt)},
+              5, 10);
+}
+
+TEST(DimReduceOnRanks, SharesOutRowsWhereStepsAreSkipped) {
+  auto overflow = [](int step, Inputs &inputs) {
+    if (step % 5 == 2)
+      inputs[0].floats.back() = HUGE_VAL;
+  };
+  expectDealt({.recipe = reduced(kSteep,
+                                 ", loss_scale = {type = \"dynamic\", initial "
+                                 "= 16.0, window = 3 : i64}",
+                                 kDealt),
+               .change = overflow},
+              5);
+}
+
+/// A rank has a part of the rows, and the same of all else.
+TEST(DimReduceOnRanks, KeepsAPartOfTheRows) {
+  for (int count : {2, 3, 4}) {
+    Case test{.recipe = reduced(kSteep, "", kDealt),
+              .keys = ", ranks = " + std::to_string(count) + " : i64",
+              .states = kBasis};
+    Ranks ranks(program(test, test.batch, true), count);
+    for (auto state : ranks.program().getBody().getOps<StateOp>()) {
+      auto type = mlir::cast<mlir::RankedTensorType>(state.getType());
+      if (state.getSymName().starts_with("dim_reduce/basis/"))
+        EXPECT_EQ(type.getDimSize(0), count == 2 ? 2 : 1);
+      else
+        EXPECT_FALSE(state->hasAttr(kPartOf));
+    }
+  }
 }

@@ -12,16 +12,18 @@
 // REMARK-NOT: remark:
 
 // A slot is a part of the whole that an attribute tells. A tensor of at most 64
-// bytes has no smaller part.
+// bytes has no smaller part. What is fixed may be a part before.
 // CHECK-LABEL: @momentum
 // CHECK: gradus.state @w : tensor<4x16xf32> {init
 // CHECK: gradus.state @"sgd/momentum/w" : tensor<32xf32> {differs_along = ["data"], {{.*}}part_of = tensor<4x16xf32>
 // CHECK: gradus.state @"sgd/momentum/small" : tensor<16xf32> {init
+// CHECK: gradus.state @rows : tensor<2x1xf32> {{.*}}part_of = tensor<3x1xf32>
 gradus.program @momentum attributes {recipe = {distribution = {mode = "data_parallel", ranks = 2 : i64, zero = 1 : i64}}} {
   gradus.state @w : tensor<4x16xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @"sgd/momentum/w" : tensor<4x16xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
   gradus.state @small : tensor<16xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @"sgd/momentum/small" : tensor<16xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.state @rows : tensor<2x1xf32> {differs_along = ["data"], fixed, part_of = tensor<3x1xf32>, role = #gradus.role<slot>, value = dense<0.5> : tensor<3x1xf32>}
   // CHECK: gradus.graph @train
   gradus.graph @train(%g: tensor<4x16xf32>, %h: tensor<16xf32>) -> () {
     // CHECK: %[[SUM:.*]] = gradus.all_reduce %g {of = ["w"], parts = #gradus.parts<scatter ranks 2 unit 16>}

@@ -1,0 +1,31 @@
+// Rows of a matrix that ranks share out: each has as many as the others, one
+// after the other, and the last ones have rows of zeros behind the end.
+#pragma once
+
+#include "passes/distribution.h"
+
+namespace gradus {
+
+/// The rows of a matrix, and the ranks that have them.
+struct DealtRows {
+  int64_t count = 0; // of the matrix
+  int64_t ranks = 1;
+
+  bool areDealt() const { return ranks > 1; }
+  /// The rows that each rank has.
+  int64_t ofRank() const;
+
+  /// Makes a state with the rows of a matrix, its first axis, a rank's own part
+  /// of it.
+  void deal(StateOp rows) const;
+
+  /// Of numbers of the rank's own rows, [ofRank()], those of all rows, [count],
+  /// on all ranks alike. They are exact: a sum adds zeros to each.
+  mlir::Value ofAll(const Arithmetic &math, mlir::Value own,
+                    mlir::Value rank) const;
+  /// Of numbers of all rows those of the rank's own; 0 for rows behind the end.
+  mlir::Value ofOwn(const Arithmetic &math, mlir::Value all,
+                    mlir::Value rank) const;
+};
+
+} // namespace gradus
