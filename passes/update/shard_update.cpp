@@ -404,8 +404,9 @@ struct ShardUpdatePass : impl::ShardUpdateBase<ShardUpdatePass> {
       return refuse("excludes reduce \"local\" and \"partial\": there each "
                     "process updates all of its own weights");
     if (settings.isSparse())
-      return refuse("excludes sparse sums: each process gets all of such a sum, "
-                    "so there are no halves of it to update weights between");
+      return refuse(
+          "excludes sparse sums: each process gets all of such a sum, "
+          "so there are no halves of it to update weights between");
     return success();
   }
 

@@ -320,6 +320,7 @@ struct Dealt {
     for (auto &state : made.header.states)
       if (state->name == "total") {
         state->per_rank = true;
+        state->role = gradus::artifact::Role::slot;
         state->whole = std::make_unique<gradus::artifact::TensorTypeT>();
         state->whole->shape = {3, 5};
       }

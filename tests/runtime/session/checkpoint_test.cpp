@@ -459,9 +459,11 @@ static std::unique_ptr<Session> startWithParts() {
   TestArtifact made;
   made.header.ranks = 2;
   made.weights.resize(15 * sizeof(float));
-  made.header.states[0]->whole =
-      std::make_unique<gradus::artifact::TensorTypeT>();
-  made.header.states[0]->whole->shape = {3, 5};
+  gradus::artifact::StateT &state = *made.header.states[0];
+  state.per_rank = true;
+  state.role = gradus::artifact::Role::slot;
+  state.whole = std::make_unique<gradus::artifact::TensorTypeT>();
+  state.whole->shape = {3, 5};
   auto artifact = Artifact::fromBytes(made.bytes(), "adder");
   EXPECT_TRUE(artifact.ok()) << artifact.status();
   return *Session::create(*artifact, deviceOf("cpu"), {.threads = 1});
