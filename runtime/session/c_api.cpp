@@ -185,9 +185,15 @@ gradus_session *gradus::runtime::handleOf(std::unique_ptr<Session> session) {
   return handle.release();
 }
 
-gradus_options gradus_default_options(void) {
-  return {sizeof(gradus_options), 0, 0, "cpu", nullptr, nullptr, 0, nullptr};
+void gradus_set_default_options(gradus_options *options, size_t size) {
+  gradus_options defaults = {};
+  defaults.device = "cpu";
+  setDefaults(options, size, defaults);
 }
+
+/// The size of the options of 0.1, whose last field was `collectives`.
+static constexpr size_t kFirstSize =
+    offsetof(gradus_options, collectives) + sizeof(gradus_options::collectives);
 
 gradus_status gradus_load(const char *path, const gradus_options *given,
                           gradus_session **session) {
@@ -196,7 +202,8 @@ gradus_status gradus_load(const char *path, const gradus_options *given,
   *session = nullptr;
   if (!path)
     return reject(nullptr, "the path is NULL");
-  auto options = complete(given, gradus_default_options(), "gradus_options");
+  auto options =
+      complete(given, gradus_default_options(), kFirstSize, "gradus_options");
   if (!options.ok())
     return report(nullptr, options.status());
   return start(Artifact::open(path, {options->trust != 0}), *options, session);
@@ -210,7 +217,8 @@ gradus_status gradus_load_memory(const void *bytes, size_t size,
   *session = nullptr;
   if (!bytes)
     return reject(nullptr, "the bytes are NULL");
-  auto options = complete(given, gradus_default_options(), "gradus_options");
+  auto options =
+      complete(given, gradus_default_options(), kFirstSize, "gradus_options");
   if (!options.ok())
     return report(nullptr, options.status());
   return start(Artifact::fromBytes({static_cast<const uint8_t *>(bytes), size},

@@ -241,11 +241,14 @@ Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
 
 } // namespace
 
-gradus_compile_options gradus_default_compile_options(void) {
-  gradus_compile_options options = {};
-  options.size = sizeof(options);
-  return options;
+void gradus_set_default_compile_options(gradus_compile_options *options,
+                                        size_t size) {
+  setDefaults(options, size, gradus_compile_options{});
 }
+
+/// The size of the options of 0.1, whose last field was `flags`.
+static constexpr size_t kFirstSize = offsetof(gradus_compile_options, flags) +
+                                     sizeof(gradus_compile_options::flags);
 
 gradus_status gradus_compile(const gradus_compile_options *given,
                              gradus_compiled **result) {
@@ -254,7 +257,7 @@ gradus_status gradus_compile(const gradus_compile_options *given,
   *result = nullptr;
   if (!given)
     return reject(nullptr, "the options are NULL");
-  auto options = complete(given, gradus_default_compile_options(),
+  auto options = complete(given, gradus_default_compile_options(), kFirstSize,
                           "gradus_compile_options");
   if (!options.ok())
     return report(nullptr, options.status());

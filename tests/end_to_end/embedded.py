@@ -17,7 +17,8 @@ class Options(ctypes.Structure):
 class Gradus:
     def __init__(self):
         self.library = ctypes.CDLL(LIBRARY)
-        self.library.gradus_default_options.restype = Options
+        self.library.gradus_set_default_options.argtypes = [ctypes.POINTER(Options), ctypes.c_size_t]
+        self.library.gradus_set_default_options.restype = None
         self.library.gradus_last_error.restype = ctypes.c_char_p
         self.library.gradus_last_error.argtypes = [ctypes.c_void_p]
         for name in ("gradus_free", "gradus_step", "gradus_find_graph", "gradus_save_checkpoint"):
@@ -29,7 +30,8 @@ class Gradus:
             }[name]
 
     def load(self, path, threads):
-        session, options = ctypes.c_void_p(), self.library.gradus_default_options()
+        session, options = ctypes.c_void_p(), Options()
+        self.library.gradus_set_default_options(options, ctypes.sizeof(options))
         options.threads = threads
         if self.library.gradus_load(path.encode(), ctypes.byref(options), ctypes.byref(session)):
             raise AssertionError(self.error(None))

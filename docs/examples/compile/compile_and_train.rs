@@ -2,6 +2,7 @@
 //! model and the data. The declarations below are those of gradus.h that it uses.
 //!   compile_and_train lenet.onnx train.safetensors test.safetensors
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::mem::{size_of, MaybeUninit};
 use std::{env, fs, process, ptr};
 
 #[repr(C)]
@@ -40,7 +41,7 @@ struct Diagnostic {
 
 #[link(name = "gradus")]
 extern "C" {
-    fn gradus_default_compile_options() -> CompileOptions;
+    fn gradus_set_default_compile_options(options: *mut CompileOptions, size: usize);
     fn gradus_compile(options: *const CompileOptions, result: *mut *mut Compiled) -> c_int;
     fn gradus_compiled_artifact(result: *const Compiled, bytes: *mut *const c_void, size: *mut usize) -> c_int;
     fn gradus_compiled_diagnostic_count(result: *const Compiled) -> c_int;
@@ -84,7 +85,9 @@ impl Step {
     fn compile(model: &str) -> Result<Step, String> {
         let path = CString::new(model).map_err(|error| error.to_string())?;
         unsafe {
-            let mut options = gradus_default_compile_options();
+            let mut options = MaybeUninit::<CompileOptions>::uninit();
+            gradus_set_default_compile_options(options.as_mut_ptr(), size_of::<CompileOptions>());
+            let mut options = options.assume_init();
             options.model.path = path.as_ptr();
             options.recipe.bytes = RECIPE.as_ptr().cast();
             options.recipe.size = RECIPE.len();

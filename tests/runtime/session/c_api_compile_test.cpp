@@ -204,11 +204,23 @@ TEST_F(CApiCompile, TakesOptionsOfOtherVersions) {
   EXPECT_TRUE(compiles()) << gradus_last_error(nullptr);
   other.later = 7;
   EXPECT_FALSE(compiles());
-  other.options.size = offsetof(gradus_compile_options, flags);
-  other.options.flags = ~0u; // what lies behind an older struct
-  EXPECT_TRUE(compiles()) << gradus_last_error(nullptr);
-  other.options.size = 0;
-  EXPECT_FALSE(compiles());
+  // No version had fewer fields than this.
+  for (size_t size : {offsetof(gradus_compile_options, flags), size_t(0)}) {
+    other.options.size = size;
+    EXPECT_FALSE(compiles());
+  }
+}
+
+TEST_F(CApiCompile, GivesDefaultsForTheSizeOfAProgram) {
+  gradus_compile_options small;
+  std::memset(static_cast<void *>(&small), 0x55, sizeof(small));
+  constexpr size_t kOld = offsetof(gradus_compile_options, threads);
+  gradus_set_default_compile_options(&small, kOld);
+  EXPECT_EQ(small.size, kOld);
+  EXPECT_EQ(small.model.path, nullptr);
+  EXPECT_EQ(small.stop_after, nullptr);
+  EXPECT_EQ(small.threads, 0x55555555); // behind an older struct
+  gradus_set_default_compile_options(nullptr, sizeof(small));
 }
 
 TEST_F(CApiCompile, TakesNothingForAnAnswer) {

@@ -1,4 +1,5 @@
 #include "runtime/session/c_api.h"
+#include "runtime/session/c_options.h"
 
 #include "tests/runtime/fake_device.h"
 #include "tests/runtime/test_artifact.h"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -411,10 +413,35 @@ gradus_status loadsWith(const gradus_options &options) {
 } // namespace
 
 TEST(CApiOptions, OfAnOldProgramKeepTheDefaultsOfLaterFields) {
-  OtherOptions old;
-  old.options.size = offsetof(gradus_options, collectives);
-  old.options.collectives = "smoke"; // what lies behind an older struct
-  EXPECT_EQ(loadsWith(old.options), GRADUS_OK) << gradus_last_error(nullptr);
+  struct Options {
+    size_t size;
+    int old, later;
+  } given = {offsetof(Options, later), 3, 4}; // 4: behind an older struct
+  auto made = complete(&given, Options{sizeof(Options), 1, 2},
+                       offsetof(Options, later), "options");
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made->old, 3);
+  EXPECT_EQ(made->later, 2);
+  EXPECT_EQ(made->size, sizeof(Options));
+}
+
+TEST(CApiOptions, DefaultsFillWhatAProgramHas) {
+  OtherOptions has;
+  std::memset(static_cast<void *>(&has), 0x55, sizeof(has));
+  constexpr size_t kOld = offsetof(gradus_options, trust);
+  gradus_set_default_options(&has.options, kOld);
+  EXPECT_EQ(has.options.size, kOld);
+  EXPECT_STREQ(has.options.device, "cpu");
+  EXPECT_EQ(has.options.log_context, nullptr);
+  EXPECT_EQ(has.options.trust, 0x55555555); // behind an older struct
+  gradus_set_default_options(&has.options, offsetof(OtherOptions, later[1]));
+  EXPECT_EQ(has.options.size, offsetof(OtherOptions, later[1]));
+  EXPECT_EQ(has.options.trust, 0);
+  EXPECT_EQ(has.later[0], 0u);
+  EXPECT_EQ(has.later[1], 0x5555555555555555u);
+  gradus_set_default_options(&has.options, sizeof(size_t) - 1);
+  EXPECT_EQ(has.options.size, offsetof(OtherOptions, later[1]));
+  gradus_set_default_options(nullptr, sizeof(gradus_options));
 }
 
 TEST(CApiOptions, OfALaterProgramMayHaveMoreThatSaysNothing) {
@@ -431,11 +458,12 @@ TEST(CApiOptions, OfALaterProgramMayHaveMoreThatSaysNothing) {
 
 TEST(CApiOptions, MustSayTheirSize) {
   gradus_options forgotten = gradus_default_options();
-  for (size_t size : {size_t(0), size_t(4097), ~size_t(0), size_t(7)}) {
+  for (size_t size : {size_t(0), size_t(4097), ~size_t(0), size_t(7),
+                      offsetof(gradus_options, collectives) + 4}) {
     forgotten.size = size;
     EXPECT_EQ(loadsWith(forgotten), GRADUS_INVALID);
   }
   EXPECT_STREQ(gradus_last_error(nullptr),
-               "gradus_options: its field `size` is 7, expected 56, as its "
+               "gradus_options: its field `size` is 52, expected 56, as its "
                "default has it");
 }

@@ -62,12 +62,12 @@
  * (those of this header are GRADUS_0.1), and enumerators, so expect numbers of
  * roles and severities that you do not know. Structs that begin with `size` get
  * fields at their end: the library takes those that a program's `size` covers
- * and the defaults of others, and refuses a `size` beyond its own if the bytes
- * there are not 0. Structs without `size` stay as they are. Before 1.0 these
- * may change: the words of errors and diagnostics, keys of recipes and metadata
- * (which JSON they are, not that they are JSON), names of optimizer slots, and
- * which versions of artifacts load: gradus_load refuses others in words.
- * Nothing that this header does not say is promised.
+ * and the defaults of others, refuses a `size` beyond its own if the bytes
+ * there are not 0, and one below that of 0.1. Structs without `size` stay as
+ * they are. Before 1.0 these may change: the words of errors and diagnostics,
+ * keys of recipes and metadata (which JSON they are, not that they are JSON),
+ * names of optimizer slots, and which versions of artifacts load: gradus_load
+ * refuses others in words. Nothing that this header does not say is promised.
  */
 #ifndef GRADUS_RUNTIME_GRADUS_H
 #define GRADUS_RUNTIME_GRADUS_H
@@ -139,7 +139,20 @@ typedef struct gradus_options {
   const char *collectives;
 } gradus_options;
 
-GRADUS_API gradus_options gradus_default_options(void);
+/* Writes the defaults into the first `size` bytes of `options`, which are those
+ * that the caller's header, or another language's declaration, has: `size` is
+ * in its field, and bytes that this version does not know are 0. Does nothing
+ * for NULL or a size below that of the field `size`. */
+GRADUS_API void gradus_set_default_options(gradus_options *options,
+                                           size_t size);
+
+/* Is a part of the program, not of the library, so that what it returns is as
+ * large as the program's header says. */
+static inline gradus_options gradus_default_options(void) {
+  gradus_options options;
+  gradus_set_default_options(&options, sizeof(options));
+  return options;
+}
 
 /* Loads the artifact at `path`, verifies it and initialises its state.
  * On failure `*session` is NULL and gradus_last_error(NULL) says why. */
@@ -462,7 +475,15 @@ typedef struct gradus_compile_options {
   uint32_t flags;           /* GRADUS_NO_PROGRAM | ... */
 } gradus_compile_options;
 
-GRADUS_API gradus_compile_options gradus_default_compile_options(void);
+/* As gradus_set_default_options and gradus_default_options. */
+GRADUS_API void
+gradus_set_default_compile_options(gradus_compile_options *options,
+                                   size_t size);
+static inline gradus_compile_options gradus_default_compile_options(void) {
+  gradus_compile_options options;
+  gradus_set_default_compile_options(&options, sizeof(options));
+  return options;
+}
 
 typedef enum gradus_severity {
   GRADUS_ERROR = 0,

@@ -42,7 +42,10 @@ static void count_lines(void *context, const char *line) {
 }
 
 static void compile_and_load(void) {
-  gradus_compile_options options = gradus_default_compile_options();
+  gradus_compile_options options;
+  gradus_set_default_compile_options(&options, sizeof(options));
+  CHECK(options.size == sizeof(options) && !options.model.path);
+  options = gradus_default_compile_options();
   options.model.bytes = kModel;
   options.model.size = strlen(kModel);
   options.recipe.bytes = kRecipe;
@@ -59,7 +62,10 @@ static void compile_and_load(void) {
   size_t size;
   OK(gradus_compiled_artifact(compiled, &bytes, &size));
   int lines = 0;
-  gradus_options loading = gradus_default_options();
+  gradus_options loading;
+  gradus_set_default_options(&loading, sizeof(loading));
+  CHECK(loading.size == sizeof(loading) && !strcmp(loading.device, "cpu"));
+  loading = gradus_default_options();
   loading.threads = 1;
   loading.log = count_lines;
   loading.log_context = &lines;
