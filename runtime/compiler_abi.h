@@ -1,6 +1,7 @@
 /* What crosses between libgradus and libgradus_compiler when a program compiles
  * through gradus.h: plain C, so that the two need no types in common but these.
- * Both sides are of one version of Gradus, which the entry checks. */
+ * Both sides are of one version of Gradus and were built from the same of these
+ * structs, which the entry checks by the version and the sizes. */
 
 #ifndef GRADUS_RUNTIME_COMPILER_ABI_H
 #define GRADUS_RUNTIME_COMPILER_ABI_H
@@ -58,12 +59,28 @@ typedef struct gradus_abi_request {
   gradus_abi_receiver to;
 } gradus_abi_request;
 
-/* Compiles. `version` is that of libgradus; another than the compiler's is
+/* What the two sides compare before one reads what the other wrote. It comes
+ * first and grows nowhere, so that builds of different headers can say so. */
+typedef struct gradus_abi_layout {
+  const char *version; /* of Gradus */
+  /* The bytes of the structs: tensor, program, receiver, request, options. */
+  size_t sizes[5];
+  /* Receives the words with which another layout is refused. */
+  void *context;
+  void (*fail)(void *context, const char *words);
+} gradus_abi_layout;
+
+#define GRADUS_ABI_SIZES                                                       \
+  {sizeof(gradus_abi_tensor), sizeof(gradus_abi_program),                      \
+   sizeof(gradus_abi_receiver), sizeof(gradus_abi_request),                    \
+   sizeof(gradus_compile_options)}
+
+/* Compiles. `layout` is that of libgradus; another than the compiler's is
  * refused. */
-typedef gradus_status gradus_abi_compile(const char *version,
+typedef gradus_status gradus_abi_compile(const gradus_abi_layout *layout,
                                          const gradus_abi_request *request);
 
-#define GRADUS_ABI_COMPILE "gradus_compiler_compile"
+#define GRADUS_ABI_COMPILE "gradus_compiler_entry"
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,9 @@
 #include "messages/message.h"
 #include "runtime/compiler_abi.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace gradus::compiler {
 namespace {
 
@@ -155,13 +158,22 @@ gradus_status compile(const gradus_abi_request &from) {
 } // namespace gradus::compiler
 
 extern "C" __attribute__((visibility("default"))) gradus_status
-gradus_compiler_compile(const char *version,
-                        const gradus_abi_request *request) {
-  if (std::string_view(version) == GRADUS_VERSION)
+gradus_compiler_entry(const gradus_abi_layout *layout,
+                      const gradus_abi_request *request) {
+  constexpr size_t kSizes[] = GRADUS_ABI_SIZES;
+  std::string words;
+  if (std::string_view(layout->version) != GRADUS_VERSION)
+    words =
+        gradus::message("libgradus_compiler.so is of Gradus ", GRADUS_VERSION,
+                        ", and this is Gradus ", layout->version);
+  else if (!std::equal(std::begin(kSizes), std::end(kSizes), layout->sizes))
+    words = gradus::message("libgradus_compiler.so is of another build of "
+                            "Gradus ",
+                            GRADUS_VERSION,
+                            ", whose structs have other sizes; build both "
+                            "libraries from the same sources");
+  if (words.empty())
     return gradus::compiler::compile(*request);
-  std::string words =
-      gradus::message("libgradus_compiler.so is of Gradus ", GRADUS_VERSION,
-                      ", and this is Gradus ", version);
-  request->to.fail(request->to.context, words.c_str());
+  layout->fail(layout->context, words.c_str());
   return GRADUS_FAILED;
 }

@@ -232,7 +232,9 @@ Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
   request.weights = read.weights.all();
   request.program = read.artifact ? &read.program : nullptr;
   request.to = receiverOf(result);
-  gradus_status status = entry(GRADUS_VERSION, &request);
+  const gradus_abi_layout layout = {GRADUS_VERSION, GRADUS_ABI_SIZES,
+                                    request.to.context, request.to.fail};
+  gradus_status status = entry(&layout, &request);
   if (status == GRADUS_OK)
     return Status();
   result.artifact.clear(); // It may be a part of one.

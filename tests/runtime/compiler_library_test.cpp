@@ -23,7 +23,7 @@ TEST_F(CompilerLibrary, IsTheOneThatTheEnvironmentNames) {
   const char *stub = GRADUS_BINARY_DIR "/tests/bin/stub_compiler.so";
   name(stub);
   EXPECT_EQ(compilerFile(), stub);
-  auto library = openCompiler("gradus_compiler_compile");
+  auto library = openCompiler("gradus_compiler_entry");
   ASSERT_TRUE(library.ok()) << library.status().message();
   EXPECT_EQ(library->file(), stub);
 }

@@ -50,8 +50,8 @@ void tell(const gradus_abi_receiver &to, gradus_severity severity,
 } // namespace
 
 extern "C" gradus_status
-gradus_compiler_compile(const char *version,
-                        const gradus_abi_request *request) {
+gradus_compiler_entry(const gradus_abi_layout *layout,
+                      const gradus_abi_request *request) {
   const gradus_abi_receiver &to = request->to;
   std::string fails = listOf(request->options->plugins);
   if (!fails.empty()) {
@@ -61,7 +61,7 @@ gradus_compiler_compile(const char *version,
     return fails == "broken" ? GRADUS_FAILED : GRADUS_INVALID;
   }
   tell(to, GRADUS_WARNING, "", "line 3:5", "is odd");
-  tell(to, GRADUS_REMARK, "less-bn", "", version);
+  tell(to, GRADUS_REMARK, "less-bn", "", layout->version);
   if (request->options->stop_after) {
     to.ir(to.context, echoOf(*request).c_str());
     return GRADUS_OK;

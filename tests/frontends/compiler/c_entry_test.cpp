@@ -1,6 +1,7 @@
 // Compiling through gradus.h with the compiler itself: what a program gets that
 // has no tool.
 
+#include "runtime/compiler_abi.h"
 #include "runtime/gradus.h"
 #include "runtime/safetensors.h"
 
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <dlfcn.h>
 #include <fstream>
 #include <string>
 #include <sys/wait.h>
@@ -368,4 +370,34 @@ TEST_F(CEntry, CompilesInAChildOfForkToo) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+/// The words with which the compiler refuses a caller of this layout.
+static std::string refusalOf(const char *version, size_t changed) {
+  void *library = dlopen(GRADUS_BINARY_DIR "/lib/libgradus_compiler.so",
+                         RTLD_NOW | RTLD_LOCAL);
+  auto *entry = reinterpret_cast<gradus_abi_compile *>(
+      library ? dlsym(library, GRADUS_ABI_COMPILE) : nullptr);
+  if (!entry)
+    return dlerror();
+  std::string words;
+  gradus_abi_layout layout = {version, GRADUS_ABI_SIZES, &words,
+                              [](void *context, const char *told) {
+                                *static_cast<std::string *>(context) = told;
+                              }};
+  layout.sizes[changed] += 8;
+  // The request is of an unknown layout, so nobody may read it.
+  EXPECT_EQ(entry(&layout, nullptr), GRADUS_FAILED);
+  return words;
+}
+
+TEST(CEntryLayout, OfAnotherBuildIsRefusedBeforeTheRequestIsRead) {
+  for (size_t i = 0; i < std::size(gradus_abi_layout{}.sizes); ++i)
+    EXPECT_NE(refusalOf(gradus_version(), i)
+                  .find("of another build of Gradus 0.1.0, whose structs have "
+                        "other sizes"),
+              std::string::npos);
+  EXPECT_EQ(
+      refusalOf("0.0.9", 0),
+      "libgradus_compiler.so is of Gradus 0.1.0, and this is Gradus 0.0.9");
 }
