@@ -12,9 +12,11 @@
 #include "runtime/session/checkpoint.h"
 #include "runtime/session/initial_values.h"
 
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <unistd.h>
 
 using namespace gradus::runtime;
 
@@ -252,6 +254,37 @@ void gradus_set_default_compile_options(gradus_compile_options *options,
 static constexpr size_t kFirstSize = offsetof(gradus_compile_options, flags) +
                                      sizeof(gradus_compile_options::flags);
 
+namespace {
+
+/// Lets one compilation run at a time: the compiler has state of its own, as
+/// plug-ins. In a child that was forked meanwhile the lock stays taken, by a
+/// thread that the child does not have: `ready` says so.
+class OneAtATime {
+public:
+  Status ready() const {
+    pid_t owner = owner_.load();
+    if (owner && owner != getpid())
+      return invalid("compiling: another thread compiled while process ", owner,
+                     " forked this one, which can therefore not compile; fork "
+                     "before or after, or start a new process");
+    return Status();
+  }
+  void lock() {
+    mutex_.lock();
+    owner_ = getpid();
+  }
+  void unlock() {
+    owner_ = 0;
+    mutex_.unlock();
+  }
+
+private:
+  std::mutex mutex_;
+  std::atomic<pid_t> owner_ = 0;
+};
+
+} // namespace
+
 gradus_status gradus_compile(const gradus_compile_options *given,
                              gradus_compiled **result) {
   if (!result)
@@ -265,7 +298,9 @@ gradus_status gradus_compile(const gradus_compile_options *given,
     return report(nullptr, options.status());
   if (Status status = verify(*options); !status.ok())
     return report(nullptr, status);
-  static std::mutex one; // The compiler has state of its own, as plug-ins.
+  static OneAtATime one;
+  if (Status status = one.ready(); !status.ok())
+    return report(nullptr, status);
   std::lock_guard lock(one);
   QuietFloats quiet;
   auto entry = openEntry();

@@ -223,6 +223,36 @@ TEST_F(CApiCompile, GivesDefaultsForTheSizeOfAProgram) {
   gradus_set_default_compile_options(nullptr, sizeof(small));
 }
 
+TEST_F(CApiCompile, RefusesInAChildWhatItsParentHadNotEnded) {
+  int started[2], ended[2];
+  ASSERT_EQ(pipe(started) | pipe(ended), 0);
+  std::string path =
+      "wait " + std::to_string(started[1]) + " " + std::to_string(ended[0]);
+  options.model.path = path.c_str();
+  gradus_status last = GRADUS_INVALID;
+  std::thread other([&] { last = compile(); });
+  char byte;
+  ASSERT_EQ(read(started[0], &byte, 1), 1);
+  pid_t child = fork();
+  if (child == 0) {
+    gradus_compile_options own = gradus_default_compile_options();
+    own.model.path = "model.onnx";
+    gradus_compiled *made = nullptr;
+    bool isRight =
+        gradus_compile(&own, &made) == GRADUS_INVALID && !made &&
+        std::strstr(gradus_last_error(nullptr), "another thread compiled");
+    _exit(isRight ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  close(ended[1]);
+  other.join();
+  EXPECT_EQ(last, GRADUS_OK);
+  for (int descriptor : {started[0], started[1], ended[0]})
+    close(descriptor);
+}
+
 TEST_F(CApiCompile, TakesNothingForAnAnswer) {
   EXPECT_EQ(gradus_compile(&options, nullptr), GRADUS_INVALID);
   result = reinterpret_cast<gradus_compiled *>(1);

@@ -520,7 +520,8 @@ typedef struct gradus_compiled gradus_compiled;
  * Any thread may call it, with 8 MiB of stack, as main threads have; calls at
  * the same time run one after the other. It starts no threads that outlive it.
  * The program of an artifact is read by a child of fork first. A process that
- * has no more memory ends there, as LLVM does. */
+ * has no more memory ends there, as LLVM does. A child that was forked while
+ * another thread compiled cannot compile: GRADUS_INVALID. */
 GRADUS_API gradus_status gradus_compile(const gradus_compile_options *options,
                                         gradus_compiled **result);
 
