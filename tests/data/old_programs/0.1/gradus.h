@@ -42,7 +42,8 @@
  *
  * Errors. Functions that can fail return a gradus_status; gradus_last_error
  * says in words what was found, what was expected and where. Nothing aborts on
- * bad input and no exception leaves the library. Every function accepts NULL
+ * bad input, but see gradus_compile for what LLVM does where it cannot go on,
+ * and no exception leaves the library. Every function accepts NULL
  * for the session or the result and fails with GRADUS_INVALID (or returns 0, -1
  * or NULL).
  *
@@ -520,8 +521,10 @@ typedef struct gradus_compiled gradus_compiled;
  * Any thread may call it, with 8 MiB of stack, as main threads have; calls at
  * the same time run one after the other. It starts no threads that outlive it.
  * The program of an artifact is read by a child of fork first. A process that
- * has no more memory ends there, as LLVM does. A child that was forked while
- * another thread compiled cannot compile: GRADUS_INVALID. */
+ * has no more memory, or in which LLVM meets a fault of its own, ends there by
+ * abort(), as LLVM does: compile in a process of its own what must not end
+ * yours. A child that was forked while another thread compiled cannot compile:
+ * GRADUS_INVALID. */
 GRADUS_API gradus_status gradus_compile(const gradus_compile_options *options,
                                         gradus_compiled **result);
 
