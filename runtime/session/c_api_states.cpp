@@ -34,15 +34,20 @@ const char *gradus_recipe(const gradus_session *session) {
   return gradus_metadata(session, kWholeRecipe);
 }
 
-/// A text is made once, when it is first asked for.
+/// A text is made once, when it is first asked for; keys of nothing are not
+/// kept.
 const char *gradus_metadata(const gradus_session *session, const char *key) {
   if (!session || !key)
     return nullptr;
   auto &texts = session->metadata;
   auto found = texts.find(std::string_view(key));
-  if (found == texts.end())
-    found = texts.emplace(key, metadataOf(*session->session, key)).first;
-  return found->second.empty() ? nullptr : found->second.c_str();
+  if (found == texts.end()) {
+    std::string text = metadataOf(*session->session, key);
+    if (text.empty())
+      return nullptr;
+    found = texts.emplace(key, std::move(text)).first;
+  }
+  return found->second.c_str();
 }
 
 //===-- states ------------------------------------------------------------===//
