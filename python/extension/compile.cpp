@@ -4,7 +4,9 @@
 
 #include "python/extension/errors.h"
 
+#include <cstring>
 #include <deque>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -46,25 +48,42 @@ private:
     return value == Py_None ? nullptr : value;
   }
 
-  const char *keep(PyObject *value) {
+  const char *keep(const char *key, PyObject *value) {
     Py_ssize_t size = 0;
     const char *text = PyUnicode_AsUTF8AndSize(value, &size);
     if (!text)
       return nullptr;
+    if (std::strlen(text) != static_cast<size_t>(size)) {
+      raiseInvalid("%s: expected a text without a zero byte, found %R", key,
+                   value);
+      return nullptr;
+    }
     return texts_.emplace_back(text, static_cast<size_t>(size)).c_str();
   }
 
   bool text(PyObject *dictionary, const char *key, const char *&target) {
     PyObject *value = find(dictionary, key);
-    return !value || (target = keep(value));
+    return !value || (target = keep(key, value));
   }
 
   template <typename Number>
   bool number(PyObject *dictionary, const char *key, Number &target) {
     PyObject *value = find(dictionary, key);
-    if (value)
-      target = static_cast<Number>(PyLong_AsLong(value));
-    return !PyErr_Occurred();
+    if (!value)
+      return true;
+    using Limits = std::numeric_limits<Number>;
+    int beyond = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value, &beyond);
+    if (number == -1 && PyErr_Occurred())
+      return false;
+    if (beyond || number < Limits::min() || number > Limits::max()) {
+      raiseInvalid("%s: expected an integer from %lld to %lld, found %R", key,
+                   static_cast<long long>(Limits::min()),
+                   static_cast<long long>(Limits::max()), value);
+      return false;
+    }
+    target = static_cast<Number>(number);
+    return true;
   }
 
   bool list(PyObject *dictionary, const char *key, const char *const *&target) {
@@ -75,7 +94,7 @@ private:
     Py_ssize_t count = PySequence_Size(value);
     for (Py_ssize_t i = 0; i < count; ++i) {
       Owned item(PySequence_GetItem(value, i));
-      if (!item || !strings.emplace_back(keep(item.get())))
+      if (!item || !strings.emplace_back(keep(key, item.get())))
         return false;
     }
     strings.push_back(nullptr);
@@ -124,8 +143,12 @@ PyObject *diagnosticsOf(const gradus_compiled *result) {
     const char *severity = said.severity == GRADUS_ERROR     ? "error"
                            : said.severity == GRADUS_WARNING ? "warning"
                                                              : "remark";
-    Owned row(
-        Py_BuildValue("(ssss)", severity, said.pass, said.place, said.text));
+    Owned pass(toText(said.pass)), place(toText(said.place));
+    Owned text(toText(said.text));
+    Owned row(pass && place && text
+                  ? Py_BuildValue("(sOOO)", severity, pass.get(), place.get(),
+                                  text.get())
+                  : nullptr);
     if (!row || PyList_Append(list.get(), row.get()) < 0)
       return nullptr;
   }
@@ -157,11 +180,14 @@ PyObject *compile(PyObject *, PyObject *dictionary) {
   Owned diagnostics(diagnosticsOf(result));
   Owned artifact(status ? Py_NewRef(Py_None) : artifactOf(result));
   const char *ir = gradus_compiled_ir(result);
+  Owned program(diagnostics && artifact ? toText(ir ? ir : "") : nullptr);
+  Owned error(!program ? nullptr
+              : status ? toText(words.c_str())
+                       : Py_NewRef(Py_None));
   PyObject *made = nullptr;
-  if (diagnostics && artifact)
-    made = Py_BuildValue("(izOsO)", static_cast<int>(status),
-                         status ? words.c_str() : nullptr, artifact.get(),
-                         ir ? ir : "", diagnostics.get());
+  if (error)
+    made = Py_BuildValue("(iOOOO)", static_cast<int>(status), error.get(),
+                         artifact.get(), program.get(), diagnostics.get());
   gradus_compiled_free(result);
   return made;
 }

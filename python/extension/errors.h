@@ -21,6 +21,10 @@ const Exceptions &exceptions();
 /// Makes the exceptions and adds them to the module; false on failure.
 bool addExceptions(PyObject *module);
 
+/// A text of the C API for Python. What is not UTF-8, as a file's name may be,
+/// is replaced, so that words that have it are told all the same.
+PyObject *toText(const char *bytes);
+
 /// Sets Python's error to what the last call that failed says, of the session
 /// or, with nullptr, of this thread. Returns nullptr.
 PyObject *raise(gradus_status status, const gradus_session *session);

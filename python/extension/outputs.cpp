@@ -131,8 +131,9 @@ bool OutputPlan::add(Tensor tensor) {
   if (!numbers_ && !(numbers_ = PyDict_New()))
     return false;
   Owned number(PyLong_FromSize_t(tensors_.size()));
-  if (!number ||
-      PyDict_SetItemString(numbers_, tensor.name.c_str(), number.get()) < 0)
+  Owned name(toText(tensor.name.c_str()));
+  if (!number || !name ||
+      PyDict_SetItem(numbers_, name.get(), number.get()) < 0)
     return false;
   offsets_.push_back(bytes_);
   bytes_ += static_cast<size_t>(tensor.bytes);

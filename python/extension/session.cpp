@@ -58,7 +58,7 @@ PyObject *graphs(PyObject *self, PyObject *) {
   int count = gradus_graph_count(call.handle());
   Owned names(PyTuple_New(count));
   for (int i = 0; names && i < count; ++i) {
-    PyObject *name = PyUnicode_FromString(gradus_graph_name(call.handle(), i));
+    PyObject *name = toText(gradus_graph_name(call.handle(), i));
     if (!name || PyTuple_SetItem(names.get(), i, name) < 0)
       return nullptr;
   }
@@ -83,7 +83,7 @@ PyObject *graph(PyObject *self, PyObject *name) {
 
 PyObject *recipe(PyObject *self, PyObject *) {
   Call call(of(self));
-  return call.ok() ? PyUnicode_FromString(gradus_recipe(call.handle()))
+  return call.ok() ? toText(gradus_recipe(call.handle()))
                    : nullptr;
 }
 
@@ -97,7 +97,7 @@ PyObject *metadata(PyObject *self, PyObject *key) {
   const char *json = gradus_metadata(call.handle(), text);
   if (!json)
     Py_RETURN_NONE;
-  return PyUnicode_FromString(json);
+  return toText(json);
 }
 
 PyObject *memory(PyObject *self, PyObject *) {

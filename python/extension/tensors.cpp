@@ -2,6 +2,7 @@
 
 #include "python/extension/tensors.h"
 
+#include "python/extension/errors.h"
 #include "runtime/float_conversion.h"
 
 #include <cstring>
@@ -111,8 +112,10 @@ PyObject *describe(const Tensor &tensor) {
         PyTuple_SetItem(shape.get(), static_cast<Py_ssize_t>(axis), size) < 0)
       return nullptr;
   }
-  return Py_BuildValue("(ssO)", tensor.name.c_str(), nameOf(tensor.dtype),
-                       shape.get());
+  Owned name(toText(tensor.name.c_str()));
+  return name ? Py_BuildValue("(OsO)", name.get(), nameOf(tensor.dtype),
+                              shape.get())
+              : nullptr;
 }
 
 PyObject *numberAt(const void *data, gradus_dtype dtype) {

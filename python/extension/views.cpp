@@ -101,7 +101,7 @@ PyObject *dtype(PyObject *self, void *) {
 }
 
 PyObject *name(PyObject *self, void *) {
-  return PyUnicode_FromString(of(self)->tensor->name.c_str());
+  return toText(of(self)->tensor->name.c_str());
 }
 
 PyMethodDef methods[] = {
