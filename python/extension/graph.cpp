@@ -129,7 +129,7 @@ private:
 
 PyObject *step(PyObject *self, PyObject *const *given, Py_ssize_t count) {
   Graph &graph = *of(self)->graph;
-  Call call(of(self)->session);
+  Call call(of(self)->session, Call::Kind::runs);
   if (!call.ok())
     return nullptr;
   size_t inputs = graph.inputs.size();
@@ -240,7 +240,7 @@ PyObject *steps(PyObject *self, PyObject *arguments) {
   Queue queue(*of(self)->graph);
   if (!queue.read(batches))
     return nullptr;
-  Call call(of(self)->session);
+  Call call(of(self)->session, Call::Kind::runs);
   if (!call.ok() || !queue.run(call, done))
     return nullptr;
   Py_RETURN_NONE;

@@ -83,8 +83,7 @@ PyObject *graph(PyObject *self, PyObject *name) {
 
 PyObject *recipe(PyObject *self, PyObject *) {
   Call call(of(self));
-  return call.ok() ? toText(gradus_recipe(call.handle()))
-                   : nullptr;
+  return call.ok() ? toText(gradus_recipe(call.handle())) : nullptr;
 }
 
 PyObject *metadata(PyObject *self, PyObject *key) {
@@ -169,7 +168,18 @@ PyType_Spec spec = {"gradus._core.Session", sizeof(SessionObject), 0,
 
 bool makeSessionType() { return (sessionType = makeType(spec)) != nullptr; }
 
-Call::Call(SessionObject *session) {
+/// Tells the session which states may have been written since it was last told:
+/// those of which a writable array is left, or was.
+static void tellWritten(SessionObject *session) {
+  for (size_t state = 0; state < session->shown->size(); ++state) {
+    Shown &shown = (*session->shown)[state];
+    if (shown.views || std::exchange(shown.written, false))
+      gradus_state_changed(session->handle, static_cast<int>(state));
+  }
+  session->written = 0;
+}
+
+Call::Call(SessionObject *session, Kind kind) {
   if (session->closed || !session->handle) {
     raiseInvalid("this step was closed");
     return;
@@ -179,14 +189,8 @@ Call::Call(SessionObject *session) {
                  "may use a step, and different steps are independent");
     return;
   }
-  // Whoever holds a writable view may have written to it since the last call.
-  if (session->views || session->written)
-    for (size_t state = 0; state < session->shown->size(); ++state) {
-      Shown &shown = (*session->shown)[state];
-      if (shown.views || std::exchange(shown.written, false))
-        gradus_state_changed(session->handle, static_cast<int>(state));
-    }
-  session->written = 0;
+  if (kind == Kind::runs && (session->writers || session->written))
+    tellWritten(session);
   session->busy = 1;
   session_ = session;
 }
@@ -200,6 +204,7 @@ void forgetView(SessionObject *session, int state, bool writable) {
   if (writable) {
     Shown &shown = (*session->shown)[static_cast<size_t>(state)];
     --shown.views;
+    --session->writers;
     shown.written = true;
     session->written = 1;
   }
@@ -249,7 +254,7 @@ PyObject *load(PyObject *, PyObject *arguments) {
   session->handle = handle;
   session->closed = session->busy = 0;
   session->onHost = !device || std::string(device) == "cpu";
-  session->views = 0;
+  session->views = session->writers = 0;
   session->written = 0;
   session->shown =
       new std::vector<Shown>(static_cast<size_t>(gradus_state_count(handle)));

@@ -22,6 +22,7 @@ struct SessionObject {
   int busy;                  // a call runs, in any thread
   int onHost;                // states lie in the host's memory
   Py_ssize_t views;          // arrays that show states
+  Py_ssize_t writers;        // of them those that may write
   int written;               // some state may have been written through one
   std::vector<Shown> *shown; // for each state
 };
@@ -37,7 +38,11 @@ PyObject *load(PyObject *, PyObject *arguments);
 /// error is set: the session is closed, or in use by another thread.
 class Call {
 public:
-  explicit Call(SessionObject *session);
+  /// Whether the call runs steps, or reads or saves states: those have to see
+  /// what was written through views. Others only ask what is there.
+  enum class Kind { asks, runs };
+
+  explicit Call(SessionObject *session, Kind kind = Kind::asks);
   Call(const Call &) = delete;
   Call &operator=(const Call &) = delete;
   ~Call();

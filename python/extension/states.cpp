@@ -77,7 +77,7 @@ PyObject *loadFrom(PyObject *self, PyObject *object, FromFile file,
   Source source;
   if (!source.read(object))
     return nullptr;
-  Call call(of(self));
+  Call call(of(self), Call::Kind::runs);
   if (!call.ok())
     return nullptr;
   const char *path = source.path();
@@ -119,7 +119,7 @@ PyObject *view(PyObject *self, PyObject *name) {
   int state = -1;
   void *data = nullptr;
   {
-    Call call(session);
+    Call call(session, Call::Kind::runs);
     if (!call.ok() || (state = find(call.handle(), name, tensor)) < 0 ||
         !call.run(
             [&] { return gradus_state_data(call.handle(), state, &data); }))
@@ -129,7 +129,7 @@ PyObject *view(PyObject *self, PyObject *name) {
 }
 
 PyObject *read(PyObject *self, PyObject *name) {
-  Call call(of(self));
+  Call call(of(self), Call::Kind::runs);
   Tensor tensor;
   if (!call.ok() || find(call.handle(), name, tensor) < 0)
     return nullptr;
@@ -149,7 +149,7 @@ PyObject *write(PyObject *self, PyObject *arguments) {
   PyObject *name = nullptr, *value = nullptr;
   if (!PyArg_ParseTuple(arguments, "UO:write", &name, &value))
     return nullptr;
-  Call call(of(self));
+  Call call(of(self), Call::Kind::runs);
   Tensor tensor;
   Argument argument;
   if (!call.ok() || find(call.handle(), name, tensor) < 0 ||
@@ -187,7 +187,7 @@ PyObject *setNumber(PyObject *self, PyObject *arguments) {
 }
 
 PyObject *reset(PyObject *self, PyObject *) {
-  Call call(of(self));
+  Call call(of(self), Call::Kind::runs);
   if (!call.ok() || !call.run([&] { return gradus_reset(call.handle()); }))
     return nullptr;
   Py_RETURN_NONE;
@@ -198,7 +198,7 @@ PyObject *saveCheckpoint(PyObject *self, PyObject *path) {
   bool toFile = path != Py_None;
   if (toFile && !source.read(path))
     return nullptr;
-  Call call(of(self));
+  Call call(of(self), Call::Kind::runs);
   void *bytes = nullptr;
   size_t size = 0;
   const char *file = toFile ? source.path() : nullptr;

@@ -51,8 +51,10 @@ PyObject *show(PyObject *owner, Tensor tensor, void *data, int state,
   if (state != kNoState) {
     auto *session = reinterpret_cast<SessionObject *>(owner);
     ++session->views;
-    if (writable)
+    if (writable) {
       ++(*session->shown)[static_cast<size_t>(state)].views;
+      ++session->writers;
+    }
   }
   if (!maker)
     return made.release();
