@@ -4,6 +4,8 @@
 
 #include "python/extension/dlpack.h"
 
+#include <algorithm>
+
 namespace gradus::python {
 
 PyTypeObject *arrayType = nullptr;
@@ -61,13 +63,32 @@ PyObject *show(PyObject *owner, Tensor tensor, void *data, int state,
   return PyObject_CallFunctionObjArgs(maker, made.get(), nullptr);
 }
 
+constexpr const char *kReadOnly = "this array can only be read";
+
+/// Whether a request for the order of Fortran, the first axis fastest, is of
+/// memory whose last axis is fastest.
+bool wantsOtherOrder(const Tensor &tensor, int flags) {
+  auto wants = [&](int order) { return (flags & order) == order; };
+  if (!wants(PyBUF_F_CONTIGUOUS) || wants(PyBUF_ANY_CONTIGUOUS))
+    return false;
+  return std::count_if(tensor.shape.begin(), tensor.shape.end(),
+                       [](Py_ssize_t size) { return size != 1; }) > 1;
+}
+
+int refuseBuffer(Py_buffer *buffer, const char *words) {
+  buffer->obj = nullptr;
+  PyErr_SetString(PyExc_BufferError, words);
+  return -1;
+}
+
 int getBuffer(PyObject *self, Py_buffer *buffer, int flags) {
   ArrayObject *array = of(self);
-  if ((flags & PyBUF_WRITABLE) && !array->writable) {
-    PyErr_SetString(PyExc_BufferError, "this array can only be read");
-    return -1;
-  }
   Tensor &tensor = *array->tensor;
+  if ((flags & PyBUF_WRITABLE) && !array->writable)
+    return refuseBuffer(buffer, kReadOnly);
+  if (wantsOtherOrder(tensor, flags))
+    return refuseBuffer(buffer, "this array has its last axis fastest, and one "
+                                "with its first axis fastest is asked for");
   bool shaped = (flags & PyBUF_ND) == PyBUF_ND;
   buffer->buf = array->data;
   buffer->obj = Py_NewRef(self);
@@ -87,10 +108,35 @@ int getBuffer(PyObject *self, Py_buffer *buffer, int flags) {
   return 0;
 }
 
-/// Ignores the arguments: the memory is the host's, and DLPack of this version
-/// cannot say that it is read-only.
-PyObject *toDlpack(PyObject *self, PyObject *, PyObject *) {
+PyObject *refuseDlpack(const char *words) {
+  PyErr_SetString(PyExc_BufferError, words);
+  return nullptr;
+}
+
+/// __dlpack__(*, stream, max_version, dl_device, copy). The memory is the
+/// host's, where streams mean nothing; the capsule is of DLPack's version 0,
+/// which each consumer takes and which cannot say that memory is read-only.
+PyObject *toDlpack(PyObject *self, PyObject *arguments, PyObject *keywords) {
   ArrayObject *array = of(self);
+  static const char *const kNames[] = {"stream", "max_version", "dl_device",
+                                       "copy", nullptr};
+  PyObject *stream = nullptr, *version = nullptr, *device = Py_None,
+           *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OOOO:__dlpack__",
+                                   const_cast<char **>(kNames), &stream,
+                                   &version, &device, &copy))
+    return nullptr;
+  int type = dlpack::kCpu, number = 0;
+  if (device != Py_None && !PyArg_ParseTuple(device, "ii", &type, &number))
+    return nullptr;
+  if (type != dlpack::kCpu)
+    return refuseDlpack("this array is in the host's memory, and one on "
+                        "another device is asked for");
+  if (copy == Py_True)
+    return refuseDlpack("this array gives its own memory, and a copy is asked "
+                        "for");
+  if (!array->writable)
+    return refuseDlpack(kReadOnly);
   return dlpack::capsule(self, array->data, *array->tensor);
 }
 
