@@ -24,6 +24,10 @@ public:
   void release();
 
   const void *data() const { return data_; }
+  /// Of an array by the buffer protocol its object, which is held; of others,
+  /// whose holders are not Python's to see, nullptr.
+  PyObject *object() const { return viewed_ ? view_.obj : nullptr; }
+
   bool copied() const { return copy_ != nullptr; }
 
 private:

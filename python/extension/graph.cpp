@@ -12,11 +12,8 @@ namespace {
 
 PyTypeObject *graphType = nullptr;
 
-/// Arrays whose addresses a graph keeps.
-struct Binding {
-  Argument argument;
-  bool bound = false;
-};
+/// The array that steps read an input from where they are given none, or none.
+using Binding = std::unique_ptr<Argument>;
 
 /// Which integers an input may have.
 struct Range {
@@ -42,11 +39,35 @@ GraphObject *of(PyObject *self) {
   return reinterpret_cast<GraphObject *>(self);
 }
 
+/// An array that is bound may reach the step, and so this graph, by an
+/// attribute: Python's collector has to see what is held here.
+int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (Graph *graph = of(self)->graph)
+    for (const Binding &binding : graph->bindings)
+      if (binding)
+        Py_VISIT(binding->object());
+  return 0;
+}
+
+int clear(PyObject *self) {
+  // The arrays go last: what their end runs finds nothing bound.
+  std::vector<Binding> gone;
+  if (Graph *graph = of(self)->graph)
+    for (Binding &binding : graph->bindings)
+      gone.push_back(std::move(binding));
+  return 0;
+}
+
 void deallocate(PyObject *self) {
+  PyObject_GC_UnTrack(self);
+  clear(self);
   GraphObject *graph = of(self);
   delete graph->graph;
   Py_XDECREF(reinterpret_cast<PyObject *>(graph->session));
-  freeObject(graph);
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_Del(graph);
+  Py_DECREF(type);
 }
 
 /// "image, label"
@@ -58,22 +79,48 @@ std::string namesOf(const std::vector<Tensor> &tensors) {
 }
 
 /// False with Python's error set, which names the first integer outside.
-bool check(const Tensor &tensor, const Range &range, const void *data) {
-  if (range.low == range.high || tensor.dtype != GRADUS_I64)
-    return true;
-  auto *values = static_cast<const int64_t *>(data);
-  Py_ssize_t count = tensor.bytes / sizeOf(GRADUS_I64);
+template <typename Integer>
+bool checkAll(const Tensor &tensor, const Range &range, const void *data) {
+  auto *values = static_cast<const Integer *>(data);
+  Py_ssize_t count = tensor.bytes / static_cast<Py_ssize_t>(sizeof(Integer));
   for (Py_ssize_t i = 0; i < count; ++i) {
-    int64_t value = values[i];
-    if ((value < range.low || value >= range.high) && value != range.ignored) {
-      raiseInvalid("input \"%s\": element %zd is %lld; expected %lld to %lld",
-                   tensor.name.c_str(), i, static_cast<long long>(value),
+    Integer value = values[i];
+    if ((std::cmp_less(value, range.low) ||
+         std::cmp_greater_equal(value, range.high)) &&
+        std::cmp_not_equal(value, range.ignored)) {
+      raiseInvalid("input \"%s\": element %zd is %s; expected %lld to %lld",
+                   tensor.name.c_str(), i, std::to_string(value).c_str(),
                    static_cast<long long>(range.low),
                    static_cast<long long>(range.high - 1));
       return false;
     }
   }
   return true;
+}
+
+bool check(const Tensor &tensor, const Range &range, const void *data) {
+  if (range.low == range.high)
+    return true;
+  switch (tensor.dtype) {
+  case GRADUS_I8:
+    return checkAll<int8_t>(tensor, range, data);
+  case GRADUS_U8:
+    return checkAll<uint8_t>(tensor, range, data);
+  case GRADUS_I16:
+    return checkAll<int16_t>(tensor, range, data);
+  case GRADUS_U16:
+    return checkAll<uint16_t>(tensor, range, data);
+  case GRADUS_I32:
+    return checkAll<int32_t>(tensor, range, data);
+  case GRADUS_U32:
+    return checkAll<uint32_t>(tensor, range, data);
+  case GRADUS_I64:
+    return checkAll<int64_t>(tensor, range, data);
+  case GRADUS_U64:
+    return checkAll<uint64_t>(tensor, range, data);
+  default:
+    return true; // These are no indices.
+  }
 }
 
 /// The arrays of one call, in memory of the caller: each input has one.
@@ -92,24 +139,29 @@ public:
       return false;
     }
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
-      PyObject *object = count ? given[i] : Py_None;
-      addresses[i] = nullptr;
-      if (object == Py_None) {
-        if (graph_.bindings[i].bound)
-          continue;
-        raiseInvalid("input \"%s\" of graph \"%s\": nothing is given or bound",
-                     graph_.inputs[i].name.c_str(), graph_.name.c_str());
+      const Argument *argument =
+          find(i, count ? given[i] : Py_None, arguments[i]);
+      if (!argument ||
+          !check(graph_.inputs[i], graph_.ranges[i], argument->data()))
         return false;
-      }
-      if (!arguments[i].read("input", graph_.inputs[i], object) ||
-          !check(graph_.inputs[i], graph_.ranges[i], arguments[i].data()))
-        return false;
-      addresses[i] = arguments[i].data();
+      addresses[i] = argument->data();
     }
     return true;
   }
 
 private:
+  /// The array for input i: that of this call, read into `own`, or the bound
+  /// one; nullptr with Python's error set.
+  const Argument *find(size_t i, PyObject *object, Argument &own) const {
+    const Tensor &tensor = graph_.inputs[i];
+    if (object != Py_None)
+      return own.read("input", tensor, object) ? &own : nullptr;
+    if (!graph_.bindings[i])
+      raiseInvalid("input \"%s\" of graph \"%s\": nothing is given or bound",
+                   tensor.name.c_str(), graph_.name.c_str());
+    return graph_.bindings[i].get();
+  }
+
   Graph &graph_;
 };
 
@@ -237,11 +289,10 @@ PyObject *steps(PyObject *self, PyObject *arguments) {
   PyObject *batches = nullptr, *done = nullptr;
   if (!PyArg_ParseTuple(arguments, "OO:steps", &batches, &done))
     return nullptr;
-  Queue queue(*of(self)->graph);
-  if (!queue.read(batches))
-    return nullptr;
+  // The call begins before arrays are read, so that what is bound stays.
   Call call(of(self)->session, Call::Kind::runs);
-  if (!call.ok() || !queue.run(call, done))
+  Queue queue(*of(self)->graph);
+  if (!call.ok() || !queue.read(batches) || !queue.run(call, done))
     return nullptr;
   Py_RETURN_NONE;
 }
@@ -262,23 +313,19 @@ PyObject *bind(PyObject *self, PyObject *arguments) {
                         graph.name.c_str(), name,
                         namesOf(graph.inputs).c_str());
   const Tensor &tensor = graph.inputs[static_cast<size_t>(input)];
-  Binding &binding = graph.bindings[static_cast<size_t>(input)];
+  Binding next;
   if (object != Py_None) {
-    Argument trial;
-    if (!trial.read("input", tensor, object))
+    next = std::make_unique<Argument>();
+    if (!next->read("input", tensor, object))
       return nullptr;
-    if (trial.copied())
+    if (next->copied())
       return raiseInvalid("input \"%s\": an array that is bound must be dense "
                           "and of type %s, so that no copy of it is needed",
                           name, nameOf(tensor.dtype));
   }
-  binding.argument.release();
-  binding.bound =
-      object != Py_None && binding.argument.read("input", tensor, object);
-  if (gradus_status status =
-          gradus_bind_input(call.handle(), graph.number, name,
-                            binding.bound ? binding.argument.data() : nullptr))
-    return raise(status, call.handle());
+  // Each step is given the address, so the session keeps none. What was bound
+  // goes at the end of this function.
+  std::swap(graph.bindings[static_cast<size_t>(input)], next);
   Py_RETURN_NONE;
 }
 
@@ -331,13 +378,16 @@ PyGetSetDef properties[] = {
 
 PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void *>(clear)},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {0, nullptr},
 };
 
 PyType_Spec spec = {"gradus._core.Graph", sizeof(GraphObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
                     slots};
 
 /// Asks a session for the inputs and outputs; false with Python's error set.
@@ -376,12 +426,13 @@ PyObject *makeGraph(SessionObject *session, int number) {
     if (!call.ok() || !describeGraph(call.handle(), *graph))
       return nullptr;
   }
-  auto *object = PyObject_New(GraphObject, graphType);
+  auto *object = PyObject_GC_New(GraphObject, graphType);
   if (!object)
     return nullptr;
   object->session = session;
   Py_INCREF(reinterpret_cast<PyObject *>(session));
   object->graph = graph.release();
+  PyObject_GC_Track(object);
   return reinterpret_cast<PyObject *>(object);
 }
 
