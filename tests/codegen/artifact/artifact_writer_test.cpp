@@ -104,7 +104,7 @@ TEST(ArtifactWriter, WritesValuesForEachStateThatBeginsWithThem) {
 // A rank has two rows of the three.
 static const char *const parts = R"(
 gradus.program @parts attributes {recipe = {distribution = {mode = "data_parallel", ranks = 2 : i64}}} {
-  gradus.state @rows : tensor<2x1xf32> {fixed, part_of = tensor<3x1xf32>, role = #gradus.role<slot>, value = dense<[[1.0], [2.0], [3.0]]> : tensor<3x1xf32>}
+  gradus.state @rows : tensor<2x1xf32> {differs_along = ["data"], fixed, part_of = tensor<3x1xf32>, role = #gradus.role<slot>, value = dense<[[1.0], [2.0], [3.0]]> : tensor<3x1xf32>}
   gradus.graph @same(%x: tensor<2xf32>) -> (y: tensor<2xf32>) {
     gradus.return %x : tensor<2xf32>
   }
