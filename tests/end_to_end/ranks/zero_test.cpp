@@ -155,7 +155,7 @@ TEST(Zero, SumsPartsWhereAnUpdateAsksForNorms) {
 TEST(Zero, HoldsWithOtherMethods) {
   expectPlainOnAll(
       {.recipe = kAdamw + ", clip = {type = \"value\", value = 0.01}"});
-  expectPlainOnAll({.recipe = kAdamw + ", ema = {decay = 0.9}", .shared = 2});
+  expectPlainOnAll({.recipe = kAdamw + ", ema = {decay = 0.9}", .shared = 4});
   expectPlainOnAll(
       {.recipe = kAdamw + ", accumulation = 2 : i64", .shared = 4});
   expectPlainOnAll(

@@ -390,7 +390,8 @@ TEST(Boost, TakesMindSporesDocumentOfDimReduce) {
   Json all = Json::parse(recipe->json);
   EXPECT_EQ(flagsOf(all["boost"]), "000010");
   EXPECT_EQ(all["dim_reduce"], Json::parse(R"({"basis": "b.safetensors",
-      "components": 4, "contraction": 0.6, "sufficient_decrease": 0.5})"));
+      "components": 4, "contraction": 0.6, "sufficient_decrease": 0.5,
+      "dealt": false})"));
   EXPECT_EQ(all["optimizer"]["type"], "sgd");
   EXPECT_EQ(all["optimizer"]["learning_rate"], 0.002);
   EXPECT_EQ(all["optimizer"]["momentum"], 0.8);
@@ -477,7 +478,8 @@ TEST(DimReduce, BringsItsOptimizer) {
   Json recipe = Json::parse(acceptedText(R"({"dim_reduce": "b.safetensors"})"));
   EXPECT_EQ(recipe["dim_reduce"],
             Json::parse(R"({"basis": "b.safetensors", "components": null,
-                            "contraction": 0.55, "sufficient_decrease": 0.4})"));
+                            "contraction": 0.55, "sufficient_decrease": 0.4,
+                            "dealt": false})"));
   EXPECT_EQ(recipe["optimizer"]["type"], "sgd");
   EXPECT_EQ(recipe["optimizer"]["learning_rate"], 0.001);
   EXPECT_EQ(recipe["optimizer"]["momentum"], 0.9);
