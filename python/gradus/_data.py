@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 
 from . import _arrays, _safetensors
-from ._arrays import as_numpy, is_array
+from ._arrays import NUMPY_NAMES, as_numpy, is_array
 from ._core import InvalidError
 
 ALL = slice(None)
@@ -48,21 +48,31 @@ class Arrays:
 class Batches:
     """An iterable of batches, such as a DataLoader."""
 
-    full_batches = None
+    def __init__(self, iterable, matched, batch):
+        self.iterable, self.matched, self.batch = iterable, matched, batch
+        self.full_batches = self._count()
 
-    def __init__(self, iterable):
-        self.iterable = iterable
+    def _count(self):
+        """How many full batches there are; None: it is not known."""
+        if isinstance(self.iterable, (tuple, list)):
+            return sum(is_full(self.matched(batch), self.batch) for batch in self.iterable)
+        size = getattr(self.iterable, "batch_size", None)
         try:
-            self.full_batches = len(iterable)
-        except TypeError:
-            pass
+            if isinstance(size, int) and getattr(self.iterable, "drop_last", None) is False:
+                return len(self.iterable.sampler) // size  # a DataLoader's length counts the rest as a batch
+            return len(self.iterable)
+        except (AttributeError, TypeError):
+            return None
 
     def epoch(self, seed, number, shuffle, first=0):
         if hasattr(self.iterable, "set_epoch"):  # of a sampler or a data set of Hugging Face
             self.iterable.set_epoch(number)
         iterator = iter(self.iterable)
-        for _ in range(first):
-            next(iterator, None)
+        while first:
+            batch = next(iterator, None)
+            if batch is None:
+                break
+            first -= is_full(self.matched(batch), self.batch)
         return iterator
 
     def in_order(self):
@@ -80,7 +90,7 @@ def data_set(data, step, inputs, what):
     if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
         raise InvalidError(f"{what}: expected a dictionary or tuple of arrays, a file of them, or an iterable of batches; "
                            f"found {type(data).__name__}")
-    return Batches(data)
+    return Batches(data, lambda batch: step._matched(batch, names, what), batch_of(inputs))
 
 
 def _fitting(name, array, shape, dtype):
@@ -131,7 +141,7 @@ class Prefetched:
     _END = object()
 
     def __init__(self, iterator, ahead=2):
-        self._queue, self._stopped = queue.Queue(max(1, ahead)), threading.Event()
+        self._queue, self._stopped = queue.Queue(ahead), threading.Event()
         self._thread = threading.Thread(target=self._read, args=(iterator,), name="gradus-prefetch", daemon=True)
         self._thread.start()
 
@@ -163,8 +173,21 @@ class Prefetched:
             yield item
 
     def close(self):
+        """Ends the thread. One that waits for data of the user's is left to find the end by itself."""
         self._stopped.set()
-        self._thread.join()
+        self._thread.join(timeout=1)
+
+
+def batch_of(inputs):
+    """How many samples a full batch has; None where the first input has no axis."""
+    shape = inputs[0][2] if inputs else ()
+    return shape[0] if shape else None
+
+
+def is_full(arrays, batch):
+    """Whether it is no smaller batch, as the last of an epoch may be."""
+    count = samples_of(arrays)
+    return batch is None or count is None or count >= batch
 
 
 def samples_of(arrays):
@@ -197,6 +220,8 @@ def predict(graph, arrays):
     shapes = [shape for _, _, shape in inputs]
     batch = shapes[0][0] if shapes and shapes[0] else None
     count = samples_of(arrays)
+    if count == 0:
+        return Predictions((name, numpy.empty((0, *shape[1:]), NUMPY_NAMES[dtype])) for name, dtype, shape in graph.outputs)
     if batch is None or count is None or count == batch or not all(shape[:1] == (batch,) for shape in shapes):
         return graph.step(*arrays)
     arrays = [_fitting(name, as_numpy(array), shape, dtype) for (name, dtype, shape), array in zip(inputs, arrays)]

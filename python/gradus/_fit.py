@@ -5,9 +5,11 @@ import math
 import os
 import sys
 import time
+import warnings
 
 from . import _data, _safetensors
 from ._core import FailedError, InvalidError
+from ._interrupts import Interrupts
 
 LARGER_IS_BETTER = ("accuracy", "top5", "f1", "r2")
 
@@ -19,26 +21,28 @@ def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint
 
     data        a dictionary or tuple of arrays of all samples, a .safetensors or .npz file, or an iterable of batches
                 (tuples, dictionaries), such as a DataLoader. Batches that are not full are left out.
-    epochs      counts from the beginning of the training, also where it is resumed
+    epochs      counts from the beginning of the training, also where it is resumed. A schedule in parts of the run is as
+                long as the first call said: a later one that gives other epochs is warned
     eval        a data set to test on after each epoch
     best        a figure of the test: "accuracy", "loss"; ":min" or ":max" says which is better. The best state is written
                 beside the checkpoint as NAME.best.safetensors
     patience    stops after so many tests in succession that are no better
-    checkpoint  a file for the newest state: after each epoch, and where Ctrl-C ends the training. Beside it,
-                NAME.fit.json has the epoch and the figures so far
-    resume      True: goes on from `checkpoint`; or a file. What follows is bitwise that of a run that was not stopped; for
-                an iterable, as far as it gives the same batches again
+    checkpoint  a file for the newest state: after each epoch, and where Ctrl-C ends the training, between two steps.
+                Beside it, NAME.fit.json has the epoch and the figures so far
+    resume      True: goes on from `checkpoint`; or a file. With the same epochs, what follows is bitwise that of a run
+                that was not stopped; for an iterable, as far as it gives the same batches again
     callbacks   called with each epoch's dictionary; one that returns True ends the training. An object may instead have
                 the methods on_step(number, outputs), on_epoch(record) and on_end(records)
     seed        of the order of samples, with the epoch's number; `shuffle`=False keeps the given order
     progress    whether a line on stderr shows how far training is; None: in terminals and notebooks
-    prefetch    how many batches are read ahead by a thread
+    prefetch    how many batches of an iterable are read ahead by a thread, which needs batches that are arrays of their
+                own: an iterable that fills one buffer again and again is read with 0, when it is asked, by the caller
     """
     loop = _Loop(step, _data.data_set(data, step, step._graph("train").inputs, "data"), epochs, seed, shuffle, prefetch)
     loop.test = None if eval is None else _data.data_set(eval, step, _test_inputs(step, "evaluate")[0], "eval")
     loop.judge = _Judge(best, patience, checkpoint, eval)
     loop.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
-    loop.callbacks = [callbacks] if callable(callbacks) else list(callbacks)
+    loop.callbacks = list(callbacks) if isinstance(callbacks, (tuple, list)) else [callbacks]
     loop.line = _Line(progress)
     loop.begin(resume)
     return loop.run()
@@ -97,6 +101,7 @@ class _Loop:
         self.step, self.data, self.epochs = step, data, epochs
         self.seed, self.shuffle, self.prefetch = seed, shuffle, prefetch
         self.epoch, self.done, self.records, self.sums = 0, 0, [], {}
+        self.interrupts, self.reader = Interrupts(), None
         self.stops = step.recipe.get("on_nonfinite", "stop") == "stop" and step.metadata("loss_scale") is None
 
     # -- where it stands ---------------------------------------------------
@@ -116,22 +121,33 @@ class _Loop:
             self.give_length(batches)
 
     def give_length(self, batches):
-        """Tells schedules how long the run is, where the recipe does not."""
-        each = int(self.step.recipe.get("accumulation") or 1)
-        for path, length in (("schedule.updates", batches * self.epochs // each), ("schedule.updates_per_epoch", batches // each)):
-            if path in self.step.states and not self.step.get(path) and length:
+        """Tells schedules how long the run is, where the recipe does not. One that was told before keeps its length."""
+        recipe = self.step.recipe
+        each = int(recipe.get("accumulation") or 1)
+        for name, what, length in (("updates", "a run", batches * self.epochs // each), ("updates_per_epoch", "epochs", batches // each)):
+            path = f"schedule.{name}"
+            if path not in self.step.states or not length:
+                continue
+            before = self.step.get(path)
+            if not before:
                 self.step.set(path, length)
+            elif before != length and not isinstance((recipe.get("schedule") or {}).get(name), (int, float)):
+                warnings.warn(f"the schedule is for {what} of {before:g} updates, and this run has {length}: it goes on as it began; "
+                              f"{path} in the recipe, or step.set(\"{path}\", {length}) in a callback, makes it fit this run",
+                              stacklevel=5)
 
     def restore(self, path):
-        self.step.resume(path)
+        if not os.path.exists(path):
+            raise InvalidError(f"{path}: there is no such checkpoint")
         noted = _notes(path).get(_hash(path))
         if noted is None:
             raise InvalidError(f"{path}: was not written by fit: nothing beside it says which epoch it is in. step.resume(path) "
                                "takes its state, and fit then begins with epoch 1")
-        for name in ("epoch", "done", "records", "sums"):
-            setattr(self, name, noted[name])
         if noted["seed"] != self.seed:
             raise InvalidError(f"{path}: was trained with seed={noted['seed']}, found seed={self.seed}")
+        self.step.resume(path)
+        for name in ("epoch", "done", "records", "sums"):
+            setattr(self, name, noted[name])
         self.judge.value, self.judge.waited = noted["best"], noted["waited"]
 
     def save(self, path):
@@ -158,65 +174,73 @@ class _Loop:
 
     def run(self):
         try:
+            with self.interrupts:
+                self.run_epochs()
+        finally:  # after the state was saved: what is read may wait for long
+            if self.reader is not None:
+                self.reader.close()
+        self.call("on_end", self.records)
+        return self.records
+
+    def run_epochs(self):
+        try:
             while self.epoch < self.epochs and not self.judge.tired:
                 if self.run_epoch():
                     break
         except KeyboardInterrupt:
             self.line.end()
-            if self.checkpoint:
+            if not self.checkpoint:
+                raise
+            with self.interrupts.held:
                 self.save(self.checkpoint)
-                raise KeyboardInterrupt(f"after step {self.done} of epoch {self.epoch + 1}; the state is in {self.checkpoint}, "
-                                        "from which resume=True goes on") from None
-            raise
-        self.call("on_end", self.records)
-        return self.records
+            raise KeyboardInterrupt(f"after step {self.done} of epoch {self.epoch + 1}; the state is in {self.checkpoint}, "
+                                    "from which resume=True goes on") from None
 
     def run_epoch(self):
         start = time.monotonic()
         self.run_batches()
         record = {"epoch": self.epoch + 1, "step": self.step.step_count, "seconds": time.monotonic() - start,
                   "train": {name: total / self.done for name, total in self.sums.items()}}
-        self.epoch, self.done, self.sums = self.epoch + 1, 0, {}
-        better = False
         if self.test is not None:
             record["test"] = evaluate(self.step, self.test)
-            better = self.judge.better(record["test"])
-        self.records.append(record)
+        with self.interrupts.held:
+            self.end_epoch(record)
         self.line.epoch(record, self.epochs)
-        if self.checkpoint:
-            self.save(self.checkpoint)
-            if better and self.judge.writes:
-                self.step.save_checkpoint(os.path.splitext(self.checkpoint)[0] + ".best.safetensors")
         return self.call("on_epoch", record)
 
-    def run_batches(self):
-        iterator = iter(self.data.epoch(self.seed, self.epoch, self.shuffle, self.done))
-        batches = _data.Prefetched(iterator, self.prefetch)
-        full, before = self.full_batch(), self.done
-        try:
-            for batch in batches:
-                arrays = self.step._matched(batch)
-                if full is not None and _data.samples_of(arrays) not in (None, full) and _data.samples_of(arrays) < full:
-                    continue
-                self.run_step(arrays)
-        finally:
-            batches.close()
-        if self.done == before == 0:
-            raise InvalidError(f"data: epoch {self.epoch + 1} has no full batch")
+    def end_epoch(self, record):
+        """Counts a tested epoch and saves. The best state is in its file before a checkpoint says that there is one."""
+        if self.test is not None and self.judge.better(record["test"]) and self.judge.writes:
+            self.step.save_checkpoint(os.path.splitext(self.checkpoint)[0] + ".best.safetensors")
+        self.records.append(record)
+        self.epoch, self.done, self.sums = self.epoch + 1, 0, {}
+        if self.checkpoint:
+            self.save(self.checkpoint)
 
-    def full_batch(self):
-        shapes = [shape for _, shape in self.step.inputs.values()]
-        return shapes[0][0] if shapes and shapes[0] else None
+    def run_batches(self):
+        batches = self.data.epoch(self.seed, self.epoch, self.shuffle, self.done)
+        if self.prefetch > 0:
+            batches = self.reader = _data.Prefetched(iter(batches), self.prefetch)
+        before, left_out = self.done, None
+        for batch in batches:
+            arrays = self.step._matched(batch)
+            if _data.is_full(arrays, self.data.batch):
+                self.run_step(arrays)
+            else:
+                left_out = arrays
+        if self.done == before == 0:
+            raise InvalidError(f"data: epoch {self.epoch + 1} has no full batch" + _smaller(self.step, left_out))
 
     def run_step(self, arrays):
-        out = self.step(*arrays)
-        self.done += 1
         figures = {}
-        for name in out:
-            value = out[name]
-            if isinstance(value, (int, float)):
-                figures[name] = value
-                self.sums[name] = self.sums.get(name, 0) + value
+        with self.interrupts.held:
+            out = self.step(*arrays)
+            self.done += 1
+            for name in out:
+                value = out[name]
+                if isinstance(value, (int, float)):
+                    figures[name] = value
+                    self.sums[name] = self.sums.get(name, 0) + value
         if self.stops and not math.isfinite(figures.get("loss", 0)):
             raise FailedError(f"epoch {self.epoch + 1}, step {self.done}: the loss is {figures['loss']}" + _spoiled(self.step, arrays)
                               + ". The recipe's on_nonfinite says what then happens (stop, skip, continue)")
@@ -233,6 +257,17 @@ class _Loop:
             if function is not None and function(*arguments) is True:
                 ends = True
         return ends
+
+
+def _smaller(step, arrays):
+    """What was found where a full batch was expected, in words."""
+    if arrays is None:
+        return ": nothing came"
+    for (name, (_, expected)), array in zip(step.inputs.items(), arrays):
+        if getattr(array, "shape", None):
+            return (f": input {name!r} came as {list(array.shape)}, expected {list(expected)}. Of single samples a DataLoader makes "
+                    f"batches, or of a data set of Hugging Face its iter({expected[0]})")
+    return ""
 
 
 def _spoiled(step, arrays):
@@ -252,6 +287,8 @@ def _test_inputs(step, graph):
     if graph not in step.graphs:
         raise InvalidError(f"the artifact has no graph {graph!r}; it has {', '.join(step.graphs)}")
     inputs = step._graph(graph).inputs
+    if not inputs:
+        raise InvalidError(f"the graph {graph!r} takes no inputs: there is nothing to evaluate it on")
     counted = bool(inputs) and inputs[-1] == ("count", "i64", ())
     return (inputs[:-1] if counted else inputs), counted
 
@@ -262,12 +299,13 @@ def evaluate(step, data, name="evaluate"):
     graph, names = step._graph(name), [input_name for input_name, _, _ in inputs]
     if not isinstance(data, (_data.Arrays, _data.Batches)):
         data = _data.data_set(data, step, inputs, "data")
-    full, sums, weight = inputs[0][2][0] if inputs[0][2] else None, {}, 0
+    full, sums, weight, left_out = _data.batch_of(inputs), {}, 0, 0
     for batch in data.in_order():
         arrays = step._matched(batch, names, f"the graph {name}")
         count = _data.samples_of(arrays) or full or 1
         if full is not None and count < full:
             if not counted:
+                left_out += count
                 continue
             arrays = _data.filled(arrays, inputs, full)
         share = _counting(step, arrays, names, count) if counted else count
@@ -279,6 +317,8 @@ def evaluate(step, data, name="evaluate"):
             if isinstance(value, (int, float)):
                 sums[output] = sums.get(output, 0) + value * share
         weight += share
+    if left_out:
+        warnings.warn(f"{left_out} samples are in none of the figures: this graph takes full batches of {full} alone", stacklevel=3)
     if weight == 0:
         raise InvalidError("data: there is no sample to evaluate")
     return {output: total / weight for output, total in sums.items()}

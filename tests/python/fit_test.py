@@ -3,12 +3,15 @@
 import json
 import math
 import os
+import signal
 import sys
 import tempfile
+import threading
 import unittest
+import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from package import TEST, TRAIN, artifact, batch, needs_package  # noqa: E402
+from package import TEST, TRAIN, artifact, batch, digits, needs_package  # noqa: E402
 
 
 def arrays(samples, seed=0):
@@ -76,6 +79,181 @@ class Fit(unittest.TestCase):
         self.assertEqual(third.save_checkpoint(), self.step.save_checkpoint())
         for before, after in zip(whole, records):
             self.assertEqual({**before, "seconds": 0}, {**after, "seconds": 0})
+
+    def test_ctrl_c_right_after_a_step_loses_and_repeats_nothing(self):
+        whole = self.step.fit(arrays(160), epochs=3, eval=arrays(50, 1))
+        for at in (1, 5, 7, 14, 15):
+            step, run = self.load(), None
+            path = os.path.join(self.folder.name, f"{at}.safetensors")
+
+            def interrupted(*inputs):
+                out = run(*inputs)
+                if step.step_count == at:
+                    os.kill(os.getpid(), signal.SIGINT)  # the state has this step, and nobody has counted it yet
+                return out
+
+            run, step._run = step._run, interrupted
+            with self.assertRaisesRegex(KeyboardInterrupt, "the state is in"):
+                step.fit(arrays(160), epochs=3, eval=arrays(50, 1), checkpoint=path)
+            self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+            with open(os.path.join(self.folder.name, f"{at}.fit.json")) as file:
+                noted = next(iter(json.load(file).values()))
+            self.assertEqual(5 * noted["epoch"] + noted["done"], step.step_count)
+            self.assertEqual(step.step_count, at)
+            other = self.load()
+            self.assert_same_records(whole, other.fit(arrays(160), epochs=3, eval=arrays(50, 1), checkpoint=path, resume=True))
+            self.assertEqual(other.save_checkpoint(), self.step.save_checkpoint())
+
+    def assert_same_records(self, records, others):
+        self.assertEqual([{**each, "seconds": 0} for each in records], [{**each, "seconds": 0} for each in others])
+
+    def test_ctrl_c_in_the_test_of_an_epoch_keeps_the_epoch(self):
+        options = {"epochs": 4, "best": "loss", "patience": 3}
+        whole = self.step.fit(arrays(96), eval=arrays(50, 1), checkpoint=os.path.join(self.folder.name, "whole.safetensors"), **options)
+
+        class Test:
+            """The batches of the test, ended by Ctrl-C the second time that they are asked for."""
+
+            asked = 0
+
+            def __iter__(self):
+                self.asked += 1
+                if self.asked == 2:
+                    os.kill(os.getpid(), signal.SIGINT)
+                data = arrays(50, 1)
+                return iter([(data["image"][i : i + 32], data["label"][i : i + 32]) for i in (0, 32)])
+
+        with self.assertRaisesRegex(KeyboardInterrupt, "after step 3 of epoch 2"):
+            self.load().fit(arrays(96), eval=Test(), checkpoint=self.checkpoint, **options)
+        records = self.load().fit(arrays(96), eval=arrays(50, 1), checkpoint=self.checkpoint, resume=True, **options)
+        self.assert_same_records(whole, records)
+
+    def test_the_best_state_is_there_before_a_checkpoint_says_so(self):
+        best, wrote = os.path.join(self.folder.name, "state.best.safetensors"), []
+        save = self.step.save_checkpoint
+        self.step.save_checkpoint = lambda path=None: wrote.append(os.path.basename(path)) or save(path)
+        self.step.fit(arrays(64), eval=arrays(40, 1), best="loss", checkpoint=self.checkpoint)
+        self.assertEqual(wrote, ["state.best.safetensors", "state.safetensors.gradus-state"])
+        self.assertTrue(os.path.exists(best))
+
+    def test_ctrl_c_does_not_wait_for_data(self):
+        released, finished = threading.Event(), []
+
+        def stuck():
+            yield batch(0)
+            os.kill(os.getpid(), signal.SIGINT)
+            finished.append(released.wait(60))
+
+        with self.assertRaisesRegex(KeyboardInterrupt, "the state is in"):
+            self.step.fit(stuck(), checkpoint=self.checkpoint)
+        self.assertEqual(finished, [], "the state is saved while the data is still waited for")
+        released.set()
+
+    def test_an_iterable_without_read_ahead_may_fill_one_buffer(self):
+        image, label = batch()
+
+        def filled(threads):
+            for seed in range(6):
+                threads.add(threading.current_thread())
+                image[:], label[:] = batch(seed)
+                yield image, label
+
+        asked = set()
+        found = self.step.fit(filled(asked), prefetch=0)
+        self.assertEqual(asked, {threading.current_thread()})
+        expected = self.load().fit([batch(seed) for seed in range(6)])
+        self.assertEqual(found[0]["train"], expected[0]["train"])
+
+    def test_an_iterable_goes_on_behind_its_full_batches(self):
+        batches = [batch(0), batch(1, 7), batch(2), batch(3, 7), batch(4), batch(5)]
+        self.step.fit(batches, epochs=2)
+
+        class Stop:
+            def on_step(self, number, out):
+                if number == 2:
+                    raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.load().fit(batches, epochs=2, checkpoint=self.checkpoint, callbacks=Stop())
+        other = self.load()
+        other.fit(batches, epochs=2, checkpoint=self.checkpoint, resume=True)
+        self.assertEqual(other.save_checkpoint(), self.step.save_checkpoint())
+
+    def test_another_length_than_that_of_the_schedule_is_warned_of(self):
+        schedule = {"learning_rate": [{"type": "cosine", "fraction": 1.0, "final": 0.0}]}
+        for total, said in ((4, 0), (6, 1)):
+            with digits(threads=1, set={"schedule": schedule}) as step:
+                path = os.path.join(self.folder.name, f"{total}.safetensors")
+                step.fit(arrays(64), epochs=2, checkpoint=path)
+                self.assertEqual(step.get("schedule.updates"), 4)
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    step.fit(arrays(64), epochs=total // 2, checkpoint=path, resume=True)
+                self.assertEqual(len(caught), said)
+        self.assertRegex(str(caught[0].message), "the schedule is for a run of 4 updates, and this run has 6: it goes on as it began")
+        self.assertEqual(caught[0].filename, __file__)
+
+    def test_a_loaders_rest_is_no_update_of_the_schedule(self):
+        class Loader:
+            """Has the attributes by which a DataLoader tells how it makes batches."""
+
+            batch_size, drop_last, sampler = 32, False, range(70)
+
+            def __len__(self):
+                return 3
+
+            def __iter__(self):
+                return iter([batch(0), batch(1), batch(2, 6)])
+
+        schedule = {"learning_rate": [{"type": "cosine", "fraction": 1.0, "final": 0.0}]}
+        for data in (Loader(), list(Loader())):
+            with digits(threads=1, set={"schedule": schedule}) as step:
+                step.fit(data, epochs=3)
+                self.assertEqual(step.get("schedule.updates"), 6)
+
+    def test_a_refused_checkpoint_changes_nothing(self):
+        import gradus
+
+        self.step.fit(arrays(64), checkpoint=self.checkpoint)
+        other = self.load()
+        before = other.save_checkpoint()
+        with self.assertRaisesRegex(gradus.InvalidError, "trained with seed=0"):
+            other.fit(arrays(64), checkpoint=self.checkpoint, resume=True, seed=3)
+        self.assertEqual(other.save_checkpoint(), before)
+        with self.assertRaisesRegex(gradus.InvalidError, "there is no such checkpoint"):
+            other.fit(arrays(64), checkpoint=self.checkpoint + "s", resume=True)
+
+    def test_rows_are_told_from_batches(self):
+        import gradus
+
+        image, label = batch()
+        rows = [{"image": image[i], "label": label[i]} for i in range(32)]
+        with self.assertRaisesRegex(gradus.InvalidError, r"no full batch: input 'image' came as \[1, 28, 28\], expected \[32, 1, 28, 28\]"):
+            self.step.fit(rows)
+
+    def test_samples_that_cannot_be_tested_are_counted(self):
+        import gradus
+        from gradus import _fit
+
+        class Graph:
+            """A graph that takes full batches alone: it has no input that counts the samples of one."""
+
+            inputs = self.step._graph("evaluate").inputs[:-1]
+
+            def step(self, image, label):
+                return {"loss": 1.0}
+
+        class Step:
+            graphs, recipe, _matched = ("evaluate",), {}, self.step._matched
+
+            def _graph(self, name):
+                return Graph()
+
+        with self.assertWarnsRegex(UserWarning, "18 samples are in none of the figures"):
+            self.assertEqual(_fit.evaluate(Step(), arrays(50)), {"loss": 1.0})
+        Graph.inputs = ()
+        with self.assertRaisesRegex(gradus.InvalidError, "takes no inputs"):
+            _fit.evaluate(Step(), arrays(50))
 
     def test_a_checkpoint_is_not_written_over_unasked(self):
         import gradus
