@@ -9,12 +9,13 @@ The folder is `$GRADUS_CACHE`, or `gradus/compiled` in the user's cache folder
 import hashlib
 import json
 import os
-import re
 import tempfile
+import time
 
-from . import _core
+from . import _core, _onnx_files
 
 LIMIT = 2 << 30
+ABANDONED = 3600  # seconds after which a file that is being written is one of a process that ended
 
 
 def folder():
@@ -44,8 +45,13 @@ def key(options):
         if name == "recipe" and b'"basis"' in whole:
             return None
         add(name, whole if name != "model" else (os.path.splitext(path or "")[1], hashlib.sha256(whole).hexdigest()))
+        if name == "model" and path is None and _onnx_files.locations(whole):
+            return None
         if name == "model" and path is not None:
-            add(*_data_files(path, whole))
+            files = _data_files(path, whole)
+            if files is None:
+                return None
+            add(*files)
     add(sorted((name, value) for name, value in options.items() if name not in ("model", "recipe", "weights")))
     return content.hexdigest()
 
@@ -54,11 +60,7 @@ def _compiler():
     """Which compiler it is: its file's size and time."""
     path = os.environ.get("GRADUS_COMPILER_LIBRARY") or os.path.join(
         os.path.dirname(os.path.abspath(__file__)), "lib", "libgradus_compiler.so")
-    try:
-        state = os.stat(path)
-    except OSError:
-        return None
-    return state.st_size, state.st_mtime_ns
+    return _state(path)
 
 
 def _machine():
@@ -68,7 +70,19 @@ def _machine():
             flags = next((line for line in file if line.startswith("flags")), "")
     except OSError:
         flags = ""
-    return flags, len(os.sched_getaffinity(0)), os.environ.get("GRADUS_ONEDNN_LIBRARY")
+    lib = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
+    parts = (os.environ.get("GRADUS_ONEDNN_LIBRARY"), os.path.join(lib, "libdnnl.so.3"),
+             os.path.join(os.environ.get("GRADUS_CUDA_TOOLKIT") or os.path.join(lib, "cuda"), "bin", "ptxas"))
+    return flags, len(os.sched_getaffinity(0)), [(part, _state(part)) for part in parts]
+
+
+def _state(path):
+    """Size and time of a file; None: it is not there."""
+    try:
+        state = os.stat(path or "")
+    except OSError:
+        return None
+    return state.st_size, state.st_mtime_ns
 
 
 def _bytes(path):
@@ -77,23 +91,22 @@ def _bytes(path):
 
 
 def _data_files(path, model):
-    """Names and hashes of the files beside an ONNX model that have its weights. Protobuf writes them as the pair of
-    strings "location" and the name, each behind its length."""
-    for found in re.finditer(rb"\x0a\x08location\x12([\x01-\x7f])", model):
-        name = model[found.end() : found.end() + found[1][0]]
-        file = os.path.join(os.path.dirname(os.path.abspath(path)), os.fsdecode(name))
-        try:
-            with open(file, "rb") as data:
-                yield name, hashlib.file_digest(data, "sha256").hexdigest()
-        except OSError:
-            yield name, None
+    """Names and hashes of the files beside an ONNX model that have its weights, each read once; None: they cannot be
+    told, or one is not to be opened."""
+    if os.path.splitext(path)[1] in (".mlir", ".gradus"):
+        return []
+    names = _onnx_files.locations(model)
+    if names is None:
+        return None
+    hashes = [_onnx_files.hash_beside(path, name) for name in names]
+    return None if None in hashes else list(zip(names, hashes))
 
 
 def find(name):
     """The path of an artifact, and the diagnostics that were kept with it; None if it is not there."""
     path = os.path.join(folder(), name + ".gradus")
     try:
-        with open(path[: -len("gradus")] + "json", encoding="utf-8") as file:
+        with open(_notes(path), encoding="utf-8") as file:
             diagnostics = json.load(file)
         os.utime(path)
     except (OSError, ValueError):
@@ -106,7 +119,7 @@ def add(name, artifact, diagnostics):
     path = os.path.join(folder(), name + ".gradus")
     try:
         os.makedirs(folder(), mode=0o700, exist_ok=True)
-        _write(path[: -len("gradus")] + "json", json.dumps(diagnostics).encode())
+        _write(_notes(path), json.dumps(diagnostics).encode())
         _write(path, artifact)
         _shrink(keep=path)
     except OSError:
@@ -126,19 +139,33 @@ def _write(path, data):
 
 
 def _shrink(keep):
-    """Removes artifacts until the rest is below the limit."""
+    """Removes artifacts, each with its diagnostics, until the rest is below the limit; and what processes that ended
+    have left half written."""
     limit = int(os.environ.get("GRADUS_CACHE_LIMIT") or LIMIT)
     entries = []
     for entry in os.scandir(folder()):
-        if entry.name.endswith(".gradus"):
+        try:
             state = entry.stat()
-            entries.append((state.st_mtime_ns, state.st_size, entry.path))
+            if entry.name.endswith(".gradus-partial") and time.time() - state.st_mtime > ABANDONED:
+                os.unlink(entry.path)
+            elif entry.name.endswith(".gradus"):
+                notes = _state(_notes(entry.path)) or (0, 0)
+                entries.append((state.st_mtime_ns, state.st_size + notes[0], entry.path))
+        except FileNotFoundError:
+            pass  # another process removed it
     total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):
         if total <= limit:
             return
         if path != keep:
-            for file in (path, path[: -len("gradus")] + "json"):
-                if os.path.exists(file):
+            for file in (path, _notes(path)):
+                try:
                     os.unlink(file)
+                except FileNotFoundError:
+                    pass
             total -= size
+
+
+def _notes(path):
+    """The file that has the diagnostics of an artifact."""
+    return path[: -len("gradus")] + "json"

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 
 from . import _cache, _core
-from ._core import FailedError, InvalidError
+from ._core import Error, FailedError, InvalidError
 from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
 
 FLAGS = {"program": 1, "node_outputs": 2, "gradient_outputs": 4}  # gradus.h; the first is said the other way round
@@ -72,15 +72,21 @@ def _loaded(options, cache, **loading):
         diagnostics = [Diagnostic(*said) for said in diagnostics]
         try:
             step = load(path, **loading)
-        except InvalidError:  # damaged, or removed by another process
+        except (Error, OSError):  # damaged, or removed by another process
             found = None
     if found is None:
         artifact, _, diagnostics = _run(options)
-        path = _cache.add(name, artifact, diagnostics) if name else None
-        step = load(path, **loading) if path else _load_unnamed(artifact, loading)
+        # A model that was written anew while it was compiled is not kept under what it was before.
+        path = _cache.add(name, artifact, diagnostics) if name and _cache.key(options) == name else None
+        try:
+            step = load(path, **loading) if path else _load_unnamed(artifact, loading)
+        except (Error, OSError):
+            if not path or os.path.exists(path):
+                raise
+            step = _load_unnamed(artifact, loading)  # another process has made room for its own
     for said in diagnostics:
         if said.severity == "warning":
-            warnings.warn(str(said), CompileWarning, stacklevel=4)
+            warnings.warn(str(said), CompileWarning, stacklevel=3)
     step.diagnostics = diagnostics
     return step
 
