@@ -54,19 +54,58 @@ def positional(names, values, named, what):
     return (*values, *(named[name] for name in left))
 
 
+def fits(found, dtype):
+    """Whether numbers of a type of numpy are taken as the extension's type `dtype`: the same, or narrower integers."""
+    import numpy
+
+    expected = numpy.dtype(NUMPY_NAMES[dtype])
+    return found == expected or (found.kind in "iu" and expected.kind in "iu" and dtype != "bf16"
+                                 and found.isnative and numpy.can_cast(found, expected))
+
+
+def bits(value):
+    """An array of ml_dtypes' bf16 as its 16 bits, which is how it is read; any other value as it is."""
+    if getattr(getattr(value, "dtype", None), "name", None) == "bfloat16" and hasattr(value, "view"):
+        return value.view("uint16")
+    return value
+
+
+def bf16_bits(values):
+    """The bits of the bf16 numbers that are nearest to float32 values; of two as near, the even one."""
+    import numpy
+
+    values = numpy.asarray(values, numpy.float32, order="C")
+    wide = values.view(numpy.uint32)
+    rounded = (wide + (((wide >> 16) & 1) + numpy.uint32(0x7FFF))) >> 16
+    return numpy.where(numpy.isnan(values), (wide >> 16) | 0x40, rounded).astype(numpy.uint16)
+
+
+def as_torch(array, dtype):
+    """A tensor of PyTorch that shows an array of the extension's type `dtype`."""
+    import torch
+
+    if dtype == "bf16":
+        return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
 def as_numpy(value):
-    """A numpy array of an array of any library, without a copy where that can be."""
+    """A numpy array of an array of any library, without a copy where that can be; of bf16, its bits."""
     import numpy
 
     if isinstance(value, numpy.ndarray):
-        return value
+        return bits(value)
     if hasattr(value, "detach"):  # PyTorch's, which may ask for gradients
         value = value.detach()
         if value.device.type != "cpu":
             raise InvalidError(f"an array on {value.device} was found; expected one in the host's memory, as by .cpu()")
+        if str(value.dtype) == "torch.bfloat16":
+            import torch
+
+            return numpy.from_dlpack(value.view(torch.int16)).view(numpy.uint16)
     if hasattr(value, "__dlpack__"):
         return numpy.from_dlpack(value)
-    return numpy.asarray(value)
+    return bits(numpy.asarray(value))
 
 
 def is_array(value):

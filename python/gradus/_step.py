@@ -25,9 +25,21 @@ def load(source, *, state=None, threads=0, device="cpu", deterministic=False, tr
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
     else:
-        data = source
-    session = _core.load(path, data, threads, deterministic, device, trust, collectives)
-    step = Step(session, _Artifact(path, data))
+        data = bytes(source) if isinstance(source, (bytearray, memoryview)) else source
+    while True:
+        artifact = _Artifact(path, data)
+        try:
+            session = _core.load(path, data, threads, deterministic, device, trust, collectives)
+        except BaseException:
+            artifact.close()
+            raise
+        if artifact.is_current():
+            break
+        artifact.close()  # the file was replaced meanwhile, and the session may be the other one's
+        session.close()
+        if not os.path.isfile(path):
+            raise InvalidError(f"{path}: expected a regular file")
+    step = Step(session, artifact)
     if state is not None:
         step.resume(state)
     return step
@@ -39,7 +51,9 @@ class _Artifact:
 
     def __init__(self, path, data):
         self.path, self.data = path, data
-        self.file = None if path is None else open(path, "rb")
+        self.file = None
+        if path is not None and os.path.isfile(path):  # what is no file is left to the loader to refuse
+            self.file = open(path, "rb")
 
     def copy_to(self, path):
         with _whole_file(path) as target:
@@ -49,11 +63,23 @@ class _Artifact:
                 self.file.seek(0)
                 shutil.copyfileobj(self.file, target, 1 << 20)
 
+    def is_current(self):
+        """Whether the path still names the file that is held open."""
+        if self.path is None:
+            return True
+        try:
+            return self.file is not None and os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno()))
+        except FileNotFoundError:
+            return True  # removed, not replaced: what is held open is what was loaded
+
     def source(self):
-        """Path and bytes, as the compiler takes them."""
+        """Path and bytes, as the compiler takes them: it tells what a path is by its ending, and bytes by themselves."""
         if self.file is None:
             return None, self.data
-        if os.path.exists(self.path) and os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno())):
+        if not self.path.endswith(".gradus"):
+            self.file.seek(0)
+            return None, self.file.read()
+        if self.is_current() and os.path.exists(self.path):
             return self.path, None
         self.file.seek(0)
         return self.path, self.file.read()
@@ -102,7 +128,8 @@ class Step:
         if "train" in session.graphs():
             train = self._graph("train")
             self._names = tuple(name for name, _, _ in train.inputs)
-            self._run = train.step
+            has_bf16 = any(dtype == "bf16" for _, dtype, _ in train.inputs)
+            self._run = (lambda *inputs: train.step(*map(_arrays.bits, inputs))) if has_bf16 else train.step
         self._count = len(self._names)
         self.diagnostics = []  # what the compiler said, of a compiled step
         self.names = {}  # of a PyTorch module's parameters and buffers: their states
@@ -115,27 +142,30 @@ class Step:
         `inputs` are arrays in the order of `step.inputs`, keywords, or one dictionary; of numpy, PyTorch (on the CPU)
         or any library with DLPack, dense, and of the shapes and types that were compiled. Integers may be narrower.
         """
-        if named or self._count != len(inputs) or type(inputs[0]) in (dict, tuple, list):
+        if named or self._count != len(inputs) or (inputs and type(inputs[0]) in (dict, tuple, list)):
+            if "train" not in self._graphs:
+                self._unavailable()
             inputs = positional(self._names, inputs, named, "the training step")
         return self._run(*inputs)
 
     def steps(self, batches, window=64):
         """Runs a step for each batch of an iterable, several without coming back to Python, and returns the list of
-        their outputs. Ctrl-C ends it between steps; the KeyboardInterrupt has `outputs`, those of the steps that ran.
+        their outputs. Ctrl-C ends it between steps. Whatever ends it early, the exception has `outputs`, those of the
+        steps that ran, and `left`, the batches that were taken from the iterable and did not run.
 
         `window` is how many batches are held at once.
         """
-        graph, done, some = self._graph("train"), [], []
+        graph, done, some, before = self._graph("train"), [], [], 0
         try:
             for batch in batches:
                 some.append(self._matched(batch))
                 if len(some) == window:
                     graph.steps(some, done)
-                    some = []
+                    some, before = [], len(done)
             if some:
                 graph.steps(some, done)
-        except KeyboardInterrupt as interrupt:
-            interrupt.outputs = done
+        except BaseException as error:
+            error.outputs, error.left = done, some[len(done) - before :]
             raise
         return done
 
@@ -144,8 +174,10 @@ class Step:
         names = self._names if names is None else names
         if hasattr(batch, "keys") and not _arrays.is_array(batch):  # also HF's BatchEncoding, which is no Mapping
             given = {key: batch[key] for key in batch.keys()}
-            return positional(names, (), {name: given[name] for name in names if name in given}, what)
-        return positional(names, (batch,), {}, what)
+            found = positional(names, (), {name: given[name] for name in names if name in given}, what)
+        else:
+            found = positional(names, (batch,), {}, what)
+        return [_arrays.bits(array) for array in found]
 
     def predict(self, *inputs, **named):
         """Runs the model on any number of samples and returns its outputs.
@@ -157,7 +189,7 @@ class Step:
 
         graph = self._graph("predict")
         names = [name for name, _, _ in graph.inputs]
-        return predict(graph, positional(names, inputs, named, "the graph predict"))
+        return predict(graph, [_arrays.bits(array) for array in positional(names, inputs, named, "the graph predict")])
 
     def evaluate(self, data, *, ema=False):
         """Means of loss and metrics over a data set: a dictionary.
@@ -239,7 +271,7 @@ class Step:
     def __setitem__(self, name, value):
         """Writes a whole state."""
         self._role(name)
-        self._session.write(name, value if _arrays.is_array(value) else _like(self.states[name], value))
+        self._session.write(name, _arrays.bits(value) if _arrays.is_array(value) else _like(self.states[name], value))
 
     def _role(self, name):
         if not isinstance(name, str):
@@ -273,7 +305,7 @@ class Step:
 
     def load_state_dict(self, values, strict=True):
         """Writes states by name, of arrays of any library. `strict`: all parameters and buffers must be there, and
-        nothing else. No state has changed where names or shapes do not fit."""
+        nothing else. No state has changed where one of them is refused."""
         states = self.states
         unknown = [name for name in values if name not in states]
         missing = [name for name, (role, _, _) in states.items() if role in MODEL_ROLES and name not in values]
@@ -283,10 +315,27 @@ class Step:
             raise InvalidError("; ".join(words))
         arrays = {name: _arrays.as_numpy(value) for name, value in values.items() if name in states}
         for name, array in arrays.items():
-            if tuple(array.shape) != states[name][2]:
-                raise InvalidError(f"state {name!r}: expected shape {states[name][2]}, found {tuple(array.shape)}")
-        for name, array in arrays.items():
-            self._session.write(name, array)
+            _, dtype, shape = states[name]
+            if tuple(array.shape) != shape:
+                raise InvalidError(f"state {name!r}: expected shape {shape}, found {tuple(array.shape)}")
+            if not _arrays.fits(array.dtype, dtype):
+                raise InvalidError(f"state {name!r}: expected {dtype}, found {array.dtype}")
+        self._write_all(arrays, states)
+
+    def _write_all(self, arrays, states):
+        """Writes arrays that fit. Roles other than those of a model and an optimizer may refuse a value: they come first,
+        and get back what they had."""
+        rest = {name: self._session.read(name) for name in arrays if states[name][0] not in MODEL_ROLES}
+        written = []
+        try:
+            for name in [*rest, *(name for name in arrays if name not in rest)]:
+                written.append(name)
+                self._session.write(name, arrays[name])
+        except BaseException:
+            for name in written[:-1]:
+                if name in rest:
+                    self._session.write(name, rest[name])
+            raise
 
     def copy_to(self, module):
         """Copies trained weights and running statistics into a PyTorch module of the same names."""
@@ -294,16 +343,17 @@ class Step:
 
         targets = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         renamed = {state: name for name, state in self.names.items()}
-        left = []
-        with torch.no_grad():
-            for state, (role, _, _) in self.states.items():
-                name = renamed.get(state, state)
-                if role in MODEL_ROLES and name in targets:
-                    targets[name].copy_(torch.from_numpy(self._session.read(state)))
-                elif role in MODEL_ROLES:
-                    left.append(state)
+        states = {state: (renamed.get(state, state), dtype, shape) for state, (role, dtype, shape) in self.states.items()
+                  if role in MODEL_ROLES}
+        left = [state for state, (name, _, _) in states.items() if name not in targets]
         if left:
             raise InvalidError(f"the module has no parameter or buffer for: {', '.join(left)}")
+        for state, (name, _, shape) in states.items():
+            if tuple(targets[name].shape) != shape:
+                raise InvalidError(f"state {state!r} is of shape {shape}, and the module's {name!r} of {tuple(targets[name].shape)}")
+        with torch.no_grad():
+            for state, (name, dtype, _) in states.items():
+                targets[name].copy_(_arrays.as_torch(self._session.read(state), dtype))
         return module
 
     def reset(self):
@@ -419,4 +469,6 @@ def _like(state, value):
     import numpy
 
     _, dtype, _ = state
-    return numpy.ascontiguousarray(value, _arrays.NUMPY_NAMES[dtype])
+    if dtype == "bf16":
+        return _arrays.bf16_bits(value)
+    return numpy.asarray(value, _arrays.NUMPY_NAMES[dtype], order="C")

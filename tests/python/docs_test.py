@@ -19,7 +19,7 @@ class Docs(unittest.TestCase):
         with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
             examples = re.findall(r"```python\n(.*?)```", file.read(), re.S)
         self.assertGreater(len(examples), 5)
-        before, names = os.getcwd(), {}
+        before, names, cache = os.getcwd(), {}, os.environ.get("GRADUS_CACHE")
         with tempfile.TemporaryDirectory() as folder:
             os.environ["GRADUS_CACHE"] = os.path.join(folder, "cache")
             for name in ("lenet.onnx", "recipe.json", "train.safetensors", "test.safetensors"):
@@ -32,7 +32,10 @@ class Docs(unittest.TestCase):
             finally:
                 os.chdir(before)
                 os.environ.pop("GRADUS_CACHE")
-                names["step"].close()
+                if cache is not None:
+                    os.environ["GRADUS_CACHE"] = cache
+                if "step" in names:  # an example that failed may have made none
+                    names["step"].close()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import signal
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -19,6 +18,17 @@ def resident():
     """Bytes of this process in memory."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Telling:
+    """An array that tells when it is read: the last one of a queue, right before its steps run."""
+
+    def __init__(self, array, tell):
+        self.array, self.tell = array, tell
+
+    def __dlpack__(self, **options):
+        self.tell()
+        return self.array.__dlpack__(**options)
 
 
 @needs_package
@@ -113,6 +123,8 @@ class Inputs(unittest.TestCase):
         self.assertEqual(logits.shape, (70, 10))
         numpy.testing.assert_array_equal(logits[32:64], self.step.predict(image[32:64]).logits)
         numpy.testing.assert_allclose(logits[-3:], self.step.predict(image=image[-3:])["logits"], 1e-5, 1e-6)
+        none = self.step.predict(image[:0]).logits
+        self.assertEqual((none.shape, none.dtype), ((0, 10), logits.dtype))
 
 
 @needs_package
@@ -158,17 +170,26 @@ class State(unittest.TestCase):
 
     def test_state_dicts_go_in_whole_or_not_at_all(self):
         import gradus
+        import numpy
 
+        number = numpy.array(-1, self.step._session.read("optimizer.learning_rate").dtype)
         values = {name: value * 2 for name, value in self.step.state_dict().items()}
         before = self.step.save_checkpoint()
         for words, wrong in (("missing: fc3.bias", {name: value for name, value in values.items() if name != "fc3.bias"}),
                              ("not in the step: more", {**values, "more": values["fc3.bias"]}),
-                             ("expected shape", {**values, "fc3.bias": values["fc3.bias"][:3]})):
+                             ("expected shape", {**values, "fc3.bias": values["fc3.bias"][:3]}),
+                             ("expected f32, found float64", {**values, "fc3.bias": values["fc3.bias"].astype("f8")}),
+                             ("optimizer.learning_rate", {**values, "step": numpy.array(7), "optimizer.learning_rate": number})):
             with self.assertRaisesRegex(gradus.InvalidError, words):
-                self.step.load_state_dict(wrong)
+                self.step.load_state_dict(wrong, strict="optimizer.learning_rate" not in wrong)
             self.assertEqual(self.step.save_checkpoint(), before)
-        self.step.load_state_dict(values)
+        self.step.load_state_dict({**values, "step": numpy.array(7, "int32")}, strict=False)
+        self.assertEqual(self.step.step_count, 7)
         self.assertTrue((self.step["fc3.weight"] == values["fc3.weight"]).all())
+
+    def test_a_state_without_axes_is_written(self):
+        self.step["step"] = 5
+        self.assertEqual(self.step.step_count, 5)
 
     def test_numbers_of_the_recipe_are_set(self):
         import gradus
@@ -218,6 +239,83 @@ class State(unittest.TestCase):
                 self.step.save(os.path.join(folder, "lenet.onnx"))
 
 
+class Narrow:
+    """A session that has one bf16 parameter, and keeps what is written to it."""
+
+    closed = False
+
+    def __init__(self, values):
+        import numpy
+
+        self.bits = numpy.asarray(values, numpy.float32).view(numpy.uint32).__rshift__(16).astype(numpy.uint16)
+
+    def graphs(self):
+        return ()
+
+    def states(self):
+        return [(("w", "bf16", (2,)), "parameter")]
+
+    def read(self, name):
+        return self.bits
+
+    def write(self, name, array):
+        self.bits = memoryview(array).tolist()  # fails for what has no buffer
+
+
+@needs_package
+class Bf16(unittest.TestCase):
+    def setUp(self):
+        from gradus import Step
+
+        self.session = Narrow([1.0, -2.0])
+        self.step = Step(self.session, None)
+
+    def test_numbers_are_rounded_to_the_nearest(self):
+        self.step["w"] = [0.5, 1 + 3 * 2**-8]  # the second is between two numbers, of which the larger one is even
+        self.assertEqual(self.session.bits, [0x3F00, 0x3F82])
+        self.step["w"] = [float("nan"), float("-inf")]
+        self.assertEqual(self.session.bits, [0x7FC0, 0xFF80])
+
+    def test_what_is_copied_can_be_loaded(self):
+        self.step.load_state_dict(self.step.state_dict())
+        self.assertEqual(self.session.bits, [0x3F80, 0xC000])
+
+    def test_a_bf16_array_of_another_library_is_taken_by_its_bits(self):
+        import numpy
+
+        class Array:
+            """Bits with a type that has no buffer, as those of ml_dtypes."""
+
+            class dtype:
+                name = "bfloat16"
+
+            def view(self, dtype):
+                return numpy.array([0x3F80, 0x4000], dtype)
+
+        class Given(Array):
+            __array_interface__ = None
+
+        self.step["w"] = Given()
+        self.assertEqual(self.session.bits, [0x3F80, 0x4000])
+
+    def test_tensors_get_and_give_numbers(self):
+        try:
+            import torch
+        except ImportError as error:
+            self.skipTest(str(error))
+        module = torch.nn.Module()
+        for dtype in (torch.float32, torch.bfloat16):
+            module.w = torch.nn.Parameter(torch.zeros(2, dtype=dtype))
+            self.session.bits = Narrow([1.0, -2.0]).bits
+            self.step.copy_to(module)
+            self.assertEqual(module.w.tolist(), [1.0, -2.0])
+        self.step.load_state_dict({"w": module.w * 2})
+        self.assertEqual(self.session.bits, [0x4000, 0xC080])
+        module.w = torch.nn.Parameter(torch.zeros(1))
+        with self.assertRaisesRegex(ValueError, "is of shape"):
+            self.step.copy_to(module)
+
+
 @needs_package
 class Life(unittest.TestCase):
     def load(self, **options):
@@ -248,9 +346,70 @@ class Life(unittest.TestCase):
     def test_artifacts_that_are_none_are_refused(self):
         import gradus
 
-        for source in (b"", b"\0" * 100, os.path.join("no", "such.gradus"), __file__):
-            with self.assertRaises((gradus.InvalidError, FileNotFoundError)):
+        for words, source in (("artifact", b""), ("artifact", b"\0" * 100), ("such.gradus", os.path.join("no", "such.gradus")),
+                              ("step_test.py: .*artifact", __file__)):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
                 gradus.load(source)
+
+    def test_what_runs_is_what_is_saved(self):
+        from unittest import mock
+
+        import gradus
+        from gradus import _core, _step
+
+        with open(artifact(), "rb") as file:
+            data = bytearray(file.read())
+        with tempfile.TemporaryDirectory() as folder:
+            path, saved = os.path.join(folder, "step.bin"), os.path.join(folder, "saved.gradus")
+            with gradus.load(data) as step:  # a buffer that is written to later
+                expected, data[:4] = bytes(data), b"gone"
+                step.save(saved, state=False)
+                with open(saved, "rb") as file:
+                    self.assertEqual(file.read(), expected)
+
+            def replaced(*arguments):
+                """Loads, after another file took the name the first time."""
+                if not os.path.exists(path + ".old"):
+                    os.rename(path, path + ".old")
+                    os.rename(path + ".new", path)
+                return _core.load(*arguments)
+
+            for name, content in ((path, b"other"), (path + ".new", expected)):
+                with open(name, "wb") as file:
+                    file.write(content)
+            with mock.patch.object(_step, "_core", mock.Mock(load=replaced)), gradus.load(path) as step:
+                step.save(saved, state=False)
+                self.assertIn("gradus.graph", step.ir("gradients"), "the name does not say what the file is")
+            with open(saved, "rb") as file:
+                self.assertEqual(file.read(), expected)
+
+    def test_an_artifact_without_training_says_so(self):
+        import gradus
+
+        class Session:
+            closed = False
+
+            def graphs(self):
+                return ("predict",)
+
+        step = gradus.Step(Session(), None)
+        for call in (step, lambda: step(*batch()), lambda: step({"image": 1}), lambda: step(image=1)):
+            with self.assertRaisesRegex(gradus.InvalidError, 'no graph "train"'):
+                call()
+
+    def test_batches_that_did_not_run_are_given_back(self):
+        step = self.load()
+
+        def broken():
+            for seed in range(7):
+                yield batch(seed)
+            raise OSError("the disk is gone")
+
+        with self.assertRaises(OSError) as raised:
+            step.steps(broken(), window=3)
+        outputs, left = raised.exception.outputs, raised.exception.left
+        self.assertEqual((len(outputs), len(left), step.step_count), (6, 1, 6))
+        self.assertTrue((left[0][0] == batch(6)[0]).all())
 
     def test_loading_and_closing_leaks_nothing(self):
         import gradus
@@ -301,7 +460,9 @@ class Life(unittest.TestCase):
         import gradus
 
         step, refused = self.load(), []
+        begun = threading.Event()
         queue = [batch(seed) for seed in range(64)] * 8
+        queue[-1] = (Telling(queue[-1][0], begun.set), queue[-1][1])
 
         def run():
             try:
@@ -311,13 +472,12 @@ class Life(unittest.TestCase):
 
         thread = threading.Thread(target=run)
         thread.start()
-        for _ in range(5000):
+        begun.wait()
+        while thread.is_alive() and not refused:
             try:
                 step.step_count
             except gradus.InvalidError as error:
                 refused.append(str(error))
-                break
-            time.sleep(0.001)
         step.cancel()
         thread.join()
         self.assertIn("in use by another thread", refused[0])
@@ -329,14 +489,17 @@ class Life(unittest.TestCase):
     def test_ctrl_c_ends_a_queue_between_steps(self):
         step = self.load()
         queue = [batch(seed) for seed in range(64)] * 100
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
+        begun = threading.Event()
+        queue[-1] = (Telling(queue[-1][0], begun.set), queue[-1][1])
+        killer = threading.Thread(target=lambda: begun.wait() and os.kill(os.getpid(), signal.SIGINT))
+        killer.start()
         with self.assertRaises(KeyboardInterrupt) as raised:
             step.steps(queue, window=len(queue))
-        timer.join()
+        killer.join()
         done = raised.exception.outputs
         self.assertEqual(len(done), step.step_count)
-        self.assertTrue(0 < len(done) < len(queue))
+        self.assertLess(len(done), len(queue))
+        self.assertEqual(len(raised.exception.left), len(queue) - len(done))
         step.reset()
         self.assertEqual([out.loss for out in step.steps(queue[: len(done)])], [out.loss for out in done])
 
