@@ -137,7 +137,7 @@ class Compile(unittest.TestCase):
         with self.assertRaisesRegex(gradus.CompileError, "batch") as raised:
             gradus.compile(MODEL, cache=False)
         self.assertIn("error", [said.severity for said in raised.exception.diagnostics])
-        for words, model in (("model: it has no bytes", b""), ("neither", b"nothing"), ("expected a path or bytes", 3), ("no_such.onnx", "no_such.onnx")):
+        for words, model in (("model: it has no bytes", b""), ("custom op 'nothing' is unknown", b"nothing"), ("expected a path or bytes", 3), ("no_such.onnx", "no_such.onnx")):
             with self.assertRaisesRegex(gradus.InvalidError, words):
                 gradus.compile(model, cache=False)
 
