@@ -242,6 +242,29 @@ LogicalResult WholeOp::verify() {
   return verifyPartOf(*this, getType(), getInput().getType(), getRanks());
 }
 
+/// The evaluator is the first rank: it has the first elements, and zeros for
+/// what is undefined.
+static SmallVector<HostTensor> firstElements(RankedTensorType type,
+                                             const HostTensor &from) {
+  HostTensor result = zeros(type);
+  auto copy = [](auto &to, const auto &values) {
+    std::copy_n(values.begin(), std::min(to.size(), values.size()), to.begin());
+  };
+  copy(result.floats, from.floats);
+  copy(result.integers, from.integers);
+  return {result};
+}
+
+FailureOr<SmallVector<HostTensor>>
+PartOp::evaluate(ArrayRef<HostTensor> operands) {
+  return firstElements(cast<RankedTensorType>(getType()), operands[0]);
+}
+
+FailureOr<SmallVector<HostTensor>>
+WholeOp::evaluate(ArrayRef<HostTensor> operands) {
+  return firstElements(cast<RankedTensorType>(getType()), operands[0]);
+}
+
 //===-- the selection of what is sent -------------------------------------===//
 
 LogicalResult SelectLargestOp::verify() {

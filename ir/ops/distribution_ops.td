@@ -85,7 +85,8 @@ def AllReduceOp : GradusOp<"all_reduce", [
   }]>];
 }
 
-class PartOfRanks<string mnemonic> : GradusOp<mnemonic, [Pure, NamesMemory, ReturnsExactNumbers]> {
+class PartOfRanks<string mnemonic> : GradusOp<mnemonic, [Pure, NamesMemory, ReturnsExactNumbers,
+    DeclareOpInterfaceMethods<Evaluable>]> {
   let arguments = (ins AnyStaticTensor:$input, I64Attr:$ranks);
   let results = (outs AnyStaticTensor:$result);
   let assemblyFormat = "$input `ranks` $ranks attr-dict `:` type($input) `->` type($result)";

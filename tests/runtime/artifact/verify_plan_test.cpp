@@ -26,34 +26,36 @@ TEST(VerifyPlan, RefusesBuffersOutsideTheirRegion) {
 /// Rank r has part r of a tensor, r strides further on, or the last one; all of
 /// them lie in the region.
 TEST(VerifyPlan, RefusesPartsOfRanksOutsideTheirRegion) {
-  auto words = [](uint64_t stride, uint64_t parts, int buffer = kSum,
+  auto words = [](uint64_t stride, uint64_t parts, int buffer = kScratch,
                   int64_t ranks = 8) {
     return wordsAfter([&](auto &made) {
       made.header.ranks = ranks;
       made.plan().arena_bytes = 512;
-      made.plan().buffers[kSum]->offset = 256;
+      made.plan().buffers[kScratch]->offset = 256;
       made.plan().buffers[buffer]->rank_stride = stride;
       made.plan().buffers[buffer]->parts = parts;
     });
   };
   EXPECT_EQ(words(64, 4), "ok");
-  EXPECT_EQ(words(64, 5), kPlan + "buffer 4: its 5 parts of ranks, 64 bytes "
+  EXPECT_EQ(words(64, 5), kPlan + "buffer 7: its 5 parts of ranks, 64 bytes "
                                   "from each other, lie outside its region of "
                                   "512 bytes");
   EXPECT_EQ(words(uint64_t{1} << 63, 3),
-            kPlan + "buffer 4: its 3 parts of ranks, 9223372036854775808 bytes "
+            kPlan + "buffer 7: its 3 parts of ranks, 9223372036854775808 bytes "
                     "from each other, lie outside its region of 512 bytes");
   EXPECT_EQ(words(64, 0),
-            kPlan + "buffer 4: has 0 parts of ranks, expected 1 to 8");
-  EXPECT_EQ(words(64, 3, kSum, 2),
-            kPlan + "buffer 4: has 3 parts of ranks, expected 1 to 2");
-  EXPECT_EQ(words(64, 1, kSum, 0),
-            kPlan + "buffer 4: has parts of ranks, whose number "
+            kPlan + "buffer 7: has 0 parts of ranks, expected 1 to 8");
+  EXPECT_EQ(words(64, 3, kScratch, 2),
+            kPlan + "buffer 7: has 3 parts of ranks, expected 1 to 2");
+  EXPECT_EQ(words(64, 1, kScratch, 0),
+            kPlan + "buffer 7: has parts of ranks, whose number "
                     "the file does not say");
-  EXPECT_EQ(words(32, 2), kPlan + "buffer 4: has parts 32 bytes from each "
+  EXPECT_EQ(words(32, 2), kPlan + "buffer 7: has parts 32 bytes from each "
                                   "other, not a multiple of 64");
   EXPECT_EQ(words(64, 1, kConstant),
             kPlan + "buffer 6: has parts of ranks among the constants");
+  EXPECT_EQ(words(64, 4, kSum),
+            kPlan + "graph train: output sum: is a rank's part of a tensor");
 }
 
 TEST(VerifyPlan, RefusesBuffersThatAreNotAligned) {
