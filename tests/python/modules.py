@@ -11,16 +11,15 @@ import importlib
 import os
 import re
 import sys
-import tempfile
 import time
 
 import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from steps import CompileError, Step  # noqa: E402  (puts the package on the path)
+from steps import step_of  # noqa: E402  (puts the package on the path)
 
-from gradus.torch_.errors import NotExpressible  # noqa: E402
+from gradus import CompileError, NotExpressible  # noqa: E402
 from gradus.torch_.export import exported  # noqa: E402
 from gradus.torch_.recipe import recipe_of  # noqa: E402
 
@@ -185,20 +184,16 @@ def beside(case, module, file, batches, labels, optimizer):
     recipe = recipe_of(module, None, moves, names=file.names, fixed=file.fixed)
     loss = recipe_of(loss=recipe_loss(case))["loss"]
     recipe["loss"] = {**loss, **({"output": output} if output else {})}
-    with tempfile.TemporaryDirectory(prefix="gradus_modules.") as folder:
-        try:
-            step = Step(file.model, recipe, folder)
-        except CompileError as error:
-            verdict.why = f"compile: {error}"
-            return verdict
-        losses = [float(step.call({**arrays(file, batches[i % 2]), "label": labels[i % 2].numpy()})["loss"].reshape(())) for i in range(STEPS)]
-        ours = {}
-        for name in module.state_dict():
-            try:
-                ours[name] = torch.from_numpy(step.state(file.names.get(name, name))).double()
-            except KeyError:
-                continue
-        step.close()
+    try:
+        step = step_of(file.model, recipe)
+    except CompileError as error:
+        verdict.why = f"compile: {error}"
+        return verdict
+    losses = [step({**arrays(file, batches[i % 2]), "label": labels[i % 2].numpy()}).loss for i in range(STEPS)]
+    states = step.state_dict()
+    placed = {name: file.names.get(name, name) for name in module.state_dict()}
+    ours = {name: torch.from_numpy(states[place]).double() for name, place in placed.items() if place in states}
+    step.close()
     runs = [in_eager(case, module, batches, labels, optimizer, dtype) for dtype in (torch.float32, torch.float64)]
     judge(verdict, module, (losses, ours), *runs)
     verdict.seconds = time.monotonic() - started

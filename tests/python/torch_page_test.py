@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from needs_torch import torch, torch_is_missing  # noqa: E402
-from steps import BUILD, ROOT  # noqa: E402
+from package import BUILD, ROOT  # noqa: E402
 
 
 @unittest.skipIf(torch is None, torch_is_missing())
@@ -18,7 +18,7 @@ class Page(unittest.TestCase):
         with open(os.path.join(ROOT, "docs", "python", "from_pytorch.md")) as file:
             text = file.read()
         examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-        self.assertEqual(len(examples), 2)
+        self.assertEqual(len(examples), 3)
         command = re.search(r"`gradus (compile model.onnx [^`]*)`", text)[1].split()
         here = os.getcwd()
         with tempfile.TemporaryDirectory(prefix="gradus_page.") as folder:

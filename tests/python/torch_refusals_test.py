@@ -8,11 +8,11 @@ import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from needs_torch import torch, torch_is_missing  # noqa: E402
-import steps  # noqa: E402, F401  (puts the package on the path)
 
-from gradus.torch_ import table  # noqa: E402
-from gradus.torch_.errors import NotExpressible  # noqa: E402
-from gradus.torch_.recipe import exports_loss, recipe_of  # noqa: E402
+if torch:
+    from gradus import NotExpressible  # noqa: E402
+    from gradus.torch_ import table  # noqa: E402
+    from gradus.torch_.recipe import exports_loss, recipe_of  # noqa: E402
 
 
 def layer():

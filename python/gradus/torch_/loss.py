@@ -5,6 +5,7 @@ import inspect
 
 from . import table
 from .errors import NotExpressible
+from .values import listed
 
 ROWS = table.rows(table.LOSSES)
 
@@ -48,7 +49,7 @@ def loss_of(loss, output=None, soft_labels=False):
     for argument, key in row.keys.items():
         value = getattr(loss, argument)
         if value is not None:
-            made[key] = plain(value)
+            made[key] = listed(value)
     if made.get("reduction") == "none":
         raise NotExpressible(f"{row.name} has reduction='none', and training needs one number; expected 'mean' or 'sum'")
     if "class_weights" in row.keys.values():
@@ -79,11 +80,3 @@ def exported(loss):
         raise NotExpressible(f"the loss {type(loss).__name__} has parameters of its own ({', '.join(trained)}), which would not be trained; "
                              "make it a part of the module, and give a callable that picks its value")
     return {"type": "output", "output": "loss"}
-
-
-def plain(value):
-    """A tensor as a list, a number of NumPy or torch as one of Python."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-        return value if isinstance(value, list) else [value]
-    return value

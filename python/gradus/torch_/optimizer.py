@@ -4,6 +4,7 @@ import collections.abc
 
 from . import table
 from .errors import NotExpressible
+from .values import plain
 
 ROWS = table.rows(table.OPTIMIZERS)
 
@@ -45,7 +46,7 @@ def checked(optimizer):
     if row is None:
         taken = ", ".join(row.name for row in table.OPTIMIZERS if row.type)
         raise NotExpressible(f"the optimizer is a {kind.__module__}.{kind.__name__}, whose rule is unknown; known are those of torch.optim: "
-                             f"{taken}. The recipe also has lamb, lars, lion and thor: optimizer={{\"type\": \"lion\", ...}}")
+                             f"{taken}. The recipe has more by name (docs/optimizers.md): optimizer={{\"type\": \"lion\", ...}}")
     if row.why:
         raise NotExpressible(f"{kind.__name__} has no form here: {row.why}")
     if any(slots.get("step", 1) > 0 for slots in optimizer.state.values()):  # Some have slots before their first step.
@@ -79,12 +80,6 @@ def put(made, key, value):
             put(made, part, each)
     elif value is not None:
         made[key] = plain(value)
-
-
-def plain(value):
-    if hasattr(value, "item"):
-        return value.item()
-    return [plain(each) for each in value] if isinstance(value, (tuple, list)) else value
 
 
 def own_settings(first, settings, matching):

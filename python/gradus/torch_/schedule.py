@@ -9,6 +9,7 @@ import math
 
 from . import table
 from .errors import NotExpressible
+from .values import plain
 
 ROWS = table.rows(table.SCHEDULES)
 
@@ -78,10 +79,6 @@ def row_of(scheduler):
     if row.why:
         raise NotExpressible(f"{name} has no form here: {row.why}")
     return row
-
-
-def plain(value):
-    return value.item() if hasattr(value, "item") else value
 
 
 def one_factor(values, of, where):
