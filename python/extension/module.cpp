@@ -42,6 +42,12 @@ PyMODINIT_FUNC PyInit__core() {
   if (!module || !addExceptions(module.get()) || !makeSessionType() ||
       !makeArrayType() || !makeGraphTypes())
     return nullptr;
+  for (auto [name, flag] :
+       {std::pair("NO_PROGRAM", GRADUS_NO_PROGRAM),
+        std::pair("NODE_OUTPUTS", GRADUS_NODE_OUTPUTS),
+        std::pair("GRADIENT_OUTPUTS", GRADUS_GRADIENT_OUTPUTS)})
+    if (PyModule_AddIntConstant(module.get(), name, flag) < 0)
+      return nullptr;
   for (PyTypeObject *type : {sessionType, arrayType, outputsType})
     if (PyModule_AddType(module.get(), type) < 0)
       return nullptr;

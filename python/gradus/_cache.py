@@ -9,10 +9,10 @@ The folder is `$GRADUS_CACHE`, or `gradus/compiled` in the user's cache folder
 import hashlib
 import json
 import os
-import tempfile
 import time
 
 from . import _core, _onnx_files
+from ._files import PARTIAL, whole_file
 
 LIMIT = 2 << 30
 ABANDONED = 3600  # seconds after which a file that is being written is one of a process that ended
@@ -128,14 +128,8 @@ def add(name, artifact, diagnostics):
 
 
 def _write(path, data):
-    handle, partial = tempfile.mkstemp(dir=os.path.dirname(path), suffix=".gradus-partial")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise
+    with whole_file(path) as file:
+        file.write(data)
 
 
 def _shrink(keep):
@@ -146,7 +140,7 @@ def _shrink(keep):
     for entry in os.scandir(folder()):
         try:
             state = entry.stat()
-            if entry.name.endswith(".gradus-partial") and time.time() - state.st_mtime > ABANDONED:
+            if entry.name.endswith(PARTIAL) and time.time() - state.st_mtime > ABANDONED:
                 os.unlink(entry.path)
             elif entry.name.endswith(".gradus"):
                 notes = _state(_notes(entry.path)) or (0, 0)

@@ -10,8 +10,6 @@ from . import _cache, _core
 from ._core import Error, FailedError, InvalidError
 from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
 
-FLAGS = {"program": 1, "node_outputs": 2, "gradient_outputs": 4}  # gradus.h; the first is said the other way round
-
 
 def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, metrics=(), precision=None, clip_grad_norm=None,
             ema=None, recipe=None, set=None, labels=None, inputs=None, outputs=None, dynamic=None, dims=None, weights=None,
@@ -54,8 +52,8 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
         "overrides": _assignments(set, "set"), "dims": _assignments(dims, "dims"), "targets": _texts(targets, "targets"),
         "plugins": _texts(plugins, "plugins"), "libraries": libraries, "memory_limit": _limit(memory_limit),
         "initialize": initialize, "kernel_cache": kernel_cache, "threads": threads,
-        "flags": (0 if program else FLAGS["program"]) | (FLAGS["node_outputs"] if node_outputs else 0)
-        | (FLAGS["gradient_outputs"] if gradient_outputs else 0)}
+        "flags": (0 if program else _core.NO_PROGRAM) | (_core.NODE_OUTPUTS if node_outputs else 0)
+        | (_core.GRADIENT_OUTPUTS if gradient_outputs else 0)}
     step = _loaded(options, cache, threads=threads, device=device, deterministic=bool(deterministic))
     step.names = names
     return step
@@ -76,8 +74,10 @@ def _loaded(options, cache, **loading):
             found = None
     if found is None:
         artifact, _, diagnostics = _run(options)
-        # A model that was written anew while it was compiled is not kept under what it was before.
-        path = _cache.add(name, artifact, diagnostics) if name and _cache.key(options) == name else None
+        # Files that were written anew while they were compiled are not kept under what they were before.
+        from_files = any(options[given] and options[given][0] for given in ("model", "weights"))
+        same = name and (not from_files or _cache.key(options) == name)
+        path = _cache.add(name, artifact, diagnostics) if same else None
         try:
             step = load(path, **loading) if path else _load_unnamed(artifact, loading)
         except (Error, OSError):
@@ -158,10 +158,7 @@ def _recipe(recipe, asked):
         given = _json(text, os.fspath(recipe))
     else:
         raise InvalidError(f"recipe: expected a dictionary, JSON text or a path; found {type(recipe).__name__}")
-    try:
-        return json.dumps({**given, **made}).encode()
-    except TypeError as error:
-        raise InvalidError(f"recipe: {error}") from None
+    return _text({**given, **made}, "recipe").encode()
 
 
 def _json(text, where):
@@ -187,7 +184,15 @@ def _assignments(given, what):
         return None
     if not isinstance(given, Mapping):
         raise InvalidError(f"{what}: expected a dictionary, found {type(given).__name__}")
-    return [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in given.items()]
+    return [f"{key}={value if isinstance(value, str) else _text(value, f'{what}: {key}')}" for key, value in given.items()]
+
+
+def _text(value, where):
+    """JSON of a value, which may have numbers of numpy in it."""
+    try:
+        return json.dumps(value, default=lambda each: each.item())
+    except (AttributeError, TypeError, ValueError):
+        raise InvalidError(f"{where}: expected a number, a text, or lists and dictionaries of them; found {value!r}") from None
 
 
 def _texts(given, what):

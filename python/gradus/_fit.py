@@ -9,9 +9,10 @@ import warnings
 
 from . import _data, _safetensors
 from ._core import FailedError, InvalidError
+from ._files import whole_file
 from ._interrupts import Interrupts
 
-LARGER_IS_BETTER = ("accuracy", "top5", "f1", "r2")
+LARGER_IS_BETTER = ("accuracy", "top5", "f1", "r2")  # as training/best_metric.cpp has it, with which a test compares this
 
 
 def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=0,
@@ -160,11 +161,8 @@ class _Loop:
             self.step.save_checkpoint(whole)
             new, old = _hash(whole), _hash(path) if os.path.exists(path) else None
             notes = {new: noted, **{name: each for name, each in _notes(path).items() if name == old != new}}
-            with open(f"{_notes_name(path)}.gradus-partial", "w", encoding="utf-8") as file:
+            with whole_file(_notes_name(path), "w", encoding="utf-8") as file:
                 json.dump(notes, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(file.name, _notes_name(path))
             os.replace(whole, path)
         finally:
             if os.path.exists(whole):
@@ -300,6 +298,8 @@ def evaluate(step, data, name="evaluate"):
     if not isinstance(data, (_data.Arrays, _data.Batches)):
         data = _data.data_set(data, step, inputs, "data")
     full, sums, weight, left_out = _data.batch_of(inputs), {}, 0, 0
+    label, ignored = step._labels()
+    place = names.index(label) if ignored is not None and label in names else None
     for batch in data.in_order():
         arrays = step._matched(batch, names, f"the graph {name}")
         count = _data.samples_of(arrays) or full or 1
@@ -308,7 +308,9 @@ def evaluate(step, data, name="evaluate"):
                 left_out += count
                 continue
             arrays = _data.filled(arrays, inputs, full)
-        share = _counting(step, arrays, names, count) if counted else count
+        share = count
+        if counted and place is not None:  # samples, without those whose label is ignored
+            share = int((_data.as_numpy(arrays[place])[:count] != ignored).sum())
         if share == 0:
             continue
         out = graph.step(*arrays, *([count] if counted else []))
@@ -322,17 +324,6 @@ def evaluate(step, data, name="evaluate"):
     if weight == 0:
         raise InvalidError("data: there is no sample to evaluate")
     return {output: total / weight for output, total in sums.items()}
-
-
-def _counting(step, arrays, names, count):
-    """How many labels of a batch the loss counts: all samples, without those whose label is ignored."""
-    loss = step.recipe.get("loss")
-    ignored = loss.get("ignore_index") if isinstance(loss, dict) else None
-    label = (loss.get("label") if isinstance(loss, dict) else None) or "label"
-    if ignored is None or label not in names:
-        return count
-    labels = _data.as_numpy(arrays[names.index(label)])[:count]
-    return int((labels != ignored).sum())
 
 
 class _Line:

@@ -3,10 +3,10 @@
 import json
 import os
 
+from ._arrays import NUMPY_NAMES
 from ._core import InvalidError
 
-NUMPY_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "uint16", "I64": "int64", "I32": "int32",
-               "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool"}
+TYPES = {dtype.upper(): kind for dtype, kind in NUMPY_NAMES.items()}  # the file's word -> numpy's
 
 
 def read(path):
@@ -21,9 +21,9 @@ def read(path):
         if name == "__metadata__":
             continue
         begin, end = (start + offset for offset in entry["data_offsets"])
-        if entry["dtype"] not in NUMPY_NAMES or end > size:
+        if entry["dtype"] not in TYPES or end > size:
             raise InvalidError(f"{path}: tensor {name!r} is of type {entry['dtype']} or ends behind the file")
-        arrays[name] = whole[begin:end].view(NUMPY_NAMES[entry["dtype"]]).reshape(entry["shape"])
+        arrays[name] = whole[begin:end].view(TYPES[entry["dtype"]]).reshape(entry["shape"])
     return arrays
 
 

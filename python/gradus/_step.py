@@ -7,6 +7,7 @@ import shutil
 from . import _arrays, _core
 from ._arrays import positional
 from ._core import InvalidError
+from ._files import whole_file
 
 # Roles of states, as `gradus.h` has them.
 MODEL_ROLES = ("parameter", "buffer")
@@ -56,7 +57,7 @@ class _Artifact:
             self.file = open(path, "rb")
 
     def copy_to(self, path):
-        with _whole_file(path) as target:
+        with whole_file(path) as target:
             if self.file is None:
                 target.write(self.data)
             else:
@@ -92,25 +93,6 @@ class _Artifact:
     def __del__(self):
         if getattr(self, "file", None) is not None:
             self.file.close()
-
-
-class _whole_file:
-    """A file that appears at its name whole or not at all."""
-
-    def __init__(self, path):
-        self.path = os.fspath(path)
-        self.partial = f"{self.path}.gradus-partial"
-
-    def __enter__(self):
-        self.file = open(self.partial, "wb")
-        return self.file
-
-    def __exit__(self, kind, error, trace):
-        self.file.close()
-        if kind is None:
-            os.replace(self.partial, self.path)
-        else:
-            os.unlink(self.partial)
 
 
 class Step:
@@ -445,17 +427,22 @@ class Step:
             self._limit(graph, name)
         return self._graphs[name]
 
+    def _labels(self):
+        """The input with the labels of the loss, and the one that the loss ignores; None: none."""
+        loss = self.metadata("loss")
+        loss = loss if isinstance(loss, dict) else {}
+        ignored = loss.get("ignore_index")
+        return loss.get("label") or "label", ignored if isinstance(ignored, int) else None
+
     def _unavailable(self, *inputs):
         raise InvalidError("this artifact has no graph \"train\": it was compiled for inference")
 
     def _limit(self, graph, name):
         """Tells a graph which integers its inputs may have: labels are classes, tokens rows of a table."""
-        recipe = self.recipe
-        loss = recipe.get("loss") if isinstance(recipe.get("loss"), dict) else {}
         classes = self.metadata("artifact.classes")
         if isinstance(classes, int):
-            ignored = loss.get("ignore_index")
-            graph.limit(loss.get("label") or "label", 0, classes, ignored if isinstance(ignored, int) else 0)
+            label, ignored = self._labels()
+            graph.limit(label, 0, classes, ignored if ignored is not None else 0)
         for input_name, size in ((self.metadata("artifact.indices") or {}).get(name) or {}).items():
             graph.limit(input_name, -size, size, 0)
 

@@ -6,6 +6,7 @@ import sys
 import tempfile
 
 from ._core import FailedError
+from ._files import whole_file
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 TOOL = os.path.join(FOLDER, "bin", "gradus")
@@ -18,6 +19,8 @@ def main():
 
 def report(artifact, path):
     """The compiler's report on an artifact that carries its program."""
+    if not os.path.exists(TOOL):
+        raise FailedError(f"{TOOL}: is not there; the package gradus brings the tool that makes reports, gradus_runtime does not")
     with tempfile.TemporaryDirectory(prefix="gradus.") as folder:
         source, page = os.path.join(folder, "step.gradus"), os.path.join(folder, "report.html")
         artifact.copy_to(source)
@@ -29,5 +32,5 @@ def report(artifact, path):
             text = file.read()
     if path is None:
         return text
-    with open(path, "w", encoding="utf-8") as file:
+    with whole_file(path, "w", encoding="utf-8") as file:
         file.write(text)

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -11,7 +12,7 @@ import unittest
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from package import TEST, TRAIN, artifact, batch, digits, needs_package  # noqa: E402
+from package import ROOT, TEST, TRAIN, artifact, batch, digits, needs_package  # noqa: E402
 
 
 def arrays(samples, seed=0):
@@ -33,6 +34,14 @@ class Fit(unittest.TestCase):
         step = gradus.load(artifact(), threads=1)
         self.addCleanup(step.close)
         return step
+
+    def test_larger_is_better_for_what_the_tool_takes_for_such(self):
+        """The list stands in training/, which the package does not have."""
+        from gradus._fit import LARGER_IS_BETTER
+
+        with open(os.path.join(ROOT, "training", "best_metric.cpp")) as file:
+            listed = re.search(r"known : \{(.*?)\}", file.read())[1]
+        self.assertEqual(tuple(re.findall(r'"(\w+)"', listed)), LARGER_IS_BETTER)
 
     def test_digits_are_learned_to_97_percent(self):
         records = self.step.fit(TRAIN, epochs=8, eval=TEST)
@@ -244,7 +253,7 @@ class Fit(unittest.TestCase):
                 return {"loss": 1.0}
 
         class Step:
-            graphs, recipe, _matched = ("evaluate",), {}, self.step._matched
+            graphs, _labels, _matched = ("evaluate",), self.step._labels, self.step._matched
 
             def _graph(self, name):
                 return Graph()
