@@ -1,5 +1,5 @@
-// What LLVM asks of glibc that only its versions since 2.36 have, for libraries
-// that run with older ones (GRADUS_STATIC_LLVM).
+// LLVM calls functions that glibc has only since its version 2.36. This file
+// defines them for libraries that run with older ones (GRADUS_STATIC_LLVM).
 
 #include <cstdint>
 #include <sys/random.h>

@@ -19,11 +19,13 @@ struct DealtRows {
   /// of it.
   void deal(StateOp rows) const;
 
-  /// Of numbers of the rank's own rows, [ofRank()], those of all rows, [count],
-  /// on all ranks alike. They are exact: a sum adds zeros to each.
+  /// Puts together the numbers of all rows, [count], on all ranks alike: each
+  /// gives those of its own rows, [ofRank()]. They are exact, as a sum adds
+  /// zeros to each.
   mlir::Value ofAll(const Arithmetic &math, mlir::Value own,
                     mlir::Value rank) const;
-  /// Of numbers of all rows those of the rank's own; 0 for rows behind the end.
+  /// Takes the numbers of the rank's own rows, [ofRank()], from those of all,
+  /// [count]. Rows behind the end get 0.
   mlir::Value ofOwn(const Arithmetic &math, mlir::Value all,
                     mlir::Value rank) const;
 };

@@ -437,7 +437,7 @@ private:
     return success();
   }
 
-  /// What is left of a gradient without its part in the subspace.
+  /// Computes the rest of a gradient, which its part in the subspace leaves.
   static Value restOf(const Part &part, Value inside, OpBuilder &builder) {
     return Arithmetic(builder, part.loc).subtract(part.gradient, inside);
   }

@@ -84,7 +84,7 @@ private:
   const Py_ssize_t *shape_, *strides_;
 };
 
-/// What would make the array fit, for the end of a message.
+/// Says at the end of a message how the array could be made to fit.
 const char *advice(gradus_dtype found, gradus_dtype expected, bool sameShape) {
   if (found == expected || !sameShape)
     return "";

@@ -24,8 +24,8 @@ public:
   void release();
 
   const void *data() const { return data_; }
-  /// Of an array by the buffer protocol its object, which is held; of others,
-  /// whose holders are not Python's to see, nullptr.
+  /// The object whose buffer is held; nullptr for an array by DLPack, or a
+  /// number, of which Python's collector sees no holder.
   PyObject *object() const { return viewed_ ? view_.obj : nullptr; }
 
   bool copied() const { return copy_ != nullptr; }

@@ -15,7 +15,7 @@ PyTypeObject *graphType = nullptr;
 /// The array that steps read an input from where they are given none, or none.
 using Binding = std::unique_ptr<Argument>;
 
-/// Which integers an input may have.
+/// The integers that an input may have.
 struct Range {
   int64_t low = 0, high = 0; // low <= value < high; both 0: any
   int64_t ignored = 0;       // and this one

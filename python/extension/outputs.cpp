@@ -1,4 +1,5 @@
-// What one run of a graph gave, by attribute (out.loss) or name (out["loss"]).
+// The outputs of one run of a graph: each is an attribute (out.loss) and an
+// item (out["loss"]).
 
 #include "python/extension/outputs.h"
 
