@@ -337,8 +337,12 @@ ordered_json measureAll(Session &session, int graph, Measurement &bench,
   return result;
 }
 
-/// A step on NaN or infinity may have another speed than a useful step.
-void noteNonfinite(const Session &session, int graph) {
+/// A step on NaN or infinity may have another speed than a useful step. Where a
+/// process alone measures an artifact for several ranks, its numbers mean
+/// nothing, as it has no others' parts of them.
+void noteNonfinite(const Session &session, int graph, const Ranks &ranks) {
+  if (ranks.isAlone() && session.artifact().header().ranks() > 1)
+    return;
   const std::vector<TensorInfo> &outputs = session.graphs()[graph].outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     float value = 0;
@@ -379,7 +383,7 @@ void run(BenchOptions options, const Ranks &ranks) {
   Measurement bench(*session, graph, options.seconds / 3, measured);
   ordered_json result = measureAll(*session, graph, bench, options, ranks);
   result["ranks"] = ranks.count();
-  noteNonfinite(*session, graph);
+  noteNonfinite(*session, graph, ranks);
   if (bool traces = ranks.fromFirst(options.trace) != ""; traces) {
     std::vector<TracedStep> steps = bench.trace();
     if (ranks.isFirst())
