@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-import tempfile
+import secrets
 
 PARTIAL = ".gradus-partial"  # how the names of files end that are being written
 
@@ -11,21 +11,13 @@ PARTIAL = ".gradus-partial"  # how the names of files end that are being written
 def whole_file(path, mode="wb", **options):
     """A file to write, open in `mode`. It takes the place of `path` once the block has ended well, and is on the disk then."""
     path = os.fspath(path)
-    handle, partial = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=os.path.basename(path) + ".", suffix=PARTIAL)
-    try:
-        with os.fdopen(handle, mode, **options) as file:
-            os.fchmod(handle, 0o666 & ~_umask())
+    partial = f"{path}.{secrets.token_hex(4)}{PARTIAL}"  # other processes may write the same file
+    with open(partial, mode.replace("w", "x"), **options) as file:
+        try:
             yield file
             file.flush()
-            os.fsync(handle)
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise
-
-
-def _umask():
-    """The permissions that new files of this process lack."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+            os.fsync(file.fileno())
+            os.replace(partial, path)
+        except BaseException:
+            os.unlink(partial)
+            raise
