@@ -238,8 +238,10 @@ public:
     Block &block = graph_.getBody().front();
     int updates = 0;
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (parted_.isPartialSum(&op))
+      if (parted_.isPartialSum(&op)) {
         sumParts(cast<ReduceOp>(op));
+        continue;
+      }
       auto write = dyn_cast<WriteOp>(op);
       if (!write)
         continue;
