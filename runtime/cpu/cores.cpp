@@ -139,4 +139,22 @@ int usableCores(int cores, std::optional<double> quota) {
 
 int availableCores() { return usableCores(coresOfAffinity(), cpuQuota()); }
 
+void bindToShare(size_t part, size_t parts) {
+  cpu_set_t all, share;
+  if (sched_getaffinity(0, sizeof(all), &all) != 0)
+    return;
+  size_t cores = static_cast<size_t>(CPU_COUNT(&all)), number = 0;
+  if (cores < parts)
+    return;
+  CPU_ZERO(&share);
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &all)) {
+      if (number * parts / cores == part)
+        CPU_SET(core, &share);
+      ++number;
+    }
+  // A thread that cannot be bound is only less even in its speed.
+  (void)sched_setaffinity(0, sizeof(share), &share);
+}
+
 } // namespace gradus::runtime

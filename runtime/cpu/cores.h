@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -23,7 +24,13 @@ std::optional<double> cpuQuota(const CgroupFiles &files = {});
 /// at least 1.
 int usableCores(int cores, std::optional<double> quota);
 
-/// usableCores() of this process, now.
+/// usableCores() of this process, now; of a thread that is bound to some cores,
+/// of these.
 int availableCores();
+
+/// Binds the calling thread, and those that it starts from now on, to one of
+/// `parts` equal shares of the cores that it may run on; `part` counts from 0.
+/// Where there are fewer cores than parts, the thread stays as it is.
+void bindToShare(size_t part, size_t parts);
 
 } // namespace gradus::runtime

@@ -294,7 +294,8 @@ uint64_t filesOfSimulated(int64_t ranks) {
   return 16 + 2 * static_cast<uint64_t>(ranks);
 }
 
-/// Runs the ranks as threads.
+/// Runs the ranks as threads. Each has cores of its own, as launchers bind
+/// processes: else the system may leave two ranks on one core and another idle.
 void simulate(const RankOptions &options,
               const std::function<void(const Ranks &)> &command) {
   checkOpenFiles(absl::StrCat("--simulate-ranks ", options.simulate),
@@ -304,6 +305,7 @@ void simulate(const RankOptions &options,
   std::vector<std::exception_ptr> thrown(openers.size());
   size_t threads = inThreads(openers.size(), [&](size_t rank) {
     try {
+      bindToShare(rank, openers.size());
       runRank(std::move(openers[rank]), options, command);
     } catch (...) {
       thrown[rank] = std::current_exception();

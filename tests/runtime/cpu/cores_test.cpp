@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sched.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace gradus::runtime;
@@ -108,3 +110,36 @@ TEST(UsableCores, AreThoseThatTheQuotaPaysFor) {
 }
 
 TEST(AvailableCores, IsAtLeastOne) { EXPECT_GE(availableCores(), 1); }
+
+TEST(SharesOfCores, AreEqualAndApart) {
+  cpu_set_t whole, together;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(whole), &whole), 0);
+  int all = CPU_COUNT(&whole);
+  for (size_t parts : {size_t(1), size_t(2), size_t(3)}) {
+    if (static_cast<size_t>(all) < parts)
+      break;
+    CPU_ZERO(&together);
+    int seen = 0;
+    for (size_t part = 0; part < parts; ++part)
+      std::thread([&] {
+        bindToShare(part, parts);
+        cpu_set_t mine;
+        ASSERT_EQ(sched_getaffinity(0, sizeof(mine), &mine), 0);
+        EXPECT_GE(static_cast<size_t>(CPU_COUNT(&mine)), all / parts);
+        seen += CPU_COUNT(&mine);
+        CPU_OR(&together, &together, &mine);
+      }).join();
+    EXPECT_EQ(seen, all) << "a core belongs to two of " << parts;
+    EXPECT_TRUE(CPU_EQUAL(&together, &whole));
+  }
+}
+
+TEST(SharesOfCores, AreNotMadeForMoreThreadsThanCores) {
+  std::thread([] {
+    cpu_set_t before, after;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+    bindToShare(1, static_cast<size_t>(CPU_COUNT(&before)) + 1);
+    ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  }).join();
+}
