@@ -31,7 +31,7 @@ LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine 
 LONGEST_FULL_SIZE = 60
 COMPILES = 20  # warm runs of `gradus compile`; the shortest counts
 PACKAGES = {"torch": ["torch", "torchvision", "pillow", "numpy", "setuptools"], "jax": ["jax", "numpy"],
-            "modules": ["torch", "torchvision", "timm", "transformers", "onnx", "onnxscript", "numpy"]}  # of `./dev test --peers`
+            "numpy": ["numpy"], "modules": ["torch", "torchvision", "timm", "transformers", "onnx", "onnxscript", "numpy"]}  # of `./dev test --peers`
 
 
 def say(text):
@@ -279,6 +279,8 @@ def main():
     parser.add_argument("--ranks", action="store_true", help="what two ranks take, beside PyTorch's, instead of workloads")
     parser.add_argument("--optimizers", action="store_true", help="how many steps and seconds optimizers need, instead of workloads")
     parser.add_argument("--predictions", action="store_true", help="predicted steps of two ranks beside simulated ones, instead of workloads")
+    parser.add_argument("--python", action="store_true", help="what the Python package costs, with --peers beside torch.compile, "
+                        "instead of workloads")
     parser.add_argument("--dim-reduce", action="store_true", help="what DimReduce costs and brings, instead of workloads")
     parser.add_argument("--quick", action="store_true", help="with --optimizers: a tenth of the steps, two trials and one seed, to try it")
     parser.add_argument("--mnist", default="", metavar="FOLDER",
@@ -307,6 +309,9 @@ def main():
     if arguments.predictions:
         import predictions
         return predictions.bench(arguments.only, arguments.json)
+    if arguments.python:
+        import package
+        return package.bench(arguments.peers, arguments.only, arguments.json)
     if arguments.dim_reduce:
         import dim_reduce
         return dim_reduce.bench(arguments)
