@@ -5,8 +5,8 @@
 namespace gradus::recipe {
 
 Choice::Choice(std::string_view name) : name(name) {}
-Choice::Choice(std::string_view name, std::vector<Field> fields, bool built)
-    : name(name), fields(std::move(fields)), built(built) {}
+Choice::Choice(std::string_view name, std::vector<Field> fields)
+    : name(name), fields(std::move(fields)) {}
 
 std::string_view Field::fallbackUnder(std::string_view framework) const {
   for (const FallbackUnder &other : elsewhere)

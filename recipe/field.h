@@ -46,13 +46,12 @@ using Store = std::function<void(const Value &value, void *settings)>;
 /// One value that a key may have, or one type of a variant.
 struct Choice {
   Choice(std::string_view name);
-  Choice(std::string_view name, std::vector<Field> fields, bool built = true);
+  Choice(std::string_view name, std::vector<Field> fields);
   template <typename Settings>
   Choice(std::string_view name, const Keys<Settings> &keys);
 
   std::string_view name;
   std::vector<Field> fields;
-  bool built = true;
 };
 
 /// A default that holds where the rules of some framework apply.

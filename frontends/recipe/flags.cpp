@@ -25,8 +25,7 @@ std::string nameOf(const Field &field) {
 std::string choicesOf(const Field &field) {
   std::vector<std::string_view> names;
   for (const Choice &choice : field.choices)
-    if (choice.built)
-      names.push_back(choice.name);
+    names.push_back(choice.name);
   return joined(names, "|");
 }
 

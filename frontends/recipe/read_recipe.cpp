@@ -197,11 +197,8 @@ const Choice *Checker::findChoice(const Field &field, const Json &name,
   std::vector<std::string_view> known;
   for (const Choice &choice : field.choices) {
     known.push_back(choice.name);
-    if (choice.name != name.get_ref<const std::string &>())
-      continue;
-    if (!choice.built)
-      mistake(path, message(inQuotes(choice.name), " is not built yet"));
-    return choice.built ? &choice : nullptr;
+    if (choice.name == name.get_ref<const std::string &>())
+      return &choice;
   }
   mistake(path, message("unknown value ", shown(name),
                         suggestionForValue(name.get<std::string>(), known)));

@@ -3,9 +3,8 @@
 // Reading checks every key, type and range, fills in all defaults and applies
 // `--set` overrides. All mistakes are reported together, one line each, by the
 // key's path: `optimizer.learning_rte: unknown key; did you mean
-// "learning_rate"?`. What is known but not built yet is a mistake too. Keys
-// are declared beside what reads them and joined in
-// frontends/recipe/fields.cpp.
+// "learning_rate"?`. Keys are declared beside what reads them and joined
+// in frontends/recipe/fields.cpp.
 
 #pragma once
 

@@ -39,27 +39,17 @@ Json Describer::object(const std::vector<Field> &fields) {
           {"additionalProperties", false}};
 }
 
-/// The names of the choices that are built, or of those that are not.
-std::vector<std::string_view> names(const std::vector<Choice> &choices,
-                                    bool built) {
-  std::vector<std::string_view> result;
-  for (const Choice &choice : choices)
-    if (choice.built == built)
-      result.push_back(choice.name);
-  return result;
-}
-
-/// The values that the reader accepts; the description names the others.
 Json enumeration(const std::vector<Choice> &choices) {
-  return {{"enum", names(choices, /*built=*/true)}};
+  Json names = Json::array();
+  for (const Choice &choice : choices)
+    names.push_back(choice.name);
+  return {{"enum", names}};
 }
 
 /// One alternative per type; its name alone is short for its defaults.
 Json Describer::variant(const std::vector<Choice> &choices) {
   Json alternatives = Json::array({enumeration(choices)});
   for (const Choice &choice : choices) {
-    if (!choice.built)
-      continue;
     Json alternative = object(choice.fields);
     alternative["properties"]["type"] = {{"const", choice.name}};
     alternative["required"] = {"type"};
@@ -152,8 +142,6 @@ Json Describer::describe(const Field &field) {
   for (const FallbackUnder &other : field.elsewhere)
     help +=
         message(" (with compat ", other.framework, ": ", other.fallback, ")");
-  if (auto unbuilt = names(field.choices, /*built=*/false); !unbuilt.empty())
-    help += " (not built yet: " + joined(unbuilt) + ")";
   result["description"] = help;
   if (field.isSettable)
     result["settable"] = true; // while training
