@@ -2,10 +2,10 @@
 
 #include "tool/weight_options.h"
 
+#include "frontends/compiler/name_map.h"
 #include "runtime/session/checkpoint.h"
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
-#include "tool/name_map.h"
 #include "tool/text.h"
 
 #include "absl/strings/str_cat.h"
@@ -50,15 +50,17 @@ std::optional<Safetensors> openWeights(compiler::Request &request,
   std::vector<std::string> names;
   for (const NamedTensor &tensor : file.tensors())
     names.push_back(tensor.name);
-  NameMap rename("--weights-map", map);
-  rename.checkFits(request.weights.file, names);
-  auto meant = meantFor(file, rename);
-  check(at(meant.status(), request.weights.file));
+  auto rename = take(compiler::NameMap::of("--weights-map", map));
+  check(rename.checkFits(request.weights.file, names));
+  auto renamed = rename.newNames(names);
+  if (!renamed.ok())
+    throw badInput(request.weights.file, ": ",
+                   std::string(renamed.status().message()));
   int64_t counts = 0;
-  for (const NamedTensor &tensor : file.tensors()) {
-    std::string name = rename(tensor.name);
-    auto found = meant->find(name);
-    if (found == meant->end() || found->second != &tensor)
+  for (size_t i = 0; i < names.size(); ++i) {
+    const NamedTensor &tensor = file.tensors()[i];
+    const std::string &name = (*renamed)[i];
+    if (name.empty())
       continue;
     if (isBatchCount(tensor))
       ++counts;
@@ -75,6 +77,15 @@ std::optional<Safetensors> openWeights(compiler::Request &request,
     note(absl::StrCat(request.weights.file, ": ", counts,
                       " counts of batches (num_batches_tracked) are not used"));
   return file;
+}
+
+std::vector<UsedFile> ruleFiles(const std::string &option,
+                                const std::vector<std::string> &rules) {
+  std::vector<UsedFile> files;
+  for (const std::string &rule : rules)
+    if (compiler::isRuleFile(rule))
+      files.push_back({option, rule});
+  return files;
 }
 
 } // namespace gradus::cli

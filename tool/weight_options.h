@@ -4,6 +4,7 @@
 
 #include "frontends/compiler/compiler.h"
 #include "runtime/safetensors.h"
+#include "tool/output_files.h"
 
 #include <CLI/CLI.hpp>
 
@@ -19,5 +20,9 @@ void addWeightOptions(CLI::App &command, compiler::Request &request,
 /// the data stay in the file.
 std::optional<runtime::Safetensors>
 openWeights(compiler::Request &request, const std::vector<std::string> &map);
+
+/// Those of the rules of an option that are files.
+std::vector<UsedFile> ruleFiles(const std::string &option,
+                                const std::vector<std::string> &rules);
 
 } // namespace gradus::cli

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace gradus::runtime {
@@ -206,7 +207,10 @@ Status verifyNumber(const StateInfo &state, std::span<const uint8_t> from) {
                  ", got ", shown(number));
 }
 
-StatusOr<std::unordered_map<std::string, const NamedTensor *>>
+/// Maps each name to the tensor of a file that is meant for it: a tensor that
+/// `rename` gives this name comes before one that has it already; an empty new
+/// name leaves a tensor out. It is an error to give two tensors one name.
+static StatusOr<std::unordered_map<std::string, const NamedTensor *>>
 meantFor(const Safetensors &file, const Rename &rename) {
   std::unordered_map<std::string, const NamedTensor *> meant;
   for (const NamedTensor &tensor : file.tensors()) {

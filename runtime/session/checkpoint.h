@@ -14,7 +14,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace gradus::runtime {
@@ -103,12 +102,6 @@ Status verifyStates(const Safetensors &file,
 /// types or of floating-point numbers that can be converted to them.
 Status verifyShapes(const Safetensors &file,
                     const std::vector<StoredState> &states);
-
-/// Maps each name to the tensor of a file that is meant for it: a tensor that
-/// `rename` gives this name comes before one that has it already; an empty new
-/// name leaves a tensor out. It is an error to give two tensors one name.
-StatusOr<std::unordered_map<std::string, const NamedTensor *>>
-meantFor(const Safetensors &file, const Rename &rename);
 
 /// Fills the parameters and buffers that a file has under their names or those
 /// that `rename` gives its tensors. Floating-point numbers of another type are

@@ -1,5 +1,6 @@
 // gradus compile: a model and a recipe become one artifact.
 
+#include "frontends/compiler/tuning_file.h"
 #include "messages/error_kind.h"
 #include "messages/json_text.h"
 #include "runtime/artifact/artifact.h"
@@ -14,7 +15,6 @@
 #include "tool/foreign_file.h"
 #include "tool/inspect/artifact_facts.h"
 #include "tool/key_flags.h"
-#include "tool/name_map.h"
 #include "tool/number_options.h"
 #include "tool/output_files.h"
 #include "tool/report/compile_report.h"
@@ -22,7 +22,6 @@
 #include "tool/session/session_options.h"
 #include "tool/text.h"
 #include "tool/tune/tuned_calls.h"
-#include "tool/tune/tuning_file.h"
 #include "tool/weight_options.h"
 
 #include "absl/strings/match.h"
@@ -269,7 +268,7 @@ void run(CompileOptions &options) {
     refuseForeign(request.model, Wanted::model);
   chooseReport(options);
   checkOutputs(options);
-  request.plan.tuning = readTuningFiles(options.tuning);
+  request.plan.tuning = take(compiler::readTuningFiles(options.tuning));
   auto began = Clock::now();
   std::optional<Safetensors> weights = openWeights(request, options.weightsMap);
   ArtifactFile file(options.output);

@@ -2,6 +2,7 @@
 
 #include "tool/session/session_options.h"
 
+#include "frontends/compiler/name_map.h"
 #include "messages/json_text.h"
 #include "messages/printable.h"
 #include "runtime/cpu/cores.h"
@@ -10,11 +11,11 @@
 #include "runtime/well_known.h"
 #include "tool/failure.h"
 #include "tool/foreign_file.h"
-#include "tool/name_map.h"
 #include "tool/number_options.h"
 #include "tool/session/averages.h"
 #include "tool/session/init_advice.h"
 #include "tool/text.h"
+#include "tool/weight_options.h"
 
 #include "absl/strings/str_join.h"
 
@@ -184,7 +185,7 @@ std::vector<UsedFile> initialFiles(const SessionOptions &options) {
 }
 
 /// A rule that matches nothing would silently change nothing.
-static void checkMatches(const NameMap &map, const std::string &path,
+static void checkMatches(const compiler::NameMap &map, const std::string &path,
                          const Safetensors &file, const Session &session) {
   std::vector<std::string> from, to;
   for (const NamedTensor &tensor : file.tensors())
@@ -193,8 +194,8 @@ static void checkMatches(const NameMap &map, const std::string &path,
     if (state.role == artifact::Role::parameter ||
         state.role == artifact::Role::buffer)
       to.push_back(state.name);
-  map.checkFits(path, from);
-  map.checkKnown(from, to);
+  check(map.checkFits(path, from));
+  check(map.checkKnown(from, to));
 }
 
 /// Prints "note: w.safetensors: weights are converted from f16 to f32" if that
@@ -244,7 +245,7 @@ static void initialize(Session &session, const SessionOptions &options) {
   if (options.init.empty() && !options.initMap.empty())
     throw badInput("--init-map ", options.initMap.front(),
                    ": needs --init FILE, whose names it maps");
-  NameMap map("--init-map", options.initMap);
+  auto map = take(compiler::NameMap::of("--init-map", options.initMap));
   if (options.init.empty())
     return;
   refuseForeign(options.init, Wanted::weights, "--init");

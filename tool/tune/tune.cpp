@@ -1,6 +1,7 @@
 // gradus tune: measures which algorithms are fastest on a GPU for the calls of
 // libraries, for `compile --tuning`.
 
+#include "frontends/compiler/tuning_file.h"
 #include "messages/json_text.h"
 #include "messages/printable.h"
 #include "runtime/flat.h"
@@ -12,7 +13,6 @@
 #include "tool/progress.h"
 #include "tool/session/session_options.h"
 #include "tool/text.h"
-#include "tool/tune/tuning_file.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -49,21 +49,31 @@ Examples:
 
 /// The current contents of the output file; a file for another GPU is not
 /// overwritten. A device that is not a GPU refuses to be tuned.
-TuningFile formerFile(const Options &options, const std::string &card) {
+compiler::TuningFile formerFile(const Options &options,
+                                const std::string &card) {
   if (card.empty())
     return {};
   std::error_code none;
   bool isThere = std::filesystem::is_regular_file(options.output, none) &&
                  std::filesystem::file_size(options.output, none) > 0;
-  TuningFile file;
+  compiler::TuningFile file;
   if (isThere)
-    file = readTuningFile(options.output);
+    file = take(compiler::readTuningFile(options.output));
   if (isThere && file.card != card)
     throw badInput(options.output, ": is of card ", file.card,
                    ", and this one is ", card,
                    ": give it another file; compile --tuning takes several");
   file.card = card;
   return file;
+}
+
+std::vector<compiler::MeasuredChoice>
+choicesOf(const std::vector<TunedCall> &calls) {
+  std::vector<compiler::MeasuredChoice> choices;
+  for (const TunedCall &call : calls)
+    choices.push_back({call.call, call.library, call.algorithm,
+                       call.microseconds, call.defaultMicroseconds});
+  return choices;
 }
 
 std::vector<TunedCall> measure(const Options &options, Device &device,
@@ -131,12 +141,12 @@ void tune(const Options &options) {
   auto device = *std::move(opened);
   auto plan = choosePlan(artifact->header(), *device);
   check(at(plan.status(), options.artifact));
-  TuningFile file = formerFile(options, device->cardName());
+  compiler::TuningFile file = formerFile(options, device->cardName());
   std::vector<TunedCall> calls = measure(options, *device, **plan);
   if (calls.empty())
     throw badInput(options.artifact, ": plan ", textOf((*plan)->target()),
                    " calls no library, so that there is nothing to tune");
-  file.update(calls);
+  file.update(choicesOf(calls));
   writeWhole(options.output, file.text());
   if (options.json)
     printJson(jsonOf(options, file.card, calls));

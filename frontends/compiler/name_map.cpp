@@ -1,21 +1,20 @@
 // Each rule is the two texts around the star of each side; a file has many.
 
-#include "tool/name_map.h"
+#include "frontends/compiler/name_map.h"
 
+#include "frontends/compiler/text_file.h"
 #include "messages/json_text.h"
+#include "messages/message.h"
 #include "recipe/nearest.h"
-#include "tool/failure.h"
-#include "tool/text_file.h"
-
-#include "absl/strings/str_cat.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
-namespace gradus::cli {
+namespace gradus::compiler {
 namespace {
 
 /// A text with at most one star.
@@ -59,31 +58,28 @@ struct Rule {
 };
 
 /// Parses a rule; `text` is its option and the whole rule, for errors.
-Rule ruleOf(const std::string &text, const std::string &from,
-            const std::string &to) {
+absl::StatusOr<Rule> ruleOf(const std::string &text, const std::string &from,
+                            const std::string &to) {
   for (const std::string &side : {from, to})
     if (std::count(side.begin(), side.end(), '*') > 1)
-      throw badInput(text, ": ", side, " has several *; one is possible");
+      return invalid(text, ": ", side, " has several *; one is possible");
   Rule rule{Pattern(from), Pattern(to), to.empty(), text, from};
   if (rule.to.star && !rule.from.star)
-    throw badInput(text, ": ", to, " repeats a *, but ", from, " has none");
+    return invalid(text, ": ", to, " repeats a *, but ", from, " has none");
   if (!rule.leavesOut && rule.from.star && !rule.to.star)
-    throw badInput(text, ": all that fit ", from, " would be named ", to,
+    return invalid(text, ": all that fit ", from, " would be named ", to,
                    "; repeat the *");
   return rule;
 }
 
-Rule ruleOf(const std::string &option, const std::string &text) {
+absl::StatusOr<Rule> ruleOf(const std::string &option,
+                            const std::string &text) {
   size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw badInput(option, " ", text, ": expected FROM=TO, such as ",
+    return invalid(option, " ", text, ": expected FROM=TO, such as ",
                    "'encoder.*=backbone.*', or a file of JSON");
   return ruleOf(option + " " + text, text.substr(0, equals),
                 text.substr(equals + 1));
-}
-
-bool isFile(const std::string &text) {
-  return text.ends_with(".json") && text.find('=') == std::string::npos;
 }
 
 /// Finds repeated keys in the file's one object: JSON would keep the last of
@@ -102,8 +98,8 @@ struct SeenKeys {
 };
 
 /// Reads {"FROM": "TO", ...}; null leaves a name out.
-void addRulesOf(const std::string &option, const std::string &path,
-                std::vector<Rule> &rules) {
+absl::Status addRulesOf(const std::string &option, const std::string &path,
+                        std::vector<Rule> &rules) {
   SeenKeys seen;
   std::optional<std::string> text = textOfFile(path);
   auto json = nlohmann::ordered_json();
@@ -115,19 +111,21 @@ void addRulesOf(const std::string &option, const std::string &path,
         },
         /*allow_exceptions=*/false);
   if (!seen.twice.empty())
-    throw badInput(option, " ", path, ": ", seen.twice,
+    return invalid(option, " ", path, ": ", seen.twice,
                    " stands twice; a name has one rule");
   if (!json.is_object())
-    throw badInput(option, " ", path, ": expected a file with a JSON object ",
+    return invalid(option, " ", path, ": expected a file with a JSON object ",
                    R"(such as {"encoder.*": "backbone.*", "head.*": null})");
   for (const auto &[from, to] : json.items()) {
     if (!to.is_string() && !to.is_null())
-      throw badInput(option, " ", path, ": ", from, " becomes ", jsonText(to),
+      return invalid(option, " ", path, ": ", from, " becomes ", jsonText(to),
                      ", expected a name or null");
     std::string name = to.is_null() ? "" : to.get<std::string>();
-    rules.push_back(
-        ruleOf(option + " " + path + ": " + from + "=" + name, from, name));
+    std::string whole = message(option, " ", path, ": ", from, "=", name);
+    GRADUS_ASSIGN_OR_RETURN(Rule rule, ruleOf(whole, from, name));
+    rules.push_back(std::move(rule));
   }
+  return absl::OkStatus();
 }
 
 } // namespace
@@ -136,15 +134,22 @@ struct NameMap::Rules {
   std::vector<Rule> list;
 };
 
-NameMap::NameMap(const std::string &option,
-                 const std::vector<std::string> &texts) {
+bool isRuleFile(const std::string &text) {
+  return text.ends_with(".json") && text.find('=') == std::string::npos;
+}
+
+absl::StatusOr<NameMap> NameMap::of(const std::string &option,
+                                    const std::vector<std::string> &texts) {
   std::vector<Rule> rules;
-  for (const std::string &text : texts)
-    if (isFile(text))
-      addRulesOf(option, text, rules);
-    else
-      rules.push_back(ruleOf(option, text));
-  rules_ = std::make_shared<Rules>(std::move(rules));
+  for (const std::string &text : texts) {
+    if (isRuleFile(text)) {
+      GRADUS_RETURN_IF_ERROR(addRulesOf(option, text, rules));
+      continue;
+    }
+    GRADUS_ASSIGN_OR_RETURN(Rule rule, ruleOf(option, text));
+    rules.push_back(std::move(rule));
+  }
+  return NameMap(std::make_shared<Rules>(std::move(rules)));
 }
 
 std::string NameMap::operator()(const std::string &name) const {
@@ -154,27 +159,50 @@ std::string NameMap::operator()(const std::string &name) const {
   return name;
 }
 
+absl::StatusOr<std::vector<std::string>>
+NameMap::newNames(const std::vector<std::string> &names) const {
+  std::vector<std::string> changed;
+  std::map<std::string, size_t> meant; // for each new name the tensor
+  for (size_t i = 0; i < names.size(); ++i) {
+    std::string name = changed.emplace_back((*this)(names[i]));
+    if (name.empty())
+      continue;
+    auto [place, isNew] = meant.emplace(name, i);
+    if (isNew)
+      continue;
+    bool renamed = name != names[i], before = names[place->second] != name;
+    if (renamed && before)
+      return invalid("tensors ", names[place->second], " and ", names[i],
+                     " are both meant for ", name);
+    changed[renamed ? place->second : i].clear();
+    if (renamed)
+      place->second = i;
+  }
+  return changed;
+}
+
 /// Suggests "; did you mean a?", or an existing name.
 static std::string nearestOf(const std::string &name,
                              const std::vector<std::string> &known) {
   std::string_view best = nearest(name, known);
   if (best.empty())
-    return known.empty() ? "" : absl::StrCat("; there is ", known.front());
-  return absl::StrCat("; did you mean ", std::string(best), "?");
+    return known.empty() ? "" : message("; there is ", known.front());
+  return message("; did you mean ", best, "?");
 }
 
-void NameMap::checkFits(const std::string &file,
-                        const std::vector<std::string> &from) const {
+absl::Status NameMap::checkFits(const std::string &file,
+                                const std::vector<std::string> &from) const {
   for (const Rule &rule : rules_->list)
     if (std::ranges::none_of(from, [&](const std::string &name) {
           return rule.nameOf(name).has_value();
         }))
-      throw badInput(rule.text, ": no tensor of ", file, " fits ", rule.pattern,
+      return invalid(rule.text, ": no tensor of ", file, " fits ", rule.pattern,
                      nearestOf(rule.pattern, from));
+  return absl::OkStatus();
 }
 
-void NameMap::checkKnown(const std::vector<std::string> &from,
-                         const std::vector<std::string> &to) const {
+absl::Status NameMap::checkKnown(const std::vector<std::string> &from,
+                                 const std::vector<std::string> &to) const {
   for (const Rule &rule : rules_->list) {
     bool known = rule.leavesOut;
     std::string wanted;
@@ -184,18 +212,10 @@ void NameMap::checkKnown(const std::vector<std::string> &from,
         known |= std::ranges::find(to, wanted) != to.end();
       }
     if (!known)
-      throw badInput(rule.text, ": the model has no ", wanted,
+      return invalid(rule.text, ": the model has no ", wanted,
                      nearestOf(wanted, to));
   }
+  return absl::OkStatus();
 }
 
-std::vector<UsedFile> ruleFiles(const std::string &option,
-                                const std::vector<std::string> &texts) {
-  std::vector<UsedFile> files;
-  for (const std::string &text : texts)
-    if (isFile(text))
-      files.push_back({option, text});
-  return files;
-}
-
-} // namespace gradus::cli
+} // namespace gradus::compiler

@@ -1,4 +1,5 @@
-// Small text files that a user names.
+// Small text files that a user names. It needs the standard library alone: the
+// tool includes it, too.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace gradus::cli {
+namespace gradus::compiler {
 
 /// The whole text of a file; nothing if it cannot be read. Folders and devices,
 /// which may be endless, are not read.
@@ -22,4 +23,4 @@ inline std::optional<std::string> textOfFile(const std::string &path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-} // namespace gradus::cli
+} // namespace gradus::compiler

@@ -1,8 +1,6 @@
 // What stands in a file of choices, and what is said of one that is wrong.
 
-#include "tool/tune/tuning_file.h"
-
-#include "tool/failure.h"
+#include "frontends/compiler/tuning_file.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +8,7 @@
 #include <fstream>
 #include <unistd.h>
 
-using namespace gradus::cli;
-using gradus::runtime::TunedCall;
+using namespace gradus::compiler;
 
 namespace {
 
@@ -28,20 +25,19 @@ struct TuningFiles : testing::Test {
     return (folder / name).string();
   }
   std::string words(const std::string &text) {
-    try {
-      readTuningFile(write(text));
+    auto read = readTuningFile(write(text));
+    if (read.ok())
       return "fine";
-    } catch (const Failure &failure) {
-      EXPECT_EQ(failure.code, kBadInput);
-      return std::string(failure.what()).substr((folder / "f").string().size());
-    }
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(read.status().message())
+        .substr((folder / "f").string().size());
   }
 
   std::filesystem::path folder;
 };
 
-TunedCall callOf(const char *call, const char *algorithm) {
-  TunedCall made;
+MeasuredChoice callOf(const char *call, const char *algorithm) {
+  MeasuredChoice made;
   made.call = call;
   made.library = "cublaslt 130100";
   made.algorithm = algorithm;
@@ -54,7 +50,7 @@ TunedCall callOf(const char *call, const char *algorithm) {
 
 TEST_F(TuningFiles, AreReadAsTheyAreWritten) {
   TuningFile file{"a card", {callOf("matmul 1", "x"), callOf("matmul 2", "y")}};
-  TuningFile read = readTuningFile(write(file.text()));
+  TuningFile read = *readTuningFile(write(file.text()));
   EXPECT_EQ(read.card, "a card");
   ASSERT_EQ(read.choices.size(), 2u);
   EXPECT_EQ(read.choices[1].call, "matmul 2");
@@ -73,7 +69,7 @@ TEST_F(TuningFiles, AreBroughtUpToDate) {
   file.update(
       {callOf("2", "y"), callOf("3", ""), callOf("4", "z"), callOf("5", "")});
   std::string all;
-  for (const TunedCall &choice : file.choices)
+  for (const MeasuredChoice &choice : file.choices)
     all += choice.call + choice.algorithm + " ";
   EXPECT_EQ(all, "1x 2y 4z ");
 }
@@ -83,7 +79,7 @@ TEST_F(TuningFiles, GiveOneChoiceForACallAndACard) {
               two = write(TuningFile{"a", {callOf("1", "y")}}.text(), "two"),
               other =
                   write(TuningFile{"b", {callOf("1", "z")}}.text(), "other");
-  auto choices = readTuningFiles({one, two, other});
+  auto choices = *readTuningFiles({one, two, other});
   ASSERT_EQ(choices.size(), 2u);
   EXPECT_EQ(choices[0].card, "a");
   EXPECT_EQ(choices[0].algorithm, "y");
@@ -135,12 +131,7 @@ TEST_F(TuningFiles, NameALibraryAndItsVersion) {
 
 TEST_F(TuningFiles, AreFiles) {
   for (const std::string &path : {folder.string(), folder.string() + "/none"})
-    EXPECT_THROW(
-        try { readTuningFile(path); } catch (const Failure &failure) {
-          EXPECT_EQ(std::string(failure.what()),
-                    path + ": cannot be read, expected a file that `gradus "
-                           "tune` has written");
-          throw;
-        },
-        Failure);
+    EXPECT_EQ(readTuningFile(path).status().message(),
+              path + ": cannot be read, expected a file that `gradus tune` has "
+                     "written");
 }

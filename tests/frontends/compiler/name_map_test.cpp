@@ -1,7 +1,6 @@
 // Names of weights by rules.
 
-#include "tool/failure.h"
-#include "tool/name_map.h"
+#include "frontends/compiler/name_map.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -9,19 +8,18 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace gradus::cli;
+using namespace gradus::compiler;
 
 static NameMap mapped(const std::vector<std::string> &rules) {
-  return NameMap("--init-map", rules);
+  return *NameMap::of("--init-map", rules);
+}
+
+static std::string wordsOf(const absl::Status &status) {
+  return std::string(status.message());
 }
 
 static std::string refusal(const std::string &rule) {
-  try {
-    mapped({rule});
-  } catch (const Failure &failure) {
-    return failure.what();
-  }
-  return "";
+  return wordsOf(NameMap::of("--init-map", {rule}).status());
 }
 
 TEST(NameMap, RenamesByTheFirstRuleThatFits) {
@@ -64,10 +62,9 @@ TEST(NameMap, TakesRulesOfAFileInItsOrder) {
 }
 
 TEST(NameMap, KnowsItsFiles) {
-  auto files = ruleFiles("--init-map", {"a=b", "m.json", "a=m.json"});
-  ASSERT_EQ(files.size(), 1u);
-  EXPECT_EQ(files[0].role, "--init-map");
-  EXPECT_EQ(files[0].path, "m.json");
+  EXPECT_TRUE(isRuleFile("m.json"));
+  EXPECT_FALSE(isRuleFile("a=b"));
+  EXPECT_FALSE(isRuleFile("a=m.json"));
 }
 
 TEST(NameMap, SaysWhichFileIsNone) {
@@ -99,14 +96,10 @@ TEST(NameMap, SaysWhichFileIsNone) {
 /// What is said of a rule whose file has the tensors "encoder.w" and "head.b",
 /// where the model has "body.w".
 static std::string mismatch(const std::string &rule) {
-  try {
-    std::vector<std::string> from = {"encoder.w", "head.b"};
-    mapped({rule}).checkFits("w.safetensors", from);
-    mapped({rule}).checkKnown(from, {"body.w"});
-  } catch (const Failure &failure) {
-    return failure.what();
-  }
-  return "";
+  std::vector<std::string> from = {"encoder.w", "head.b"};
+  absl::Status fits = mapped({rule}).checkFits("w.safetensors", from);
+  return wordsOf(fits.ok() ? mapped({rule}).checkKnown(from, {"body.w"})
+                           : fits);
 }
 
 TEST(NameMap, SaysWhichRuleNamesNothing) {
@@ -118,4 +111,18 @@ TEST(NameMap, SaysWhichRuleNamesNothing) {
   EXPECT_EQ(mismatch("encoder.*=bdy.*"),
             "--init-map encoder.*=bdy.*: the model has no bdy.w; did you mean "
             "body.w?");
+}
+
+TEST(NameMap, GivesEachTensorItsNewName) {
+  using testing::ElementsAre;
+  std::vector<std::string> names = {"head.w", "a.w", "b.w"};
+  EXPECT_THAT(*mapped({"head.*="}).newNames(names),
+              ElementsAre("", "a.w", "b.w"));
+  // A tensor that is renamed comes before one that has the name already.
+  EXPECT_THAT(*mapped({"head.w=b.w"}).newNames(names),
+              ElementsAre("b.w", "a.w", ""));
+  EXPECT_THAT(*mapped({"b.w=head.w"}).newNames(names),
+              ElementsAre("", "a.w", "head.w"));
+  EXPECT_EQ(wordsOf(mapped({"*.w=w*"}).newNames({"a.w", "a.w"}).status()),
+            "tensors a.w and a.w are both meant for wa");
 }
