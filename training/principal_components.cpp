@@ -16,33 +16,9 @@ namespace gradus::training {
 
 namespace {
 
-/// Numbers of each vector that are in memory at a time; sums are made in the
-/// order of these pieces.
-constexpr size_t kPiece = 2048;
-
-/// Numbers from `begin` on of all vectors, one vector after the other.
-struct Piece {
-  std::vector<double> numbers; // [vectors, size]
-  size_t size = 0;
-
-  const double *of(size_t vector) const {
-    return numbers.data() + vector * size;
-  }
-};
-
-Status readAll(const Vectors &vectors, size_t begin, size_t end, Piece &piece) {
-  piece.size = end - begin;
-  piece.numbers.resize(vectors.count() * piece.size);
-  for (size_t i = 0; i < vectors.count(); ++i)
-    GRADUS_TRY(vectors.read(
-        i, begin,
-        std::span(piece.numbers).subspan(i * piece.size, piece.size)));
-  return Status();
-}
-
 /// Reads the differences of all vectors from the first one.
 Status readDifferences(const Vectors &vectors, size_t begin, size_t end,
-                       Piece &piece) {
+                       VectorsPiece &piece) {
   GRADUS_TRY(readAll(vectors, begin, end, piece));
   for (size_t i = vectors.count(); i-- > 0;)
     for (size_t j = 0; j < piece.size; ++j)
@@ -50,33 +26,8 @@ Status readDifferences(const Vectors &vectors, size_t begin, size_t end,
   return Status();
 }
 
-/// The sum of products, made in eight sums that vector units can hold.
-double product(const double *a, const double *b, size_t size) {
-  constexpr size_t kSums = 8;
-  double sums[kSums] = {};
-  size_t at = 0;
-  for (; at + kSums <= size; at += kSums)
-    for (size_t i = 0; i < kSums; ++i)
-      sums[i] += a[at + i] * b[at + i];
-  for (; at < size; ++at)
-    sums[0] += a[at] * b[at];
-  return std::accumulate(sums, sums + kSums, 0.0);
-}
-
-/// Adds the products of the rows of a matrix [rows, size] to those in
-/// `products` [rows, rows].
-void addProducts(const double *matrix, size_t rows, size_t size,
-                 std::vector<double> &products) {
-  for (size_t i = 0; i < rows; ++i)
-    for (size_t j = 0; j <= i; ++j) {
-      products[i * rows + j] +=
-          product(matrix + i * size, matrix + j * size, size);
-      products[j * rows + i] = products[i * rows + j];
-    }
-}
-
 /// The sum of rows of a matrix [count, size], each times its factor.
-void combine(const double *factors, const Piece &rows, size_t count,
+void combine(const double *factors, const VectorsPiece &rows, size_t count,
              double *sum) {
   std::fill_n(sum, rows.size, 0.0);
   for (size_t i = 0; i < count; ++i) {
@@ -86,19 +37,11 @@ void combine(const double *factors, const Piece &rows, size_t count,
   }
 }
 
-/// Calls `use(begin, end)` for the pieces of a range.
-template <typename Use>
-Status inPieces(size_t begin, size_t end, const Use &use) {
-  for (; begin < end; begin += kPiece)
-    GRADUS_TRY(use(begin, std::min(begin + kPiece, end)));
-  return Status();
-}
-
 /// The products of the vectors' differences from their mean, [m, m].
 StatusOr<std::vector<double>> centeredProducts(const Vectors &vectors) {
   size_t m = vectors.count();
   std::vector<double> products(m * m), means(m);
-  Piece piece;
+  VectorsPiece piece;
   GRADUS_TRY(inPieces(0, vectors.length(), [&](size_t begin, size_t end) {
     GRADUS_TRY(readDifferences(vectors, begin, end, piece));
     addProducts(piece.numbers.data(), m, piece.size, products);
@@ -199,7 +142,7 @@ double signOf(std::span<const double> positions) {
 
 Status readMean(const Vectors &vectors, size_t begin,
                 std::span<double> numbers) {
-  Piece piece;
+  VectorsPiece piece;
   size_t all = begin + numbers.size();
   return inPieces(begin, all, [&](size_t from, size_t to) {
     GRADUS_TRY(readDifferences(vectors, from, to, piece));
@@ -212,31 +155,6 @@ Status readMean(const Vectors &vectors, size_t begin,
       mean[i] = first[i] + mean[i] / static_cast<double>(vectors.count());
     return Status();
   });
-}
-
-StatusOr<double> distanceFromOrthonormal(const Vectors &vectors) {
-  size_t count = vectors.count();
-  std::vector<double> products(count * count);
-  Piece piece;
-  GRADUS_TRY(inPieces(0, vectors.length(), [&](size_t begin, size_t end) {
-    GRADUS_TRY(readAll(vectors, begin, end, piece));
-    addProducts(piece.numbers.data(), count, piece.size, products);
-    return Status();
-  }));
-  double farthest = 0;
-  for (size_t i = 0; i < products.size(); ++i)
-    farthest = std::max(
-        farthest, std::fabs(products[i] - (i % (count + 1) == 0 ? 1 : 0)));
-  return farthest;
-}
-
-Status verifyOrthonormal(const Vectors &rows) {
-  constexpr double kMost = 1e-4; // of rows that are stored in f32
-  GRADUS_ASSIGN(double distance, distanceFromOrthonormal(rows));
-  if (distance <= kMost)
-    return Status();
-  return invalid("its rows are not orthonormal: products of two are off by ",
-                 distance, "; expected at most ", kMost);
 }
 
 Eigenvectors eigenvectorsOf(std::vector<double> matrix, size_t n) {
@@ -322,7 +240,7 @@ Status PrincipalComponents::choose(const Eigenvectors &all, size_t count) {
 Status PrincipalComponents::orthonormalize() {
   size_t m = snapshots_->count(), k = count();
   std::vector<double> products(k * k), numbers;
-  Piece piece;
+  VectorsPiece piece;
   GRADUS_TRY(inPieces(0, snapshots_->length(), [&](size_t begin, size_t end) {
     GRADUS_TRY(readDifferences(*snapshots_, begin, end, piece));
     numbers.resize(k * piece.size);
@@ -346,8 +264,8 @@ Status PrincipalComponents::read(size_t first, size_t begin, size_t end,
   size_t m = snapshots_->count(), size = end - begin;
   if (size == 0)
     return Status();
-  Piece piece;
-  std::vector<double> sum(kPiece);
+  VectorsPiece piece;
+  std::vector<double> sum(VectorsPiece::kMost);
   return inPieces(begin, end, [&](size_t from, size_t to) {
     GRADUS_TRY(readDifferences(*snapshots_, from, to, piece));
     for (size_t k = 0; k < numbers.size() / size; ++k) {

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include "runtime/orthonormal.h"
 #include "runtime/status.h"
 
 #include <cstddef>
@@ -18,29 +19,11 @@
 
 namespace gradus::training {
 
-/// Vectors of one length, whose numbers are read piece by piece.
-class Vectors {
-public:
-  virtual ~Vectors() = default;
-  virtual size_t count() const = 0;
-  virtual size_t length() const = 0;
-  /// Reads as many numbers of a vector as there is room for, from the number
-  /// `begin` on; all must be finite.
-  virtual runtime::Status read(size_t vector, size_t begin,
-                               std::span<double> numbers) const = 0;
-};
+using runtime::Vectors;
 
 /// Reads numbers of the mean of the vectors, from the number `begin` on.
 runtime::Status readMean(const Vectors &vectors, size_t begin,
                          std::span<double> numbers);
-
-/// The maximum distance of the products of the vectors from those that
-/// orthonormal ones have: 1 with itself, and 0 with another.
-runtime::StatusOr<double> distanceFromOrthonormal(const Vectors &vectors);
-
-/// Refuses vectors whose products are farther from those of orthonormal ones
-/// than rounding to f32 makes them.
-runtime::Status verifyOrthonormal(const Vectors &rows);
 
 struct Eigenvectors {
   std::vector<double> values;  // n, in descending order

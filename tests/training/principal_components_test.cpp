@@ -310,9 +310,3 @@ TEST(Eigenvectors, AreThoseOfTheMatrix) {
   }
   EXPECT_NEAR(found.values.back(), 0, 1e-13);
 }
-
-TEST(Orthonormal, VectorsHaveNoDistanceFromIt) {
-  EXPECT_EQ(*distanceFromOrthonormal(Given({{0.6, 0.8}, {-0.8, 0.6}})), 0);
-  EXPECT_NEAR(*distanceFromOrthonormal(Given({{1, 0}, {0.5, 1}})), 0.5, 1e-15);
-  EXPECT_NEAR(*distanceFromOrthonormal(Given({{2, 0}, {0, 1}})), 3, 1e-15);
-}

@@ -412,7 +412,7 @@ void warnOfOrder(const std::string &path, const Basis &basis) {
 void convert(const BasisOptions &options, const Artifact &artifact) {
   Basis basis = basisOf(artifact, 0);
   MatrixRows rows(options.matrix, basis);
-  check(at(training::verifyOrthonormal(rows), options.matrix));
+  check(at(verifyOrthonormal(rows), options.matrix));
   basis.components = rows.count();
   basis.metadata["components"] = inWords(basis.components);
   warnOfOrder(options.matrix, basis);
