@@ -47,6 +47,18 @@ typedef struct gradus_abi_receiver {
   void (*fail)(void *context, const char *words);
 } gradus_abi_receiver;
 
+/* The basis of dim_reduce, which the compiler does not read itself: whoever
+ * asks for it has what is given until the compilation ends. Both return
+ * GRADUS_OK or the code of a failure, and say it in `*words`. */
+typedef struct gradus_abi_basis {
+  void *context;
+  /* Opens the file that the recipe names, and checks its header. */
+  gradus_status (*open)(void *context, const char *path,
+                        gradus_abi_tensors *parts, const char **words);
+  /* Reads all values of the open one and checks them. */
+  gradus_status (*verify)(void *context, const char **words);
+} gradus_abi_basis;
+
 typedef struct gradus_abi_request {
   /* Of this version's size. Their weights are in `weights`, and their model is
    * `program` if that is not NULL. The model's path is never NULL. */
@@ -56,6 +68,7 @@ typedef struct gradus_abi_request {
   int model_is_text, model_has_folder;
   gradus_abi_tensors weights;
   const gradus_abi_program *program;
+  gradus_abi_basis basis;
   gradus_abi_receiver to;
 } gradus_abi_request;
 
@@ -63,17 +76,18 @@ typedef struct gradus_abi_request {
  * first and grows nowhere, so that builds of different headers can say so. */
 typedef struct gradus_abi_layout {
   const char *version; /* of Gradus */
-  /* The bytes of the structs: tensor, program, receiver, request, options. */
-  size_t sizes[5];
+  /* The bytes of the structs: tensor, program, basis, receiver, request,
+   * options. */
+  size_t sizes[6];
   /* Receives the words with which another layout is refused. */
   void *context;
   void (*fail)(void *context, const char *words);
 } gradus_abi_layout;
 
 #define GRADUS_ABI_SIZES                                                       \
-  {sizeof(gradus_abi_tensor), sizeof(gradus_abi_program),                      \
-   sizeof(gradus_abi_receiver), sizeof(gradus_abi_request),                    \
-   sizeof(gradus_compile_options)}
+  {sizeof(gradus_abi_tensor),  sizeof(gradus_abi_program),                     \
+   sizeof(gradus_abi_basis),   sizeof(gradus_abi_receiver),                    \
+   sizeof(gradus_abi_request), sizeof(gradus_compile_options)}
 
 /* Compiles. `layout` is that of libgradus; another than the compiler's is
  * refused. */

@@ -469,11 +469,18 @@ typedef struct gradus_compile_options {
   const char *const *plugins; /* libraries with passes: programs, see "Trust" */
   const char *libraries;      /* "auto", "never", "always"; NULL: "auto" */
   const char *memory_limit;   /* "2GiB"; NULL: none */
-  const char *initialize;   /* a rule for weights whose data file is missing */
-  const char *kernel_cache; /* a folder or "off"; NULL: the user's cache */
-  const char *stop_after;   /* a stage, to look at the IR; NULL: an artifact */
-  int threads;              /* to plan for; 0: one per core */
-  uint32_t flags;           /* GRADUS_NO_PROGRAM | ... */
+  const char *stop_after; /* a stage, to look at the IR; NULL: an artifact */
+  int threads;            /* to plan for; 0: one per core */
+  uint32_t flags;         /* GRADUS_NO_PROGRAM | ... */
+  /* Stands in place of the file that the recipe's dim_reduce.basis names.
+   * Without it that file is opened: from the current folder, unless its name
+   * begins with "/". */
+  gradus_source basis;
+  /* Options of `gradus compile` that have no field here, by their names there:
+   * "initialize=zeros", "kernel-cache=off", "epilogues=bias",
+   * "tuning=h200.json", "weights-map=encoder.*=backbone.*". An unknown one is
+   * refused with the names of all. */
+  const char *const *extra;
 } gradus_compile_options;
 
 /* As gradus_set_default_options and gradus_default_options. */

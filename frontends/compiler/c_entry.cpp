@@ -2,6 +2,7 @@
 // become a request, and what the compiler says goes to the caller's receivers.
 
 #include "frontends/compiler/compiler.h"
+#include "frontends/compiler/extra_options.h"
 #include "messages/message.h"
 #include "runtime/compiler_abi.h"
 
@@ -60,7 +61,6 @@ PlanOptions planOf(const gradus_compile_options &options) {
   if (options.libraries)
     plan.libraries = options.libraries;
   plan.threads = options.threads;
-  plan.kernelCache = textOf(options.kernel_cache);
   return plan;
 }
 
@@ -124,6 +124,29 @@ WantedResult wantedOf(const gradus_compile_options &options, Told &told) {
   return wanted;
 }
 
+absl::Status statusOf(gradus_status status, const char *words) {
+  return status == GRADUS_OK        ? absl::OkStatus()
+         : status == GRADUS_INVALID ? absl::InvalidArgumentError(words)
+                                    : absl::InternalError(words);
+}
+
+/// The basis that libgradus opens, whose bytes it keeps.
+absl::StatusOr<BasisFile> openBasis(const gradus_abi_basis &from,
+                                    const std::string &path) {
+  gradus_abi_tensors parts = {};
+  const char *words = "";
+  gradus_status opened = from.open(from.context, path.c_str(), &parts, &words);
+  GRADUS_RETURN_IF_ERROR(statusOf(opened, words));
+  BasisFile basis;
+  basis.parts = weightsOf(parts);
+  basis.verify = [&from] {
+    const char *words = "";
+    gradus_status status = from.verify(from.context, &words);
+    return statusOf(status, words);
+  };
+  return basis;
+}
+
 Request requestOf(const gradus_abi_request &from, Told &told) {
   const gradus_compile_options &options = *from.options;
   Request request;
@@ -136,7 +159,10 @@ Request requestOf(const gradus_abi_request &from, Told &told) {
   request.recipe = recipeOf(options);
   request.dims = listOf(options.dims);
   request.weights = {weightsOf(from.weights), textOf(options.weights.path),
-                     textOf(options.initialize)};
+                     /*rule=*/{}};
+  request.openBasis = [&from](const std::string &path) {
+    return openBasis(from.basis, path);
+  };
   request.plugins = listOf(options.plugins);
   request.plan = planOf(options);
   request.wanted = wantedOf(options, told);
@@ -145,7 +171,11 @@ Request requestOf(const gradus_abi_request &from, Told &told) {
 
 gradus_status compile(const gradus_abi_request &from) {
   Told told(from.to);
-  absl::StatusOr<Result> result = compiler().compile(requestOf(from, told));
+  Request request = requestOf(from, told);
+  absl::Status extra = addExtraOptions(listOf(from.options->extra), request);
+  if (!extra.ok())
+    return told.fail(extra);
+  absl::StatusOr<Result> result = compiler().compile(request);
   if (!result.ok())
     return told.fail(result.status());
   for (const PassRemark &remark : result->trace.remarks)

@@ -32,11 +32,11 @@ public:
            list(dictionary, "plugins", options_.plugins) &&
            text(dictionary, "libraries", options_.libraries) &&
            text(dictionary, "memory_limit", options_.memory_limit) &&
-           text(dictionary, "initialize", options_.initialize) &&
-           text(dictionary, "kernel_cache", options_.kernel_cache) &&
            text(dictionary, "stop_after", options_.stop_after) &&
            number(dictionary, "threads", options_.threads) &&
-           number(dictionary, "flags", options_.flags);
+           number(dictionary, "flags", options_.flags) &&
+           source(dictionary, "basis", options_.basis) &&
+           list(dictionary, "extra", options_.extra);
   }
 
   const gradus_compile_options *get() const { return &options_; }

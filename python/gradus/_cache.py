@@ -28,8 +28,12 @@ def folder():
 
 def key(options):
     """The name of what these options compile to: a hash of all that decides it. None: it cannot be known, as where
-    plug-ins take part or the recipe names files."""
-    if options.get("plugins"):
+    plug-ins take part, or files that the recipe or an option names."""
+    if options.get("plugins") or options.get("basis"):
+        return None
+    if any(text.startswith(("tuning=", "weights-map=")) for text in options.get("extra") or ()):
+        return None
+    if any(_names_files(text) for text in options.get("overrides") or ()):
         return None
     content = hashlib.sha256()
 
@@ -42,7 +46,7 @@ def key(options):
     for name in ("model", "recipe", "weights"):
         path, data = options.get(name) or (None, None)
         whole = data if data is not None else b"" if path is None else _bytes(path)
-        if name == "recipe" and b'"basis"' in whole:
+        if name == "recipe" and _names_files(whole.decode(errors="replace")):
             return None
         add(name, whole if name != "model" else (os.path.splitext(path or "")[1], hashlib.sha256(whole).hexdigest()))
         if name == "model" and path is None and _onnx_files.locations(whole):
@@ -54,6 +58,11 @@ def key(options):
             add(*files)
     add(sorted((name, value) for name, value in options.items() if name not in ("model", "recipe", "weights")))
     return content.hexdigest()
+
+
+def _names_files(text):
+    """Whether a recipe, or a key of it, may name a file: the basis of dim_reduce, also as AutoBoost's document has it."""
+    return "dim_reduce" in text or "pca_mat_path" in text
 
 
 def _compiler():

@@ -14,7 +14,8 @@ from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
 def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, metrics=(), precision=None, clip_grad_norm=None,
             ema=None, recipe=None, set=None, labels=None, inputs=None, outputs=None, dynamic=None, dims=None, weights=None,
             targets=None, libraries=None, memory_limit=None, plugins=None, initialize=None, kernel_cache=None, node_outputs=False,
-            gradient_outputs=False, program=True, threads=0, device="cpu", deterministic=None, cache=True, **keys):
+            gradient_outputs=False, program=True, basis=None, epilogues=None, tuning=None, weights_map=None, threads=0, device="cpu",
+            deterministic=None, cache=True, **keys):
     """Compiles a model into a training step.
 
     model       a path (.onnx, .mlir, .gradus), the bytes of such a file, or a torch.nn.Module
@@ -29,7 +30,10 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     inputs, outputs, dynamic   names and symbolic axes of a module that is exported
     dims        {"batch": 32}: sizes of symbolic dimensions
     weights     .safetensors (path or bytes) over the model's values
+    weights_map  {"encoder.*": "backbone.*", "head.*": None}: names of `weights` as the model has them; or a file of JSON
+    basis       bytes (or a path) of the file of directions that the recipe's dim_reduce.basis names
     targets     ["cpu:x86-64-v3", "cuda"]; None: this machine
+    epilogues, tuning   of GPUs: "bias"; files that `gradus tune` has written
     device, threads, deterministic   as `load` takes them
     cache       whether the artifact is looked for, and kept, in the cache of compiled ones
 
@@ -51,7 +55,10 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
         "weights": None if weights is None else _source(weights, "weights"),
         "overrides": _assignments(set, "set"), "dims": _assignments(dims, "dims"), "targets": _texts(targets, "targets"),
         "plugins": _texts(plugins, "plugins"), "libraries": libraries, "memory_limit": _limit(memory_limit),
-        "initialize": initialize, "kernel_cache": kernel_cache, "threads": threads,
+        "threads": threads,
+        "basis": None if basis is None else _source(basis, "basis"),
+        "extra": _extra(initialize=_texts(initialize, "initialize"), kernel_cache=_texts(kernel_cache, "kernel_cache"),
+                        epilogues=_texts(epilogues, "epilogues"), tuning=_texts(tuning, "tuning"), weights_map=_rules(weights_map)),
         "flags": (0 if program else _core.NO_PROGRAM) | (_core.NODE_OUTPUTS if node_outputs else 0)
         | (_core.GRADIENT_OUTPUTS if gradient_outputs else 0)}
     step = _loaded(options, cache, threads=threads, device=device, deterministic=bool(deterministic))
@@ -200,6 +207,18 @@ def _texts(given, what):
         return None
     given = [given] if isinstance(given, (str, os.PathLike)) else list(given)
     return [os.fspath(text) for text in given]
+
+
+def _extra(**options):
+    """["weights-map=a=b"]: options of the command line that have no field in the C API, each with its texts."""
+    return [f"{name.replace('_', '-')}={text}" for name, texts in options.items() for text in texts or ()]
+
+
+def _rules(given):
+    """Rules FROM=TO of a dictionary, where None leaves a name out; or the path of a file of them."""
+    if isinstance(given, Mapping):
+        return [f"{name}={'' if to is None else to}" for name, to in given.items()]
+    return _texts(given, "weights_map")
 
 
 def _limit(given):

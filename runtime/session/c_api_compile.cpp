@@ -7,6 +7,7 @@
 #include "runtime/flat.h"
 #include "runtime/float_mode.h"
 #include "runtime/safetensors.h"
+#include "runtime/session/basis_file.h"
 #include "runtime/session/c_api_handle.h"
 #include "runtime/session/c_options.h"
 #include "runtime/session/checkpoint.h"
@@ -73,6 +74,16 @@ gradus_abi_receiver receiverOf(gradus_compiled &result) {
 
 //===-- what is read for the compiler -------------------------------------===//
 
+StatusCode codeOf(gradus_status status) {
+  return status == GRADUS_INVALID ? StatusCode::invalid : StatusCode::failed;
+}
+
+gradus_status statusOf(StatusCode code) {
+  return code == StatusCode::ok        ? GRADUS_OK
+         : code == StatusCode::invalid ? GRADUS_INVALID
+                                       : GRADUS_FAILED;
+}
+
 std::span<const uint8_t> bytesOf(const gradus_source &source) {
   return {static_cast<const uint8_t *>(source.bytes), source.size};
 }
@@ -123,6 +134,11 @@ struct ReadInputs {
 
   std::optional<Safetensors> weightsFile;
   Tensors weights;
+
+  gradus_source givenBasis = {}; // stands in place of the recipe's
+  std::optional<Safetensors> basisFile;
+  Tensors basisParts;
+  std::string basisError;
 };
 
 Status readArtifact(const gradus_source &model, ReadInputs &read) {
@@ -158,6 +174,48 @@ Status readWeights(const gradus_source &source, ReadInputs &read) {
   return Status();
 }
 
+Status openBasis(const char *path, ReadInputs &read) {
+  const gradus_source &given = read.givenBasis;
+  if (given.bytes) {
+    GRADUS_ASSIGN(read.basisFile,
+                  Safetensors::fromBytes(
+                      bytesOf(given), given.path ? given.path : "its bytes"));
+  } else {
+    GRADUS_ASSIGN(read.basisFile,
+                  Safetensors::open(given.path ? given.path : path));
+  }
+  GRADUS_TRY(verifyBasisHeader(*read.basisFile));
+  for (const NamedTensor &tensor : read.basisFile->tensors())
+    read.basisParts.add(tensor);
+  return Status();
+}
+
+/// Answers the compiler: the code, and the words, which stay.
+gradus_status answer(ReadInputs &read, const Status &status,
+                     const char **words) {
+  read.basisError = status.message();
+  *words = read.basisError.c_str();
+  return statusOf(status.code());
+}
+
+/// How the compiler gets the basis that a recipe names.
+gradus_abi_basis basisFor(ReadInputs &read) {
+  gradus_abi_basis basis = {};
+  basis.context = &read;
+  basis.open = [](void *context, const char *path, gradus_abi_tensors *parts,
+                  const char **words) {
+    auto &read = *static_cast<ReadInputs *>(context);
+    Status status = openBasis(path, read);
+    *parts = read.basisParts.all();
+    return answer(read, status, words);
+  };
+  basis.verify = [](void *context, const char **words) {
+    auto &read = *static_cast<ReadInputs *>(context);
+    return answer(read, verifyBasisValues(*read.basisFile), words);
+  };
+  return basis;
+}
+
 Status verifySource(const char *what, const gradus_source &source) {
   if (!source.bytes && source.size)
     return invalid("gradus_compile_options: ", what, ": its bytes are NULL, ",
@@ -174,6 +232,7 @@ Status verify(const gradus_compile_options &options) {
   GRADUS_TRY(verifySource("model", options.model));
   GRADUS_TRY(verifySource("recipe", options.recipe));
   GRADUS_TRY(verifySource("weights", options.weights));
+  GRADUS_TRY(verifySource("basis", options.basis));
   if (!isGiven(options.model))
     return invalid("gradus_compile_options: model: neither a path nor bytes "
                    "are given");
@@ -214,10 +273,6 @@ Status readInputs(const gradus_compile_options &options, ReadInputs &read) {
   return Status();
 }
 
-StatusCode codeOf(gradus_status status) {
-  return status == GRADUS_INVALID ? StatusCode::invalid : StatusCode::failed;
-}
-
 Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
                    gradus_compiled &result) {
   gradus_abi_request request = {};
@@ -233,10 +288,19 @@ Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
   request.options = &options;
   request.weights = read.weights.all();
   request.program = read.artifact ? &read.program : nullptr;
+  read.givenBasis = options.basis;
+  request.basis = basisFor(read);
   request.to = receiverOf(result);
   const gradus_abi_layout layout = {GRADUS_VERSION, GRADUS_ABI_SIZES,
                                     request.to.context, request.to.fail};
   gradus_status status = entry(&layout, &request);
+  if (status == GRADUS_OK && isGiven(options.basis) && !read.basisFile) {
+    result.error = "gradus_compile_options: basis: it is given, but the "
+                   "recipe's dim_reduce.basis names no file in whose place it "
+                   "stands";
+    result.diagnostics.push_back({GRADUS_ERROR, "", "", result.error});
+    status = GRADUS_INVALID;
+  }
   if (status == GRADUS_OK)
     return Status();
   result.artifact.clear(); // It may be a part of one.
@@ -250,9 +314,9 @@ void gradus_set_default_compile_options(gradus_compile_options *options,
   setDefaults(options, size, gradus_compile_options{});
 }
 
-/// The size of the options of 0.1, whose last field was `flags`.
-static constexpr size_t kFirstSize = offsetof(gradus_compile_options, flags) +
-                                     sizeof(gradus_compile_options::flags);
+/// The size of the options of 0.1, whose last field was `extra`.
+static constexpr size_t kFirstSize = offsetof(gradus_compile_options, extra) +
+                                     sizeof(gradus_compile_options::extra);
 
 namespace {
 

@@ -102,6 +102,92 @@ class DataFiles(unittest.TestCase):
         self.assertEqual(len(keys), 2)
 
 
+SQUARES = b"""
+gradus.program @squares {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, value = dense<[1.0, 2.0, 3.0]> : tensor<3xf32>}
+  gradus.graph @train(%coefficient: tensor<3xf32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<3xf32>
+    %square = arith.mulf %w, %w : tensor<3xf32>
+    %part = arith.mulf %coefficient, %square : tensor<3xf32>
+    %loss = gradus.reduce sum %part axes [0] : tensor<3xf32> -> tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}"""
+
+
+def tensors(**arrays):
+    """The bytes of a .safetensors file of float32 arrays."""
+    import numpy
+
+    header, data = {}, b""
+    for name, array in arrays.items():
+        array = numpy.asarray(array, "float32")
+        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+@needs_package
+class Files(unittest.TestCase):
+    """Files that options and the recipe name."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, name, content):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def test_a_basis_is_a_file_or_bytes(self):
+        import numpy
+
+        import gradus
+
+        content = tensors(w=[[0.6, 0, 0.8]])
+        path = self.write("basis.safetensors", content)
+        for options in ({"dim_reduce": {"basis": path}}, {"dim_reduce": path}, {"set": {"dim_reduce.basis": path}},
+                        {"recipe": {"dim_reduce": {"basis": path}}}, {"dim_reduce": "elsewhere", "basis": content},
+                        {"dim_reduce": "elsewhere", "basis": path}):
+            with gradus.compile(SQUARES, optimizer="sgd", **options) as step:
+                self.assertEqual(step["dim_reduce/basis/w"].astype("f8").round(4).tolist(), [[0.6, 0, 0.8]], options)
+                step(numpy.ones(3, "float32"))
+        # What the file is by then counts, and not what a cache kept of it.
+        self.write("basis.safetensors", tensors(w=[[1, 1, 0]]))
+        for options in ({"dim_reduce": path}, {"set": {"dim_reduce.basis": path}}):
+            with self.assertRaisesRegex(gradus.CompileError, "dim_reduce.basis .*: its rows are not orthonormal"):
+                gradus.compile(SQUARES, optimizer="sgd", **options)
+        with self.assertRaisesRegex(gradus.InvalidError, "basis: it is given, but the recipe's dim_reduce.basis names no file"):
+            gradus.compile(SQUARES, optimizer="sgd", basis=content)
+        with self.assertRaisesRegex(gradus.InvalidError, "basis: expected a path or bytes; found int"):
+            gradus.compile(SQUARES, optimizer="sgd", basis=3)
+
+    def test_names_of_weights_are_mapped(self):
+        import gradus
+
+        weights = tensors(**{"module.w": [4, 5, 6], "head": [1]})
+        rules = {"module.*": "*", "head": None}
+        path = self.write("names.json", json.dumps(rules).encode())
+        for given in (rules, path, ["module.*=*", "head="]):
+            with gradus.compile(SQUARES, optimizer="sgd", weights=weights, weights_map=given) as step:
+                self.assertEqual(step["w"].tolist(), [4, 5, 6])
+        with self.assertRaisesRegex(gradus.CompileError, r"weights-map modul\.\*=: no tensor of the weights fits"):
+            gradus.compile(SQUARES, optimizer="sgd", weights=weights, weights_map={"modul.*": None})
+
+    def test_options_of_gpus_are_the_command_lines(self):
+        import gradus
+
+        tuning = self.write("card.json", b'{"format": 1, "card": "a card", "choices": []}')
+        gradus.compile(SQUARES, optimizer="sgd", targets=["emulated", "cpu"], epilogues="bias", tuning=tuning).close()
+        for words, options in (("expected all, bias or none", {"epilogues": "some"}), ("names.json: cannot be read", {"tuning": ["names.json"]}),
+                               ("epilogues: is given 2 times", {"epilogues": ["all", "bias"]})):
+            with self.assertRaisesRegex(gradus.CompileError, words):
+                gradus.compile(SQUARES, optimizer="sgd", targets=["emulated", "cpu"], **options)
+
+
 @needs_package
 class Compile(unittest.TestCase):
     def test_models_and_recipes_come_in_all_forms(self):

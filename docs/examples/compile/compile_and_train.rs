@@ -27,9 +27,11 @@ struct CompileOptions {
     recipe: Source,
     weights: Source,
     lists: [*const *const c_char; 4], // overrides, dims, targets, plugins
-    words: [*const c_char; 5], // libraries, memory_limit, initialize, kernel_cache, stop_after
+    words: [*const c_char; 3], // libraries, memory_limit, stop_after
     threads: c_int,
     flags: u32,
+    basis: Source,
+    extra: *const *const c_char,
 }
 #[repr(C)]
 struct Diagnostic {

@@ -51,11 +51,11 @@ static void print_options(void) {
   FIELD(gradus_compile_options, plugins);
   FIELD(gradus_compile_options, libraries);
   FIELD(gradus_compile_options, memory_limit);
-  FIELD(gradus_compile_options, initialize);
-  FIELD(gradus_compile_options, kernel_cache);
   FIELD(gradus_compile_options, stop_after);
   FIELD(gradus_compile_options, threads);
   FIELD(gradus_compile_options, flags);
+  FIELD(gradus_compile_options, basis);
+  FIELD(gradus_compile_options, extra);
 }
 
 static void print_types(void) {

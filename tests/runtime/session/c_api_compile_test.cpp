@@ -205,7 +205,7 @@ TEST_F(CApiCompile, TakesOptionsOfOtherVersions) {
   other.later = 7;
   EXPECT_FALSE(compiles());
   // No version had fewer fields than this.
-  for (size_t size : {offsetof(gradus_compile_options, flags), size_t(0)}) {
+  for (size_t size : {offsetof(gradus_compile_options, extra), size_t(0)}) {
     other.options.size = size;
     EXPECT_FALSE(compiles());
   }
