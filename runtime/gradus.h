@@ -14,8 +14,8 @@
  * Ownership. A session owns its state, its arena, its threads and every string
  * and shape that a function here returns; they live until gradus_free. Inputs
  * are copied in and outputs copied out before a call returns. All addresses are
- * of the host's memory: a card's memory is reached through inputs and outputs
- * alone.
+ * of the host's memory, but for inputs that gradus_step_options says are of the
+ * device's.
  *
  * Threads. A session may be used by any one thread at a time, whichever call it
  * is, and may move from thread to thread between calls; different sessions are
@@ -263,6 +263,41 @@ GRADUS_API gradus_status gradus_step(gradus_session *session, int graph,
 GRADUS_API gradus_status gradus_steps(gradus_session *session, int graph,
                                       int64_t count, const void *const *inputs,
                                       void *const *outputs, int64_t *done);
+
+/* How steps get their inputs. Start from gradus_default_step_options(). */
+typedef struct gradus_step_options {
+  size_t size; /* sizeof(gradus_step_options): see "Stability" */
+  /* For each address of the call's `inputs` whether it is of the memory of the
+   * session's device (not 0) or of the host's (0); NULL: all are the host's. */
+  const unsigned char *on_device;
+  /* Where those of the device are made: a CUstream, which is a cudaStream_t, of
+   * the device's primary context, which PyTorch and CUDA's runtime use. NULL:
+   * the legacy default stream. */
+  void *stream;
+} gradus_step_options;
+
+/* As gradus_set_default_options and gradus_default_options. */
+GRADUS_API void gradus_set_default_step_options(gradus_step_options *options,
+                                                size_t size);
+static inline gradus_step_options gradus_default_step_options(void) {
+  gradus_step_options options;
+  gradus_set_default_step_options(&options, sizeof(options));
+  return options;
+}
+
+/* gradus_steps with options (NULL: their defaults), for inputs that lie in the
+ * memory of the GPU that the session runs on: they are copied there, and never
+ * through the host. They are read behind the work that is in `stream` when the
+ * call is made, and have been read when it returns. GRADUS_INVALID on the CPU,
+ * whose memory is the host's. An address that is none of the device's is an
+ * error of its driver: GRADUS_FAILED, and the session can only be freed. On the
+ * emulated GPU, void *gradus_emulated_memory(const void *bytes, size_t size) of
+ * libgradus_emulated.so gives memory to try this with. */
+GRADUS_API gradus_status gradus_steps_with(gradus_session *session, int graph,
+                                           int64_t count,
+                                           const void *const *inputs,
+                                           void *const *outputs, int64_t *done,
+                                           const gradus_step_options *options);
 
 /* Binds the address that an input is read from, or an output written to, by
  * steps that give no other; NULL unbinds it. The memory stays the caller's. */

@@ -108,6 +108,24 @@ bool isDense(const Py_ssize_t *shape, const Py_ssize_t *strides, int rank,
   return true;
 }
 
+/// The capsule of an array. One on a card says with stream 1, the default one,
+/// that work there comes behind what makes the array.
+PyObject *capsuleOf(PyObject *object, int card) {
+  int type = dlpack::kCpu, number = 0;
+  if (card >= 0 && PyObject_HasAttrString(object, "__dlpack_device__")) {
+    Owned device(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+    if (!device || !PyArg_ParseTuple(device.get(), "ii", &type, &number))
+      return nullptr;
+  }
+  if (type != dlpack::kCuda)
+    return PyObject_CallMethod(object, "__dlpack__", nullptr);
+  Owned method(PyObject_GetAttrString(object, "__dlpack__"));
+  Owned none(PyTuple_New(0)), named(Py_BuildValue("{s:i}", "stream", 1));
+  return method && none && named
+             ? PyObject_Call(method.get(), none.get(), named.get())
+             : nullptr;
+}
+
 } // namespace
 
 void Argument::release() {
@@ -119,14 +137,16 @@ void Argument::release() {
     PyMem_Free(copy_);
   copy_ = nullptr;
   data_ = nullptr;
+  onDevice_ = false;
 }
 
-bool Argument::read(const char *what, const Tensor &tensor, PyObject *object) {
+bool Argument::read(const char *what, const Tensor &tensor, PyObject *object,
+                    int card) {
   if (PyObject_CheckBuffer(object))
     return readBuffer(what, tensor, object);
   if (tensor.shape.empty() && (PyFloat_Check(object) || PyLong_Check(object)))
     return readNumber(what, tensor, object);
-  return readDlpack(what, tensor, object);
+  return readDlpack(what, tensor, object, card);
 }
 
 bool Argument::readBuffer(const char *what, const Tensor &tensor,
@@ -172,7 +192,7 @@ bool Argument::readNumber(const char *what, const Tensor &tensor,
 }
 
 bool Argument::readDlpack(const char *what, const Tensor &tensor,
-                          PyObject *object) {
+                          PyObject *object, int card) {
   if (!PyObject_HasAttrString(object, "__dlpack__")) {
     Owned type(PyType_GetName(Py_TYPE(object)));
     if (type)
@@ -183,7 +203,7 @@ bool Argument::readDlpack(const char *what, const Tensor &tensor,
                    type.get());
     return false;
   }
-  capsule_ = PyObject_CallMethod(object, "__dlpack__", nullptr);
+  capsule_ = capsuleOf(object, card);
   if (!capsule_)
     return false;
   if (!PyCapsule_IsValid(capsule_, dlpack::kName)) {
@@ -194,12 +214,15 @@ bool Argument::readDlpack(const char *what, const Tensor &tensor,
   const auto &array = static_cast<dlpack::Managed *>(
                           PyCapsule_GetPointer(capsule_, dlpack::kName))
                           ->array;
-  if (array.device.type != dlpack::kCpu &&
+  onDevice_ = card >= 0 && array.device.type == dlpack::kCuda &&
+              array.device.number == card;
+  if (!onDevice_ && array.device.type != dlpack::kCpu &&
       array.device.type != dlpack::kCudaHost) {
+    std::string own = card < 0 ? "" : ", or on cuda:" + std::to_string(card);
     raiseInvalid("%s \"%s\": the array is on %s; expected one in the host's "
-                 "memory, as by .cpu()",
+                 "memory, as by .cpu()%s",
                  what, tensor.name.c_str(),
-                 dlpack::deviceText(array.device).c_str());
+                 dlpack::deviceText(array.device).c_str(), own.c_str());
     return false;
   }
   Found found{static_cast<const char *>(array.data) + array.offset, GRADUS_F32,
@@ -242,7 +265,16 @@ bool Argument::take(const char *what, const Tensor &tensor,
     data_ = found.data;
     return true;
   }
-  return convert(tensor, found);
+  if (!onDevice_)
+    return convert(tensor, found);
+  raiseInvalid(
+      "%s \"%s\": expected a dense array of %s, found %s in the memory "
+      "of a device; make it one there, as by .contiguous() or .to()",
+      what, tensor.name.c_str(), typeText(tensor).c_str(),
+      sameType
+          ? "another order of elements"
+          : typeText(nameOf(found.dtype), found.shape, found.rank).c_str());
+  return false;
 }
 
 bool Argument::convert(const Tensor &tensor, const Found &found) {

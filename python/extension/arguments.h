@@ -18,12 +18,16 @@ public:
   ~Argument() { release(); }
 
   /// Reads `object` as the tensor; false with Python's error set, which names
-  /// `what` ("input") and the tensor, what was found and what is expected.
-  bool read(const char *what, const Tensor &tensor, PyObject *object);
+  /// `what` ("input") and the tensor, what was found and what is expected. An
+  /// array in the memory of CUDA's device `card` is taken where it is.
+  bool read(const char *what, const Tensor &tensor, PyObject *object,
+            int card = -1);
 
   void release();
 
   const void *data() const { return data_; }
+  /// Whether that is in the memory of the device.
+  bool onDevice() const { return onDevice_; }
   /// The object whose buffer is held; nullptr for an array by DLPack, or a
   /// number, of which Python's collector sees no holder.
   PyObject *object() const { return viewed_ ? view_.obj : nullptr; }
@@ -41,7 +45,8 @@ private:
   };
 
   bool readBuffer(const char *what, const Tensor &tensor, PyObject *object);
-  bool readDlpack(const char *what, const Tensor &tensor, PyObject *object);
+  bool readDlpack(const char *what, const Tensor &tensor, PyObject *object,
+                  int card);
   bool readNumber(const char *what, const Tensor &tensor, PyObject *object);
   bool take(const char *what, const Tensor &tensor, const Found &found);
   bool convert(const Tensor &tensor, const Found &found);
@@ -49,7 +54,7 @@ private:
   const void *data_ = nullptr;
   void *copy_ = nullptr;
   Py_buffer view_ = {};
-  bool viewed_ = false;
+  bool viewed_ = false, onDevice_ = false;
   PyObject *capsule_ = nullptr;
 };
 

@@ -65,7 +65,7 @@ std::string deviceText(const Device &device) {
   switch (device.type) {
   case kCpu:
     return "cpu";
-  case 2:
+  case kCuda:
     name = "cuda";
     break;
   case 8:

@@ -37,7 +37,7 @@ struct Managed {
 };
 
 constexpr char kName[] = "dltensor"; // of the capsule, until it is taken
-constexpr int32_t kCpu = 1, kCudaHost = 3;
+constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3;
 constexpr uint8_t kInt = 0, kUnsigned = 1, kFloat = 2, kBfloat = 4, kBool = 6;
 
 /// The type in our numbers; false if we have none for it.

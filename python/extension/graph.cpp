@@ -126,11 +126,11 @@ bool check(const Tensor &tensor, const Range &range, const void *data) {
 /// The arrays of one call, in memory of the caller: each input has one.
 class Inputs {
 public:
-  explicit Inputs(Graph &graph) : graph_(graph) {}
+  Inputs(Graph &graph, int card) : graph_(graph), card_(card) {}
 
-  /// False with Python's error set.
+  /// Sets `onDevice` for each address; false with Python's error set.
   bool read(PyObject *const *given, Py_ssize_t count, Argument *arguments,
-            const void **addresses) const {
+            const void **addresses, unsigned char *onDevice) const {
     auto wanted = static_cast<Py_ssize_t>(graph_.inputs.size());
     if (count != wanted && count != 0) {
       raiseInvalid("graph \"%s\" takes %zd inputs (%s), found %zd",
@@ -141,7 +141,10 @@ public:
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
       const Argument *argument =
           find(i, count ? given[i] : Py_None, arguments[i]);
-      if (!argument ||
+      if (!argument)
+        return false;
+      onDevice[i] = argument->onDevice();
+      if (!onDevice[i] &&
           !check(graph_.inputs[i], graph_.ranges[i], argument->data()))
         return false;
       addresses[i] = argument->data();
@@ -155,7 +158,7 @@ private:
   const Argument *find(size_t i, PyObject *object, Argument &own) const {
     const Tensor &tensor = graph_.inputs[i];
     if (object != Py_None)
-      return own.read("input", tensor, object) ? &own : nullptr;
+      return own.read("input", tensor, object, card_) ? &own : nullptr;
     if (!graph_.bindings[i])
       raiseInvalid("input \"%s\" of graph \"%s\": nothing is given or bound",
                    tensor.name.c_str(), graph_.name.c_str());
@@ -163,7 +166,15 @@ private:
   }
 
   Graph &graph_;
+  int card_;
 };
+
+/// The options of a call where inputs may be on the device.
+gradus_step_options optionsFor(const unsigned char *onDevice) {
+  gradus_step_options options = gradus_default_step_options();
+  options.on_device = onDevice;
+  return options;
+}
 
 /// Room for a few elements on the stack, for more on the heap.
 template <typename Element, size_t few> class Some {
@@ -187,12 +198,16 @@ PyObject *step(PyObject *self, PyObject *const *given, Py_ssize_t count) {
   size_t inputs = graph.inputs.size();
   Some<Argument, 4> arguments(inputs);
   Some<const void *, 8> from(inputs);
+  Some<unsigned char, 8> onDevice(inputs);
   Some<void *, 8> to(graph.outputs->tensors().size());
-  if (!Inputs(graph).read(given, count, arguments.get(), from.get()))
+  if (!Inputs(graph, of(self)->session->card)
+           .read(given, count, arguments.get(), from.get(), onDevice.get()))
     return nullptr;
+  gradus_step_options options = optionsFor(onDevice.get());
   Owned outputs(makeOutputs(graph.outputs, to.get()));
   if (!outputs || !call.run([&] {
-        return gradus_step(call.handle(), graph.number, from.get(), to.get());
+        return gradus_steps_with(call.handle(), graph.number, 1, from.get(),
+                                 to.get(), nullptr, &options);
       }))
     return nullptr;
   return outputs.release();
@@ -208,7 +223,7 @@ double now() {
 /// A queue of batches with the memory of their outputs.
 class Queue {
 public:
-  explicit Queue(Graph &graph) : graph_(graph) {}
+  Queue(Graph &graph, int card) : graph_(graph), card_(card) {}
 
   /// Reads batches, each a sequence of arrays in the order of inputs; false
   /// with Python's error set.
@@ -220,6 +235,7 @@ public:
     size_t outputs = graph_.outputs->tensors().size();
     arguments_ = std::make_unique<Argument[]>(steps * inputs);
     from_.resize(steps * inputs);
+    onDevice_.resize(steps * inputs);
     to_.resize(steps * outputs);
     for (size_t i = 0; i < steps; ++i) {
       Owned batch(PySequence_GetItem(batches, static_cast<Py_ssize_t>(i)));
@@ -243,10 +259,12 @@ public:
       int64_t complete = 0;
       bool fine = call.run([&] {
         auto first = static_cast<size_t>(i);
-        return gradus_steps(
-            call.handle(), graph_.number, steps,
-            from_.data() + first * graph_.inputs.size(),
-            to_.data() + first * graph_.outputs->tensors().size(), &complete);
+        size_t input = first * graph_.inputs.size();
+        gradus_step_options options = optionsFor(onDevice_.data() + input);
+        return gradus_steps_with(
+            call.handle(), graph_.number, steps, from_.data() + input,
+            to_.data() + first * graph_.outputs->tensors().size(), &complete,
+            &options);
       });
       for (Py_ssize_t k = 0; k < complete; ++k)
         if (PyList_Append(done, results_[static_cast<size_t>(i + k)].get()) < 0)
@@ -271,15 +289,18 @@ private:
     for (Py_ssize_t i = 0; i < PyTuple_Size(fast.get()); ++i)
       given.push_back(PyTuple_GetItem(fast.get(), i));
     size_t first = number * graph_.inputs.size();
-    return Inputs(graph_).read(given.data(),
-                               static_cast<Py_ssize_t>(given.size()),
-                               arguments_.get() + first, from_.data() + first);
+    return Inputs(graph_, card_)
+        .read(given.data(), static_cast<Py_ssize_t>(given.size()),
+              arguments_.get() + first, from_.data() + first,
+              onDevice_.data() + first);
   }
 
   Graph &graph_;
+  int card_;
   Py_ssize_t count_ = 0;
   std::unique_ptr<Argument[]> arguments_;
   std::vector<const void *> from_;
+  std::vector<unsigned char> onDevice_;
   std::vector<void *> to_;
   std::vector<Owned> results_;
 };
@@ -291,7 +312,7 @@ PyObject *steps(PyObject *self, PyObject *arguments) {
     return nullptr;
   // The call begins before arrays are read, so that what is bound stays.
   Call call(of(self)->session, Call::Kind::runs);
-  Queue queue(*of(self)->graph);
+  Queue queue(*of(self)->graph, of(self)->session->card);
   if (!call.ok() || !queue.read(batches) || !queue.run(call, done))
     return nullptr;
   Py_RETURN_NONE;
@@ -316,7 +337,7 @@ PyObject *bind(PyObject *self, PyObject *arguments) {
   Binding next;
   if (object != Py_None) {
     next = std::make_unique<Argument>();
-    if (!next->read("input", tensor, object))
+    if (!next->read("input", tensor, object, of(self)->session->card))
       return nullptr;
     if (next->copied())
       return raiseInvalid("input \"%s\": an array that is bound must be dense "

@@ -4,6 +4,9 @@
 
 #include "python/extension/graph.h"
 
+#include <cstdlib>
+#include <cstring>
+
 namespace gradus::python {
 
 PyTypeObject *sessionType = nullptr;
@@ -212,6 +215,15 @@ void forgetView(SessionObject *session, int state, bool writable) {
     freeHandle(session);
 }
 
+/// The number of the device "cuda:1" in DLPack; -1 for one without memory of
+/// its own. The emulated GPU is the first one.
+static int cardOf(const char *device) {
+  if (!device || std::strcmp(device, "cpu") == 0)
+    return -1;
+  const char *number = std::strchr(device, ':');
+  return number ? std::atoi(number + 1) : 0;
+}
+
 PyObject *load(PyObject *, PyObject *arguments) {
   PyObject *path = nullptr;
   Py_buffer bytes = {};
@@ -254,6 +266,7 @@ PyObject *load(PyObject *, PyObject *arguments) {
   session->handle = handle;
   session->closed = session->busy = 0;
   session->onHost = !device || std::string(device) == "cpu";
+  session->card = cardOf(device);
   session->views = session->writers = 0;
   session->written = 0;
   session->shown =

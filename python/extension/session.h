@@ -19,11 +19,12 @@ struct Shown {
 struct SessionObject {
   PyObject_HEAD gradus_session *handle;
   int closed;
-  int busy;                  // a call runs, in any thread
-  int onHost;                // states lie in the host's memory
-  Py_ssize_t views;          // arrays that show states
-  Py_ssize_t writers;        // of them those that may write
-  int written;               // some state may have been written through one
+  int busy;           // a call runs, in any thread
+  int onHost;         // states lie in the host's memory
+  int card;           // of CUDA, whose memory inputs may lie in; -1: none
+  Py_ssize_t views;   // arrays that show states
+  Py_ssize_t writers; // of them those that may write
+  int written;        // some state may have been written through one
   std::vector<Shown> *shown; // for each state
 };
 

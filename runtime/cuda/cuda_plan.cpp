@@ -182,6 +182,7 @@ std::string CudaPlan::chosen() const {
 std::span<const HostPort> CudaPlan::inputs(size_t graph) {
   Step &step = steps_[graph];
   uint8_t *slot = staging_->lastSlot();
+  onCard_.clear();
   // run() reports failures; the caller still needs an address to write to.
   inputsFailed_ = card_.makeCurrent();
   if (inputsFailed_.ok())
@@ -190,6 +191,16 @@ std::span<const HostPort> CudaPlan::inputs(size_t graph) {
     step.inputs[i].data =
         step.inputs[i].bytes ? slot + step.inputOffsets[i] : nullptr;
   return step.inputs;
+}
+
+Status CudaPlan::readFromDevice(size_t graph, const DeviceInput &input) {
+  const Step &step = steps_[graph];
+  size_t bytes = step.inputs[input.input].bytes;
+  if (bytes)
+    onCard_.push_back({reinterpret_cast<DevicePointer>(input.data),
+                       step.inputOffsets[input.input], bytes,
+                       static_cast<Stream>(input.stream)});
+  return Status();
 }
 
 std::span<const HostPort> CudaPlan::outputs(size_t graph) {
@@ -226,9 +237,18 @@ Status CudaPlan::begin(Step &step) {
   if (driver.discard && arena)
     GRADUS_TRY(tell(driver.discard(arena, plan_.arena_bytes(), stream_.get()),
                     "beginning a step"));
-  bool hasInputs = std::any_of(step.inputs.begin(), step.inputs.end(),
-                               [](const HostPort &port) { return port.bytes; });
-  return hasInputs ? staging_->upload(stream_.get()) : Status();
+  return upload(step);
+}
+
+/// Starts the way of a step's inputs to the GPU.
+Status CudaPlan::upload(const Step &step) {
+  std::vector<InputOnCard> onCard = std::exchange(onCard_, {});
+  auto inputs = size_t(
+      std::count_if(step.inputs.begin(), step.inputs.end(),
+                    [](const HostPort &port) { return port.bytes != 0; }));
+  if (!inputs)
+    return Status();
+  return staging_->upload(stream_.get(), onCard, onCard.size() < inputs);
 }
 
 Status CudaPlan::run(size_t graph) {

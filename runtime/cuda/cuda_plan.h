@@ -40,6 +40,7 @@ public:
   std::string chosen() const override;
 
   std::span<const HostPort> inputs(size_t graph) override;
+  Status readFromDevice(size_t graph, const DeviceInput &input) override;
   std::span<const HostPort> outputs(size_t graph) override;
   Status run(size_t graph) override;
   Status wait() override;
@@ -88,6 +89,7 @@ private:
   }
   Status sendTables();
   Status begin(Step &step);
+  Status upload(const Step &step);
   Status buildParts(Step &step);
   Status buildTimed(Step &step);
   Status launchTimed(Step &step);
@@ -108,6 +110,7 @@ private:
   std::optional<Staging> staging_;
   std::vector<Step> steps_; // numbered as in the header
   Status inputsFailed_;
+  std::vector<InputOnCard> onCard_; // inputs of the next run
 };
 
 } // namespace gradus::runtime::cuda

@@ -1,5 +1,6 @@
 // Two events order everything: `uploaded` of each slot, before the step and
-// before the host refills the slot; `taken`, before the next upload.
+// before the host refills the slot; `taken`, before the next upload. A third
+// one puts the copy of an input that is on the GPU behind what makes it.
 
 #include "runtime/cuda/staging.h"
 
@@ -11,6 +12,7 @@ StatusOr<Staging> Staging::create(const Card &card, size_t bytes) {
   GRADUS_ASSIGN(staging.onCard_, card.allocate({"inputs", bytes}));
   GRADUS_ASSIGN(staging.stream_, card.createStream());
   GRADUS_ASSIGN(staging.taken_, card.createEvent(/*timed=*/false));
+  GRADUS_ASSIGN(staging.made_, card.createEvent(/*timed=*/false));
   for (Slot &slot : staging.slots_) {
     GRADUS_ASSIGN(slot.memory, card.allocatePinned({"inputs", bytes}));
     GRADUS_ASSIGN(slot.uploaded, card.createEvent(/*timed=*/false));
@@ -27,27 +29,49 @@ StatusOr<uint8_t *> Staging::slot() {
   return lastSlot();
 }
 
-Status Staging::upload(Stream steps) {
+Status Staging::upload(Stream steps, std::span<const InputOnCard> onCard,
+                       bool hasHost) {
   const Slot &slot = slots_[uploads_ % 2];
   if (bytes_)
-    GRADUS_TRY(move(slot, steps));
+    GRADUS_TRY(move(slot, steps, onCard, hasHost));
   ++uploads_;
   return Status();
 }
 
-Status Staging::move(const Slot &slot, Stream steps) {
+Status Staging::copy(const InputOnCard &input) const {
+  const Driver &driver = card_->driver();
+  const std::string what = "reading inputs on " + card_->name();
+  GRADUS_TRY(
+      check(driver, driver.eventRecord(made_.get(), input.stream), what));
+  GRADUS_TRY(
+      check(driver, driver.streamWait(stream_.get(), made_.get(), 0), what));
+  return check(driver,
+               driver.copyOnDevice(onCard_.get() + input.offset, input.from,
+                                   input.bytes, stream_.get()),
+               what);
+}
+
+Status Staging::move(const Slot &slot, Stream steps,
+                     std::span<const InputOnCard> onCard, bool hasHost) {
   const Driver &driver = card_->driver();
   const std::string what = "uploading inputs to " + card_->name();
   if (uploads_)
     GRADUS_TRY(
         check(driver, driver.streamWait(stream_.get(), taken_.get(), 0), what));
-  GRADUS_TRY(check(driver,
-                   driver.copyToDevice(onCard_.get(), slot.memory.get(), bytes_,
-                                       stream_.get()),
-                   what));
+  if (hasHost)
+    GRADUS_TRY(check(driver,
+                     driver.copyToDevice(onCard_.get(), slot.memory.get(),
+                                         bytes_, stream_.get()),
+                     what));
+  for (const InputOnCard &input : onCard)
+    GRADUS_TRY(copy(input));
   Event uploaded = slot.uploaded.get();
   GRADUS_TRY(check(driver, driver.eventRecord(uploaded, stream_.get()), what));
-  return check(driver, driver.streamWait(steps, uploaded, 0), what);
+  GRADUS_TRY(check(driver, driver.streamWait(steps, uploaded, 0), what));
+  // Whoever has the memory of these may then write to it.
+  return onCard.empty() ? Status()
+                        : check(driver, driver.eventSynchronize(uploaded),
+                                "reading inputs on " + card_->name());
 }
 
 Status Staging::wait() const {

@@ -11,6 +11,14 @@
 
 namespace gradus::runtime::cuda {
 
+/// Bytes on the GPU that are a part of the next inputs: behind the work that is
+/// in `stream`.
+struct InputOnCard {
+  DevicePointer from = 0;
+  size_t offset = 0, bytes = 0; // in the block
+  Stream stream = nullptr;
+};
+
 class Staging {
 public:
   /// Creates staging for inputs of so many bytes in total.
@@ -24,8 +32,11 @@ public:
     return static_cast<uint8_t *>(slots_[uploads_ % 2].memory.get());
   }
   /// Starts the upload of the slot once the steps so far have copied their
-  /// inputs from the block; later work on `steps` waits for it.
-  Status upload(Stream steps);
+  /// inputs from the block; later work on `steps` waits for it. `onCard` is
+  /// copied over what the slot has there, and has been read when this returns;
+  /// without `hasHost` the slot has nothing to upload.
+  Status upload(Stream steps, std::span<const InputOnCard> onCard = {},
+                bool hasHost = true);
 
   /// Waits for started uploads; needed if the rest of an upload failed, since
   /// no step then waits for it.
@@ -43,13 +54,15 @@ private:
     Owned<Event> uploaded;
   };
   explicit Staging(const Card &card) : card_(&card) {}
-  Status move(const Slot &slot, Stream steps);
+  Status move(const Slot &slot, Stream steps,
+              std::span<const InputOnCard> onCard, bool hasHost);
+  Status copy(const InputOnCard &input) const;
 
   const Card *card_;
   size_t bytes_ = 0;
   Owned<DevicePointer> onCard_;
   Owned<Stream> stream_;
-  Owned<Event> taken_;
+  Owned<Event> taken_, made_; // made_: of inputs that are on the GPU
   Slot slots_[2];
   size_t uploads_ = 0;
 };

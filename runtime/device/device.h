@@ -28,6 +28,14 @@ struct HostPort {
   size_t bytes = 0;
 };
 
+/// An input that lies in the device's memory: behind the work that is in
+/// `stream` (null: the device's default stream).
+struct DeviceInput {
+  size_t input = 0; // its number in the graph
+  const void *data = nullptr;
+  void *stream = nullptr;
+};
+
 /// Called before each command of a graph, and once after the last with the
 /// number of commands.
 using Look = std::function<Status(size_t command)>;
@@ -53,6 +61,14 @@ public:
   /// The memory from which the next run of a graph reads its inputs. May wait
   /// until it can be written; the addresses are valid until that run.
   virtual std::span<const HostPort> inputs(size_t graph) = 0;
+  /// Lets the next run of a graph read an input from the device's memory
+  /// instead of from its port. Called behind inputs(); run() returns when it
+  /// was read. Refused where the device's memory is the host's.
+  virtual Status readFromDevice(size_t, const DeviceInput &) {
+    return invalid("an input is said to be in the memory of a GPU, and this "
+                   "session runs on ",
+                   name(), ", which has none of its own");
+  }
   /// The memory in which the last run of a graph left its outputs; valid until
   /// the next run of any graph.
   virtual std::span<const HostPort> outputs(size_t graph) = 0;

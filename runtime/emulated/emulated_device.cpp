@@ -67,27 +67,67 @@ EmulatedDevice::packed(const Artifact &artifact, const CodeImage &image,
 
 /// Returns the only emulated driver, which lives as long as it is held: the
 /// lock ensures that it is destroyed before the next is created.
-std::shared_ptr<FakeDriver> emulatedDriver(const FakeOptions &options) {
-  static std::mutex mutex;
-  static FakeDriver *driver = nullptr;
-  static int holders = 0;
-  std::lock_guard lock(mutex);
-  if (holders++ == 0)
-    driver = new FakeDriver(options);
-  return {driver, [](FakeDriver *) {
-            std::lock_guard lock(mutex);
-            if (--holders == 0)
-              delete driver;
-          }};
+class OnlyDriver {
+public:
+  std::shared_ptr<FakeDriver> hold(const FakeOptions &options) {
+    std::lock_guard lock(mutex_);
+    if (holders_++ == 0)
+      driver_ = new FakeDriver(options);
+    return held();
+  }
+  /// Null where nobody holds it.
+  std::shared_ptr<FakeDriver> holdIfOpen() {
+    std::lock_guard lock(mutex_);
+    if (holders_ == 0)
+      return nullptr;
+    ++holders_;
+    return held();
+  }
+
+private:
+  std::shared_ptr<FakeDriver> held() {
+    return {driver_, [this](FakeDriver *) {
+              std::lock_guard lock(mutex_);
+              if (--holders_ == 0)
+                delete driver_;
+            }};
+  }
+
+  std::mutex mutex_;
+  FakeDriver *driver_ = nullptr;
+  int holders_ = 0;
+};
+
+OnlyDriver &onlyDriver() {
+  static OnlyDriver only;
+  return only;
 }
 
 } // namespace
 
 StatusOr<std::unique_ptr<CudaDevice>> openEmulated(const FakeOptions &options) {
-  std::shared_ptr<FakeDriver> driver = emulatedDriver(options);
+  std::shared_ptr<FakeDriver> driver = onlyDriver().hold(options);
   GRADUS_ASSIGN(std::unique_ptr<Card> card, Card::open(driver->driver(), 0));
   return std::unique_ptr<CudaDevice>(
       new EmulatedDevice(std::move(card), std::move(driver), options));
+}
+
+void *emulatedMemory(const void *bytes, size_t size) {
+  std::shared_ptr<FakeDriver> open = onlyDriver().holdIfOpen();
+  if (!open || !bytes || !size)
+    return nullptr;
+  auto card = Card::open(open->driver(), 0);
+  if (!card.ok())
+    return nullptr;
+  const Driver &driver = open->driver();
+  DevicePointer memory = 0;
+  if (driver.memoryAllocate(&memory, size) != Result::success)
+    return nullptr;
+  Stream stream = nullptr; // the default one
+  if (driver.copyToDevice(memory, bytes, size, stream) != Result::success ||
+      driver.streamSynchronize(stream) != Result::success)
+    return nullptr;
+  return reinterpret_cast<void *>(memory);
 }
 
 } // namespace gradus::runtime::cuda

@@ -12,4 +12,9 @@ namespace gradus::runtime::cuda {
 StatusOr<std::unique_ptr<CudaDevice>>
 openEmulated(const FakeOptions &options = {});
 
+/// Allocates memory of the open emulated GPU with these contents, which its
+/// driver keeps for good, on a thread that needs no context of its own; null
+/// where none is open, or it has no more memory.
+void *emulatedMemory(const void *bytes, size_t size);
+
 } // namespace gradus::runtime::cuda

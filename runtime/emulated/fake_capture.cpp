@@ -40,9 +40,10 @@ Result FakeState::record(FakeCapture &capture, FakeOp op) {
                  capture.last ? 1 : 0, std::move(node));
 }
 
+/// The default stream, which has no handle, is never recorded.
 Result FakeState::captureBegin(Stream stream, CaptureMode mode) {
   auto found = objects_.streams.find(stream);
-  if (!found)
+  if (!found || !stream)
     return refuse(Result::invalidHandle, "there is no such stream");
   if (mode != CaptureMode::threadLocal)
     return refuse(Result::invalidValue, "mode ", int(mode), " is not emulated");
@@ -58,7 +59,7 @@ Result FakeState::captureBegin(Stream stream, CaptureMode mode) {
 Result FakeState::captureEnd(Stream stream, Graph *graph) {
   *graph = nullptr;
   auto found = objects_.streams.find(stream);
-  if (!found)
+  if (!found || !stream)
     return refuse(Result::invalidHandle, "there is no such stream");
   if (!found->capture)
     return refuse(Result::illegalState, "the stream records nothing");

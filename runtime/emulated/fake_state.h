@@ -73,6 +73,9 @@ struct FakeExec {
 template <typename Handle, typename Object> class FakeHandles {
 public:
   explicit FakeHandles(uintptr_t kind) : next_(kind << 32) {}
+  /// With an object that lives as long, of the null handle.
+  FakeHandles(uintptr_t kind, std::shared_ptr<Object> null)
+      : next_(kind << 32), null_(std::move(null)) {}
 
   Handle add(std::shared_ptr<Object> object) {
     live_[++next_] = std::move(object);
@@ -80,6 +83,8 @@ public:
   }
   /// Returns null for an invalid handle.
   std::shared_ptr<Object> find(Handle handle) const {
+    if (!handle)
+      return null_;
     auto found = live_.find(reinterpret_cast<uintptr_t>(handle));
     return found == live_.end() ? nullptr : found->second;
   }
@@ -102,12 +107,13 @@ public:
 
 private:
   uintptr_t next_;
+  std::shared_ptr<Object> null_;
   std::map<uintptr_t, std::shared_ptr<Object>> live_;
 };
 
 /// Everything that has a handle.
 struct FakeObjects {
-  FakeHandles<Stream, FakeStream> streams{1};
+  FakeHandles<Stream, FakeStream> streams{1, std::make_shared<FakeStream>()};
   FakeHandles<Event, FakeEvent> events{2};
   FakeHandles<Module, FakeModule> modules{3};
   FakeHandles<Function, FakeFunction> functions{4};

@@ -208,6 +208,17 @@ Result FakeState::copyToHost(void *to, DevicePointer from, size_t bytes,
   return Result::success;
 }
 
+Result FakeState::copyOnDevice(DevicePointer to, DevicePointer from,
+                               size_t bytes, Stream stream) {
+  if (Result result = checkNotRecording(stream); result != Result::success)
+    return result;
+  FakeOp op;
+  op.name = inWords("a copy of ", bytes, " bytes");
+  op.accesses = {accessTo(to, bytes, true), accessTo(from, bytes, false)};
+  op.run = [this, op, to, from, bytes] { return runCopy(op, to, from, bytes); };
+  return begin(stream, std::move(op));
+}
+
 Result FakeState::fill(DevicePointer to, unsigned char value, size_t bytes,
                        Stream stream) {
   FakeOp op;
@@ -243,9 +254,8 @@ Result FakeState::streamCreate(Stream *stream, unsigned, int) {
 
 Result FakeState::streamDestroy(Stream stream) {
   auto found = objects_.streams.find(stream);
-  if (!found)
+  if (!objects_.streams.remove(stream))
     return refuse(Result::invalidHandle, "there is no such stream");
-  objects_.streams.remove(stream);
   if (!found->capture)
     return Result::success;
   graphDestroy(found->capture->graph);

@@ -17,6 +17,14 @@ static StatusOr<std::unique_ptr<cuda::CudaDevice>> open() {
   return cuda::openEmulated(*options);
 }
 
+/// Gives memory of the emulated GPU with these contents, for programs that try
+/// inputs on a device (gradus.h). It lasts as long as a session on that GPU;
+/// null where there is none, or no more memory.
+extern "C" __attribute__((visibility("default"))) void *
+gradus_emulated_memory(const void *bytes, size_t size) {
+  return cuda::emulatedMemory(bytes, size);
+}
+
 extern "C" __attribute__((visibility("default"))) Device *
 gradus_open_emulated_device(const char *version, const char *,
                             std::string *error) {

@@ -152,13 +152,20 @@ void merge(const Pointer *given, const std::vector<Pointer> &bound,
     merged[i] = given && given[i] ? given[i] : bound[i];
 }
 
+/// A bound address, which counts where the call gives none, is the host's.
 Status stepOnce(gradus_session &handle, int graph, const void *const *inputs,
-                void *const *outputs) {
+                void *const *outputs, const OnDevice &given) {
   Bindings &bindings = handle.bindings[graph];
   merge(inputs, bindings.inputs, bindings.mergedInputs);
   merge(outputs, bindings.outputs, bindings.mergedOutputs);
+  OnDevice on = given;
+  if (!given.flags.empty()) {
+    for (size_t i = 0; i < given.flags.size(); ++i)
+      bindings.mergedFlags[i] = inputs && inputs[i] && given.flags[i];
+    on.flags = bindings.mergedFlags;
+  }
   return handle.session->step(graph, bindings.mergedInputs,
-                              bindings.mergedOutputs);
+                              bindings.mergedOutputs, on);
 }
 
 gradus_status noGraph(const gradus_session *session, int graph) {
@@ -179,6 +186,7 @@ gradus_session *gradus::runtime::handleOf(std::unique_ptr<Session> session) {
     bindings.inputs.resize(graph.inputs.size());
     bindings.outputs.resize(graph.outputs.size());
     bindings.mergedInputs = bindings.inputs;
+    bindings.mergedFlags.resize(graph.inputs.size());
     bindings.mergedOutputs = bindings.outputs;
     handle->bindings.push_back(std::move(bindings));
   }
@@ -314,6 +322,23 @@ gradus_status gradus_step(gradus_session *session, int graph,
 gradus_status gradus_steps(gradus_session *session, int graph, int64_t count,
                            const void *const *inputs, void *const *outputs,
                            int64_t *done) {
+  return gradus_steps_with(session, graph, count, inputs, outputs, done,
+                           nullptr);
+}
+
+void gradus_set_default_step_options(gradus_step_options *options,
+                                     size_t size) {
+  setDefaults(options, size, gradus_step_options{});
+}
+
+/// The size of the options of 0.1, whose last field was `stream`.
+static constexpr size_t kFirstStepSize =
+    offsetof(gradus_step_options, stream) + sizeof(gradus_step_options::stream);
+
+gradus_status gradus_steps_with(gradus_session *session, int graph,
+                                int64_t count, const void *const *inputs,
+                                void *const *outputs, int64_t *done,
+                                const gradus_step_options *given) {
   int64_t ignored;
   int64_t &ran = done ? *done : ignored;
   ran = 0;
@@ -323,10 +348,18 @@ gradus_status gradus_steps(gradus_session *session, int graph, int64_t count,
   if (count < 0)
     return reject(session, "expected a count of 0 steps or more, found " +
                                std::to_string(count));
+  auto options = complete(given, gradus_default_step_options(), kFirstStepSize,
+                          "gradus_step_options");
+  if (!options.ok())
+    return report(session, options.status());
+  size_t stride = info->inputs.size();
   for (; ran < count; ++ran) {
-    Status status = stepOnce(
-        *session, graph, inputs ? inputs + ran * info->inputs.size() : nullptr,
-        outputs ? outputs + ran * info->outputs.size() : nullptr);
+    OnDevice on = {{}, options->stream};
+    if (options->on_device)
+      on.flags = {options->on_device + ran * stride, stride};
+    Status status =
+        stepOnce(*session, graph, inputs ? inputs + ran * stride : nullptr,
+                 outputs ? outputs + ran * info->outputs.size() : nullptr, on);
     if (!status.ok())
       return report(session, endIfCancelled(*session, status));
   }

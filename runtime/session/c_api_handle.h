@@ -18,6 +18,7 @@ namespace gradus::runtime {
 /// none, and the arrays that a call's own addresses are merged into.
 struct Bindings {
   std::vector<const void *> inputs, mergedInputs;
+  std::vector<unsigned char> mergedFlags; // which are of the device's memory
   std::vector<void *> outputs, mergedOutputs;
 };
 

@@ -188,11 +188,15 @@ Status Session::Parts::runGraph(size_t graph, bool isLaterTurn) {
   });
 }
 
-void Session::Parts::takeInputs(size_t graph, const void *const *inputs) {
+Status Session::Parts::takeInputs(size_t graph, const void *const *inputs,
+                                  const OnDevice &on) {
   std::span<const HostPort> ports = loaded->inputs(graph);
   for (size_t i = 0; i < ports.size(); ++i)
-    if (inputs[i] && inputs[i] != ports[i].data && ports[i].bytes)
+    if (inputs[i] && !on.flags.empty() && on.flags[i])
+      GRADUS_TRY(loaded->readFromDevice(graph, {i, inputs[i], on.stream}));
+    else if (inputs[i] && inputs[i] != ports[i].data && ports[i].bytes)
       std::memcpy(ports[i].data, inputs[i], ports[i].bytes);
+  return Status();
 }
 
 Status Session::Parts::giveOutputs(size_t graph, void *const *outputs) {
@@ -205,7 +209,7 @@ Status Session::Parts::giveOutputs(size_t graph, void *const *outputs) {
 }
 
 Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
-                               void *const *outputs) {
+                               void *const *outputs, const OnDevice &on) {
   bool isLaterTurn = false, ends = cancelled.load(std::memory_order_relaxed);
   if (ends || observers.search) {
     GRADUS_ASSIGN(isLaterTurn, goesOn(graph));
@@ -226,7 +230,7 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
     return inWords(graphs[variant].name, " step ", runs[graph].count);
   });
   if (inputs)
-    takeInputs(variant, inputs);
+    GRADUS_TRY(gradus::runtime::at(takeInputs(variant, inputs, on), where()));
   Status status = runGraph(variant, isLaterTurn);
   values.forget();
   if (!status.ok())
@@ -328,26 +332,34 @@ MemoryInfo Session::memory() const {
 //===-- running -----------------------------------------------------------===//
 
 Status Session::step(int graph, std::span<const void *const> inputs,
-                     std::span<void *const> outputs) {
-  return steps(graph, 1, inputs, outputs);
+                     std::span<void *const> outputs, const OnDevice &on) {
+  return steps(graph, 1, inputs, outputs, nullptr, on);
 }
 
 Status Session::steps(int graph, int64_t count,
                       std::span<const void *const> inputs,
-                      std::span<void *const> outputs, int64_t *done) {
+                      std::span<void *const> outputs, int64_t *done,
+                      const OnDevice &on) {
   int64_t ignored;
   int64_t &ran = done ? *done : ignored;
   ran = 0;
   if (count < 0)
     return invalid(parts_->where(), ": ", count, " steps were asked for");
   GRADUS_TRY(parts_->verifyCall(graph, count, inputs.size(), outputs.size()));
+  if (!on.flags.empty() && on.flags.size() != inputs.size())
+    return invalid(parts_->where(), ": ", on.flags.size(),
+                   " inputs are said to be on the device or not, of ",
+                   inputs.size());
   size_t inputStride = inputs.empty() ? 0 : parts_->graphs[graph].inputs.size();
   size_t outputStride =
       outputs.empty() ? 0 : parts_->graphs[graph].outputs.size();
   Status status;
   while (status.ok() && ran < count) {
+    OnDevice of = on;
+    if (!on.flags.empty())
+      of.flags = on.flags.subspan(ran * inputStride, inputStride);
     status = parts_->runOnce(graph, inputs.data() + ran * inputStride,
-                             outputs.data() + ran * outputStride);
+                             outputs.data() + ran * outputStride, of);
     ran += status.ok();
   }
   Status ended = parts_->wait();

@@ -37,6 +37,14 @@ using Probe = std::function<void(size_t graph, size_t command)>;
 
 class Collectives; // runtime/collectives/collectives.h
 
+/// The inputs of a call that lie in the device's memory.
+struct OnDevice {
+  /// For each address of the inputs whether it is one of these (not 0); empty:
+  /// none is.
+  std::span<const unsigned char> flags;
+  void *stream = nullptr; // whose work makes them; null: the default one
+};
+
 struct SessionOptions {
   int threads = 0;            // 0: one per core that the process may use
   bool deterministic = false; // bits do not depend on the number of threads
@@ -164,13 +172,14 @@ public:
   /// Runs a graph once. For an empty span or a null entry an input is read from
   /// inputBuffer(), and an output stays in outputBuffer().
   Status step(int graph, std::span<const void *const> inputs = {},
-              std::span<void *const> outputs = {});
+              std::span<void *const> outputs = {}, const OnDevice &on = {});
 
   /// Runs a graph `count` times; `inputs` and `outputs` list those of step 0,
   /// then those of step 1, ... `*done` gets the number of completed steps
   /// (gradus.h).
   Status steps(int graph, int64_t count, std::span<const void *const> inputs,
-               std::span<void *const> outputs, int64_t *done = nullptr);
+               std::span<void *const> outputs, int64_t *done = nullptr,
+               const OnDevice &on = {});
 
   /// Stops steps() after its current step, or makes the next one fail: a step
   /// of several turns after the last of them.

@@ -72,9 +72,11 @@ struct Session::Parts {
   StatusOr<size_t> variantOf(size_t graph);
   Status verifyCall(int graph, size_t steps, size_t inputs,
                     size_t outputs) const;
-  void takeInputs(size_t graph, const void *const *inputs);
+  Status takeInputs(size_t graph, const void *const *inputs,
+                    const OnDevice &on);
   Status giveOutputs(size_t graph, void *const *outputs);
-  Status runOnce(size_t graph, const void *const *inputs, void *const *outputs);
+  Status runOnce(size_t graph, const void *const *inputs, void *const *outputs,
+                 const OnDevice &on = {});
   Status wait();
 };
 

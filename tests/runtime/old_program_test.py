@@ -96,10 +96,11 @@ class OldProgram(unittest.TestCase):
         version, header = list(HEADERS.items())[-1]
         with open(os.path.join(TODAY, "gradus.h"), encoding="utf-8") as file:
             text = file.read()
-        for last, struct in (("const char *collectives;", "gradus_options"), ("const char *const *extra;", "gradus_compile_options")):
+        for last, struct in (("const char *collectives;", "gradus_options"), ("const char *const *extra;", "gradus_compile_options"),
+                             ("void *stream;", "gradus_step_options")):
             self.assertEqual(text.count(f"  {last}"), 1)
             text = re.sub(rf"(?m)^(  {re.escape(last)}.*\n)(}} {struct};)", r"\1  void *later[9];\n\2", text)
-        self.assertEqual(text.count("void *later[9];"), 2)
+        self.assertEqual(text.count("void *later[9];"), 3)
         with open(os.path.join(WORK, "gradus.h"), "w", encoding="utf-8") as file:
             file.write(text)
         run(*CC, f"-I{WORK}", os.path.join(self.copy_of(header), "program.c"), f"-L{os.path.join(BUILD, 'lib')}", "-lgradus",

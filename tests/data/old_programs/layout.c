@@ -56,6 +56,9 @@ static void print_options(void) {
   FIELD(gradus_compile_options, flags);
   FIELD(gradus_compile_options, basis);
   FIELD(gradus_compile_options, extra);
+  FIELD(gradus_step_options, size);
+  FIELD(gradus_step_options, on_device);
+  FIELD(gradus_step_options, stream);
 }
 
 static void print_types(void) {

@@ -1,4 +1,5 @@
-// A basis of dim_reduce that programs give to the C API.
+// What programs give to the C API besides files of the host: a basis in memory,
+// and inputs in the memory of the device.
 
 #include "c_entry.h"
 
@@ -80,4 +81,89 @@ TEST_F(CEntryBasis, IsRefusedWhereTheRecipeNamesNone) {
   EXPECT_EQ(told(GRADUS_ERROR).size(), 1u);
   options.basis.size = 0;
   EXPECT_TRUE(contains(refusal(), "basis: it has no bytes"));
+}
+
+namespace {
+
+using CInputs = CEntry;
+
+} // namespace
+
+/// Inputs that lie where the step runs.
+TEST_F(CInputs, ReadsInputsInTheMemoryOfTheDevice) {
+  std::string text = kText;
+  const char *targets[] = {"emulated", "cpu", nullptr};
+  options.model = sourceOf(text);
+  options.recipe = {};
+  options.targets = targets;
+  load("emulated");
+  void *library = dlopen(GRADUS_BINARY_DIR "/lib/libgradus_emulated.so",
+                         RTLD_NOW | RTLD_LOCAL);
+  ASSERT_TRUE(library) << dlerror();
+  auto *memory = reinterpret_cast<void *(*)(const void *, size_t)>(
+      dlsym(library, "gradus_emulated_memory"));
+  ASSERT_TRUE(memory) << dlerror();
+  int train = gradus_find_graph(session, "train");
+  const float ones[3] = {1, 1, 1}, twos[3] = {2, 2, 2};
+  ASSERT_EQ(gradus_set_number(session, "optimizer.learning_rate", 0),
+            GRADUS_OK);
+  const void *inputs[] = {memory(ones, sizeof(ones)), ones,
+                          memory(twos, sizeof(twos))};
+  const unsigned char onDevice[] = {1, 0, 1};
+  float losses[3] = {};
+  void *outputs[] = {&losses[0], &losses[1], &losses[2]};
+  gradus_step_options how = gradus_default_step_options();
+  EXPECT_EQ(how.size, sizeof(how));
+  how.on_device = onDevice;
+  int64_t done = 0;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(
+        gradus_steps_with(session, train, 3, inputs, outputs, &done, &how),
+        GRADUS_OK)
+        << gradus_last_error(session);
+    EXPECT_EQ(done, 3);
+    EXPECT_EQ(losses[0], 14);
+    EXPECT_EQ(losses[1], 14);
+    EXPECT_EQ(losses[2], 28);
+  }
+  // What is bound is the host's, whatever is said of what is not given.
+  ASSERT_EQ(gradus_bind_input(session, train, "coefficient", twos), GRADUS_OK);
+  ASSERT_EQ(gradus_steps_with(session, train, 1, nullptr, outputs, &done, &how),
+            GRADUS_OK)
+      << gradus_last_error(session);
+  EXPECT_EQ(losses[0], 28);
+  gradus_step_options small = how;
+  small.size = 8;
+  EXPECT_EQ(
+      gradus_steps_with(session, train, 1, inputs, outputs, &done, &small),
+      GRADUS_INVALID);
+  gradus_free(session);
+  session = nullptr;
+  load("cpu");
+  EXPECT_EQ(gradus_steps_with(session, train, 1, inputs, outputs, &done, &how),
+            GRADUS_INVALID);
+  EXPECT_EQ(done, 0);
+  EXPECT_TRUE(contains(gradus_last_error(session),
+                       "an input is said to be in the memory of a GPU, and "
+                       "this session runs on "));
+}
+
+/// A pointer of the host's is none of the device's: the driver says so.
+TEST_F(CInputs, FailsWhereAnInputIsNotInTheMemoryOfTheDevice) {
+  std::string text = kText;
+  const char *targets[] = {"emulated", nullptr};
+  options.model = sourceOf(text);
+  options.recipe = {};
+  options.targets = targets;
+  load("emulated");
+  const float ones[3] = {1, 1, 1};
+  const void *inputs[] = {ones};
+  const unsigned char onDevice[] = {1};
+  gradus_step_options how = gradus_default_step_options();
+  how.on_device = onDevice;
+  EXPECT_EQ(gradus_steps_with(session, gradus_find_graph(session, "train"), 1,
+                              inputs, nullptr, nullptr, &how),
+            GRADUS_FAILED);
+  EXPECT_TRUE(contains(gradus_last_error(session), "reading inputs on "))
+      << gradus_last_error(session);
 }

@@ -67,6 +67,54 @@ TEST_F(CudaStaging, BringsEachStepItsInputsInAllOrders) {
   EXPECT_TRUE(overlapped_) << "no upload ran beside a step";
 }
 
+/// Inputs that are on the card already, in the order of another stream, beside
+/// a part of the host's. Their memory is written anew as soon as upload() is
+/// back.
+TEST_F(CudaStaging, CopiesInputsThatAreOnTheCard) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    FakeOptions options;
+    options.seed = seed;
+    open(options);
+    input_ = allocate(kCount);
+    sum_ = filled(std::vector<float>(kCount, 0));
+    DevicePointer given = filled(std::vector<float>(kCount, 0));
+    Owned<Stream> maker = *card_->createStream();
+    ASSERT_TRUE(card_->synchronize().ok());
+    auto staging = Staging::create(*card_, kCount * 4);
+    ASSERT_TRUE(staging.ok()) << staging.status();
+    auto graph = StepGraph::build(*card_, step(*staging), Order::bytes);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    for (int i = 1; i <= 4; ++i) {
+      // The host gives the first number, unless all are on the card.
+      bool hasHost = i % 2;
+      auto slot = staging->slot();
+      ASSERT_TRUE(slot.ok()) << slot.status();
+      if (hasHost)
+        std::memset(*slot, 0, kCount * 4);
+      ASSERT_EQ(driver().fill(given, 0, kCount * 4, maker.get()),
+                Result::success);
+      float one = 1;
+      ASSERT_EQ(driver().copyToDevice(given + 4, &one, 4, maker.get()),
+                Result::success);
+      size_t offset = hasHost ? 4 : 0;
+      InputOnCard part{given + offset, offset, kCount * 4 - offset,
+                       maker.get()};
+      Status status =
+          staging->upload(stream_.get(), std::span(&part, 1), hasHost);
+      ASSERT_TRUE(status.ok()) << status;
+      ASSERT_EQ(driver().fill(given, 0xFF, kCount * 4, maker.get()),
+                Result::success);
+      status = graph->launch(stream_.get());
+      ASSERT_TRUE(status.ok()) << status;
+    }
+    std::vector<float> expected(kCount, 0);
+    expected[1] = 8; // twice one, in four steps
+    EXPECT_EQ(numbersAt(sum_, kCount), expected) << "seed " << seed;
+    ASSERT_TRUE(card_->synchronize().ok());
+    maker = {};
+  }
+}
+
 /// Without the record in the graph the next upload could come too early.
 TEST_F(CudaStaging, NeedsStepsToSayWhenTheyHaveTakenInputs) {
   input_ = allocate(kCount);

@@ -96,8 +96,7 @@ TEST_F(FakeFaults, HasAsMuchMemoryAsItSays) {
 
 TEST_F(FakeFaults, KeepsTheFirstReport) {
   EXPECT_EQ(driver().memoryFree(12345), Result::invalidValue);
-  EXPECT_EQ(driver().streamSynchronize(nullptr), Result::invalidHandle);
+  EXPECT_EQ(driver().eventSynchronize(nullptr), Result::invalidHandle);
   EXPECT_EQ(report(), "cuMemFree_v2: frees what is not allocated");
-  EXPECT_STREQ(driver().report(),
-               "cuStreamSynchronize: there is no such stream");
+  EXPECT_STREQ(driver().report(), "cuEventSynchronize: there is no such event");
 }

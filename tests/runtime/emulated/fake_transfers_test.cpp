@@ -54,6 +54,31 @@ TEST_F(FakeTransfers, FindsPinnedMemoryThatChangesTooEarly) {
             "an upload of 8 bytes: the host changed it before it was done");
 }
 
+TEST_F(FakeTransfers, CopiesOnTheCard) {
+  DevicePointer from = filled({1, 2, 3}), to = allocate(3);
+  EXPECT_EQ(driver().copyOnDevice(to, from, 12, stream_.get()),
+            Result::success);
+  EXPECT_EQ(numbersAt(to, 3), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(driver().copyOnDevice(to, from, 16, stream_.get()),
+            Result::success);
+  EXPECT_EQ(driver().streamSynchronize(stream_.get()), Result::illegalAddress);
+  EXPECT_TRUE(has(report(), "a copy of 16 bytes: memory that it"));
+}
+
+/// The null handle is a stream that nobody creates or destroys.
+TEST_F(FakeTransfers, HasADefaultStream) {
+  DevicePointer there = allocate(2);
+  EXPECT_EQ(driver().fill(there, 0, 8, nullptr), Result::success);
+  Owned<Event> filled = event();
+  EXPECT_EQ(driver().eventRecord(filled.get(), nullptr), Result::success);
+  EXPECT_EQ(driver().streamWait(stream_.get(), filled.get(), 0),
+            Result::success);
+  EXPECT_EQ(numbersAt(there, 2), (std::vector<float>{0, 0}));
+  EXPECT_EQ(driver().streamSynchronize(nullptr), Result::success);
+  EXPECT_EQ(driver().streamDestroy(nullptr), Result::invalidHandle);
+  report();
+}
+
 TEST_F(FakeTransfers, FindsBytesOutside) {
   DevicePointer there = allocate(4);
   EXPECT_EQ(driver().fill(there + 8, 0, 16, stream_.get()), Result::success);
@@ -192,5 +217,5 @@ TEST_F(FakeTransfers, RefusesHandlesThatAreGone) {
   EXPECT_EQ(driver().eventSynchronize(reinterpret_cast<Event>(stream_.get())),
             Result::invalidHandle);
   DevicePointer x = allocate(1);
-  EXPECT_EQ(driver().fill(x, 0, 4, nullptr), Result::invalidHandle);
+  EXPECT_EQ(driver().fill(x, 0, 4, closed), Result::invalidHandle);
 }

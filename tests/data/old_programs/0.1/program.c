@@ -111,6 +111,11 @@ static void run(int train) {
   CHECK(loss == 14); /* 1 + 4 + 9; then w is half of what it was */
   OK(gradus_steps(session, train, 2, inputs, outputs, &done));
   CHECK(done == 2 && loss == 14.f / 16);
+  gradus_step_options how;
+  gradus_set_default_step_options(&how, sizeof(how));
+  CHECK(how.size == sizeof(how) && !how.on_device);
+  how = gradus_default_step_options();
+  OK(gradus_steps_with(session, train, 0, inputs, outputs, &done, &how));
   OK(gradus_bind_input(session, train, "coefficient", kOnes));
   OK(gradus_bind_output(session, train, "loss", &loss));
   OK(gradus_step(session, train, NULL, NULL));

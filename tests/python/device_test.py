@@ -1,0 +1,115 @@
+"""Inputs that lie in the memory of the GPU that a step runs on; here the emulated one."""
+
+import ctypes
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from package import BUILD, needs_package  # noqa: E402
+
+EMULATED = os.path.join(BUILD, "lib", "libgradus_emulated.so")
+SQUARES = b"""
+gradus.program @squares {
+  gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, value = dense<[1.0, 2.0, 3.0]> : tensor<3xf32>}
+  gradus.graph @train(%coefficient: tensor<3xf32>, %number: tensor<i64>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<3xf32>
+    %square = arith.mulf %w, %w : tensor<3xf32>
+    %part = arith.mulf %coefficient, %square : tensor<3xf32>
+    %sum = gradus.reduce sum %part axes [0] : tensor<3xf32> -> tensor<f32>
+    %factor = arith.sitofp %number : tensor<i64> to tensor<f32>
+    %loss = arith.mulf %sum, %factor : tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}"""
+
+
+class Array(ctypes.Structure):
+    """DLPack's struct, with what is behind it in a capsule."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64),
+                ("context", ctypes.c_void_p), ("free", ctypes.c_void_p)]
+
+
+class OnCard:
+    """An array of numbers in the memory of the emulated GPU, as other libraries have them on a card."""
+
+    def __init__(self, numbers, device=0, dtype="float32", strides=None):
+        import numpy
+
+        numbers = numpy.asarray(numbers, dtype)
+        memory = ctypes.CDLL(EMULATED).gradus_emulated_memory
+        memory.restype, memory.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_size_t)
+        self.place = (2, device)  # CUDA's
+        self.shape = (ctypes.c_int64 * numbers.ndim)(*numbers.shape)
+        self.strides = (ctypes.c_int64 * numbers.ndim)(*strides) if strides else None
+        self.array = Array(memory(numbers.ctypes.data, numbers.nbytes), *self.place, numbers.ndim,
+                           2 if numbers.dtype.kind == "f" else 0, numbers.itemsize * 8, 1, self.shape, self.strides, 0, None, None)
+        self.streams = []
+
+    def __dlpack_device__(self):
+        return self.place
+
+    def __dlpack__(self, stream=None):
+        self.streams.append(stream)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(ctypes.addressof(self.array), b"dltensor", None)
+
+
+@needs_package
+@unittest.skipUnless(os.path.exists(EMULATED), "the emulated GPU is not built")
+class Device(unittest.TestCase):
+    def setUp(self):
+        os.environ["GRADUS_EMULATED_LIBRARY"] = EMULATED
+        self.addCleanup(os.environ.pop, "GRADUS_EMULATED_LIBRARY")
+        self.step = self.compiled("emulated")
+
+    def compiled(self, device):
+        import gradus
+
+        step = gradus.compile(SQUARES, cache=False, targets=[device], device=device, optimizer={"type": "sgd", "learning_rate": 0.0})
+        self.addCleanup(step.close)
+        return step
+
+    def test_an_array_is_read_where_it_is(self):
+        import numpy
+
+        given = OnCard([1, 1, 1])
+        for _ in range(3):
+            self.assertEqual(self.step(given, 2).loss, 28)
+        self.assertEqual(given.streams, [1, 1, 1])  # the default stream, which the step waits for
+        host = numpy.ones(3, "float32")
+        self.assertEqual(self.step(host, OnCard(3, dtype="int64")).loss, 42)
+        self.assertEqual(self.step(OnCard([2, 0, 0]), OnCard(1, dtype="int64")).loss, 2)
+        outs = self.step.steps([(given, 1), (host, 2), (OnCard([0, 1, 0]), 3)])
+        self.assertEqual([out.loss for out in outs], [14, 28, 12])
+        self.step.bind("coefficient", given)
+        self.assertEqual(self.step(None, 2).loss, 28)
+
+    def test_what_does_not_fit_is_refused(self):
+        import gradus
+
+        for words, given in ((r'input "coefficient": the array is on cuda:1; expected .* or on cuda:0', OnCard([1, 1, 1], device=1)),
+                             (r"expected f32\[3\], found f32\[2\]", OnCard([1, 1])),
+                             (r"expected f32\[3\], found f64\[3\]", OnCard([1, 1, 1], dtype="float64")),
+                             ("expected a dense array of .* another order", OnCard([1, 1, 1], strides=[2]))):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
+                self.step(given, 1)
+        with self.assertRaisesRegex(gradus.InvalidError, r"expected a dense array of i64\[\], found i32\[\] in the memory of a device"):
+            self.step(OnCard([1, 1, 1]), OnCard(3, dtype="int32"))
+        self.assertEqual(self.step(OnCard([1, 1, 1]), 1).loss, 14)
+
+    def test_a_step_on_the_cpu_takes_none(self):
+        import gradus
+
+        given = OnCard([1, 1, 1])
+        with self.assertRaisesRegex(gradus.InvalidError, r'input "coefficient": the array is on cuda:0; expected one in the host\'s '
+                                                         r"memory, as by .cpu\(\)$"):
+            self.compiled("cpu")(given, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
