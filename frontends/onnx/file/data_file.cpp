@@ -96,12 +96,24 @@ absl::Status checkRegular(const Descriptor &file) {
   return absl::OkStatus();
 }
 
-/// Reads a file that was checked.
+bool isSame(const Descriptor &one, const Descriptor &other) {
+  struct stat first, second;
+  return ::fstat(one.number(), &first) == 0 &&
+         ::fstat(other.number(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/// Reads a file that was checked. Where there is no /proc, as in a folder that
+/// is a process' root, it is opened by its name, without waiting for anybody.
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>>
 contentsOf(const Descriptor &looked, const std::string &name) {
-  Descriptor file(looked.name().c_str(), O_RDONLY);
+  bool hasProc = ::access(looked.name().c_str(), F_OK) == 0;
+  Descriptor file(hasProc ? looked.name().c_str() : name.c_str(),
+                  O_RDONLY | O_NONBLOCK);
   if (!file.isOpen())
     return invalid("cannot be read: ", std::strerror(errno));
+  if (!isSame(looked, file))
+    return invalid("was replaced while it was opened");
   auto buffer = llvm::MemoryBuffer::getOpenFile(
       file.number(), name, /*FileSize=*/-1, /*RequiresNullTerminator=*/false);
   if (!buffer)

@@ -4,7 +4,10 @@
 
 #include "tests/frontends/onnx/small_model.h"
 
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace gradus::testing;
 using gradus::onnx::openDataFile;
@@ -131,4 +134,23 @@ TEST_F(DataFile, IsAModelThatIsARegularFile) {
             "is a pipe or a device, expected a regular file");
   EXPECT_EQ(openRegularFile(root / "absent").status().message(),
             "cannot read this file: No such file or directory");
+}
+
+// As in a root that somebody made of a few libraries.
+TEST_F(DataFile, NeedsNoProcToBeRead) {
+  pid_t child = fork();
+  if (!child) {
+    if (unshare(CLONE_NEWUSER) || chroot(root.c_str()) || chdir("/"))
+      _exit(77);
+    auto file = openRegularFile("/model/sub/w.bin");
+    auto folder = openRegularFile("/model");
+    _exit(file.ok() && (*file)->getBuffer() == "weights" && !folder.ok() ? 0
+                                                                         : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77)
+    GTEST_SKIP() << "this system lets nobody have a root of their own";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
