@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 namespace gradus::python {
 
@@ -30,6 +31,17 @@ void freeHandle(SessionObject *session) {
   Py_END_ALLOW_THREADS;
 }
 
+/// Whether a call of the session runs in another thread. One that ran while
+/// this process was forked is the parent's: its thread is not in here, and
+/// never ends the call.
+bool isInUse(SessionObject *session) {
+  if (session->busy && session->process != getpid()) {
+    session->process = getpid();
+    session->busy = 0;
+  }
+  return session->busy;
+}
+
 void deallocate(PyObject *self) {
   SessionObject *session = of(self);
   freeHandle(session);
@@ -39,7 +51,7 @@ void deallocate(PyObject *self) {
 
 PyObject *close(PyObject *self, PyObject *) {
   SessionObject *session = of(self);
-  if (session->busy)
+  if (isInUse(session))
     return raiseInvalid("a step runs in another thread; end it before close(), "
                         "as by cancel()");
   session->closed = 1;
@@ -187,7 +199,7 @@ Call::Call(SessionObject *session, Kind kind) {
     raiseInvalid("this step was closed");
     return;
   }
-  if (session->busy) {
+  if (isInUse(session)) {
     raiseInvalid("this step is in use by another thread; one thread at a time "
                  "may use a step, and different steps are independent");
     return;
@@ -264,6 +276,7 @@ PyObject *load(PyObject *, PyObject *arguments) {
     return nullptr;
   }
   session->handle = handle;
+  session->process = getpid();
   session->closed = session->busy = 0;
   session->onHost = !device || std::string(device) == "cpu";
   session->card = cardOf(device);

@@ -6,6 +6,8 @@
 #include "python/extension/errors.h"
 #include "python/extension/tensors.h"
 
+#include <sys/types.h>
+
 namespace gradus::python {
 
 /// The arrays that may write a state.
@@ -19,6 +21,7 @@ struct Shown {
 struct SessionObject {
   PyObject_HEAD gradus_session *handle;
   int closed;
+  pid_t process;      // whose threads `busy` is about
   int busy;           // a call runs, in any thread
   int onHost;         // states lie in the host's memory
   int card;           // of CUDA, whose memory inputs may lie in; -1: none
