@@ -4,8 +4,6 @@
 
 #include "runtime/library_places.h"
 
-#include <unistd.h>
-
 namespace gradus::runtime {
 
 /// Its 10,000 imports are looked up when they are called.
@@ -20,11 +18,7 @@ StatusOr<SharedLibrary> openCompiler(const char *function) {
 
 std::string compilerFile() {
   PlugIn compiler = compilerWith(nullptr);
-  for (const std::string &file :
-       libraryPlaces(compiler.variable, {compiler.name}))
-    if (file.find('/') != file.npos && access(file.c_str(), R_OK) == 0)
-      return file;
-  return "";
+  return knownPlace(compiler.variable, {compiler.name});
 }
 
 } // namespace gradus::runtime

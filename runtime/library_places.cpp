@@ -5,6 +5,7 @@
 #include "runtime/own_folder.h"
 
 #include <cstdlib>
+#include <unistd.h>
 
 namespace gradus::runtime {
 
@@ -25,6 +26,14 @@ std::vector<std::string> libraryPlaces(const char *variable,
       files.push_back(place + "/" + name);
   files.insert(files.end(), names.begin(), names.end());
   return files;
+}
+
+std::string knownPlace(const char *variable,
+                       const std::vector<const char *> &names) {
+  for (const std::string &file : libraryPlaces(variable, names))
+    if (file.find('/') != file.npos && access(file.c_str(), R_OK) == 0)
+      return file;
+  return "";
 }
 
 } // namespace gradus::runtime

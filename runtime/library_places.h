@@ -21,4 +21,9 @@ std::vector<std::string> ownPlaces();
 std::vector<std::string> libraryPlaces(const char *variable,
                                        const std::vector<const char *> &names);
 
+/// Of these the first that is there to be read, as far as that is known without
+/// the system's loader; empty if it alone knows, or there is none.
+std::string knownPlace(const char *variable,
+                       const std::vector<const char *> &names);
+
 } // namespace gradus::runtime

@@ -101,6 +101,7 @@ SHARED_WITH_COMPILER = {
     "runtime/artifact_generated.h",
     "runtime/artifact_hash.h",
     "runtime/compiler_abi.h",
+    "runtime/cuda_folder.h",
     "runtime/emulated/abi.h",
     "runtime/float_conversion.h",
     "runtime/library_ops.def",

@@ -1,10 +1,10 @@
 // gradus doctor: reports what this machine and this installation can do.
 
-#include "codegen/gpu/cuda_folder.h"
 #include "messages/json_text.h"
 #include "runtime/collectives/open_mpi.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/cuda_folder.h"
 #include "runtime/session/devices.h"
 #include "tool/commands.h"
 #include "tool/compiler_library.h"

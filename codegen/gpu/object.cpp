@@ -4,8 +4,8 @@
 
 #include "codegen/gpu/object.h"
 
-#include "codegen/gpu/cuda_folder.h"
 #include "codegen/gpu/ptx.h"
+#include "runtime/cuda_folder.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -14,7 +14,7 @@ struct CudaToolkit {
   std::string version; // "release 13.5, V13.5.37"
 };
 
-/// Whether a toolkit was found (cuda_folder.h), or a link that the build made.
+/// Whether a toolkit was found (runtime/cuda_folder.h), or a link that the build made.
 bool hasCudaToolkit();
 /// The toolkit; the error says what is missing.
 llvm::Expected<CudaToolkit> cudaToolkit();

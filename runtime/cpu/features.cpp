@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cpuid.h>
+#include <cstdio>
 
 namespace gradus::runtime {
 
@@ -164,6 +165,15 @@ std::vector<std::string> readFeatures() {
 const std::vector<std::string> &cpuFeatures() {
   static const std::vector<std::string> features = readFeatures();
   return features;
+}
+
+std::string cpuModel() {
+  unsigned parts[4] = {}, most, signature = 0, unused[3];
+  if (__get_cpuid(0, &most, &parts[0], &parts[2], &parts[1]))
+    __get_cpuid(1, &signature, &unused[0], &unused[1], &unused[2]);
+  char number[16];
+  std::snprintf(number, sizeof(number), " %08x", signature);
+  return reinterpret_cast<const char *>(parts) + std::string(number);
 }
 
 std::string missingFeatures(

@@ -12,6 +12,9 @@ namespace gradus::runtime {
 /// The features of this machine, sorted: "avx2", "avx512bf16", "sse4.2", ...
 const std::vector<std::string> &cpuFeatures();
 
+/// Maker, family, model and stepping of this CPU: "GenuineIntel 000806f8".
+std::string cpuModel();
+
 /// The features that code needs and this machine lacks: "avx9000, amx-quantum".
 std::string missingFeatures(
     const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>

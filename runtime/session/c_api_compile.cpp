@@ -11,6 +11,7 @@
 #include "runtime/session/c_api_handle.h"
 #include "runtime/session/c_options.h"
 #include "runtime/session/checkpoint.h"
+#include "runtime/session/compiler_identity.h"
 #include "runtime/session/initial_values.h"
 
 #include <atomic>
@@ -372,6 +373,17 @@ gradus_status gradus_compile(const gradus_compile_options *given,
     return report(nullptr, at(entry.status(), "compiling"));
   *result = new gradus_compiled;
   return report(nullptr, compileWith(*entry, *options, **result));
+}
+
+const char *gradus_compiler_identity() {
+  static thread_local std::string text;
+  auto identity = compilerIdentity();
+  if (!identity.ok()) {
+    report(nullptr, identity.status());
+    return nullptr;
+  }
+  text = *std::move(identity);
+  return text.c_str();
 }
 
 //===-- the result --------------------------------------------------------===//

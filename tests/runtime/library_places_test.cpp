@@ -34,3 +34,13 @@ TEST(LibraryPlaces, AreAsEverWhereTheVariableIsEmpty) {
   EXPECT_EQ(libraryPlaces("GRADUS_ANY_LIBRARY", {"a.so"}).size(), 3u);
   unsetenv("GRADUS_ANY_LIBRARY");
 }
+
+TEST(LibraryPlaces, AreKnownWhereAFileIsThere) {
+  setenv("GRADUS_ANY_LIBRARY", "/proc/self/exe", 1);
+  EXPECT_EQ(knownPlace("GRADUS_ANY_LIBRARY", {"a.so"}), "/proc/self/exe");
+  setenv("GRADUS_ANY_LIBRARY", "/nowhere/a.so", 1);
+  EXPECT_EQ(knownPlace("GRADUS_ANY_LIBRARY", {"a.so"}), "");
+  unsetenv("GRADUS_ANY_LIBRARY");
+  EXPECT_EQ(knownPlace("GRADUS_ANY_LIBRARY", {"libc.so.6"}), "")
+      << "the system's loader knows it";
+}

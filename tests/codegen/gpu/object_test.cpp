@@ -3,7 +3,7 @@
 
 #include "cuda_kernels.h"
 
-#include "codegen/gpu/cuda_folder.h"
+#include "runtime/cuda_folder.h"
 
 #include "llvm/Support/FileSystem.h"
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 
 using namespace gradus::runtime;
 using namespace gradus::test;
@@ -28,6 +29,12 @@ TEST(Features, AgreeWithTheCompilers) {
   EXPECT_EQ(has("avx512vl"), !!__builtin_cpu_supports("avx512vl"));
   EXPECT_EQ(has("avx512bf16"), !!__builtin_cpu_supports("avx512bf16"));
   EXPECT_EQ(has("bmi2"), !!__builtin_cpu_supports("bmi2"));
+}
+
+TEST(Features, BelongToAModel) {
+  EXPECT_TRUE(std::regex_match(cpuModel(), std::regex("\\S{12} [0-9a-f]{8}")))
+      << cpuModel();
+  EXPECT_EQ(cpuModel(), cpuModel());
 }
 
 TEST(Features, OfAPlanThatThisMachineLacks) {

@@ -73,6 +73,16 @@ TEST_F(CApiCompile, GivesAnArtifactOfItsPieces) {
   EXPECT_STREQ(gradus_compiled_ir(result), "");
 }
 
+TEST_F(CApiCompile, HasAnIdentityWhereThereIsACompiler) {
+  const char *identity = gradus_compiler_identity();
+  ASSERT_NE(identity, nullptr) << gradus_last_error(nullptr);
+  EXPECT_NE(std::string(identity).find("\ncompiler: "), std::string::npos);
+  setenv(kVariable, "/nowhere/compiler.so", 1);
+  EXPECT_EQ(gradus_compiler_identity(), nullptr);
+  EXPECT_NE(std::string(gradus_last_error(nullptr)).find("/nowhere"),
+            std::string::npos);
+}
+
 TEST_F(CApiCompile, GivesDiagnosticsInTheirOrder) {
   ASSERT_EQ(compile(), GRADUS_OK);
   ASSERT_EQ(gradus_compiled_diagnostic_count(result), 2);

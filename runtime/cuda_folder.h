@@ -1,5 +1,6 @@
 // The CUDA toolkit that compiles for GPUs: a folder with ptxas and libdevice.
-// This header needs no LLVM, since `gradus doctor` works without the compiler.
+// The compiler uses it; `gradus doctor` and the compiler's identity, which work
+// without the compiler, only look for it.
 #pragma once
 
 #include "runtime/library_places.h"
@@ -15,6 +16,9 @@ struct CudaFolder {
                               *kOurs = "cuda", // beside our libraries
                                   *kSystems = "/usr/local/cuda";
 
+  static constexpr const char *kNeeded[] = {"/bin/ptxas",
+                                            "/nvvm/libdevice/libdevice.10.bc"};
+
   std::string path;     // empty: none found
   bool isNamed = false; // by the variable
 
@@ -26,7 +30,7 @@ struct CudaFolder {
              " names, in " + kOurs + " beside Gradus's libraries, or in " +
              kSystems;
     std::error_code error;
-    for (const char *needed : {"/bin/ptxas", "/nvvm/libdevice/libdevice.10.bc"})
+    for (const char *needed : kNeeded)
       if (!std::filesystem::exists(path + needed, error))
         return path + needed + " is not there" +
                (isNamed ? " (" + variable + " names the folder)"
