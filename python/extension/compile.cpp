@@ -192,4 +192,9 @@ PyObject *compile(PyObject *, PyObject *dictionary) {
   return made;
 }
 
+PyObject *compilerIdentity(PyObject *, PyObject *) {
+  const char *text = gradus_compiler_identity();
+  return text ? toText(text) : raise(GRADUS_FAILED, nullptr);
+}
+
 } // namespace gradus::python

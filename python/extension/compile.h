@@ -13,4 +13,7 @@ namespace gradus::python {
 /// (severity, pass, place, text).
 PyObject *compile(PyObject *, PyObject *options);
 
+/// compiler_identity(): gradus_compiler_identity's text.
+PyObject *compilerIdentity(PyObject *, PyObject *);
+
 } // namespace gradus::python

@@ -18,6 +18,7 @@ PyObject *version(PyObject *, PyObject *) {
 PyMethodDef functions[] = {
     {"load", load, METH_VARARGS, nullptr},
     {"compile", compile, METH_O, nullptr},
+    {"compiler_identity", compilerIdentity, METH_NOARGS, nullptr},
     {"set_array_maker", setArrayMaker, METH_O, nullptr},
     {"version", version, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

@@ -15,6 +15,8 @@ from . import _core, _onnx_files
 from ._files import PARTIAL, whole_file
 
 LIMIT = 2 << 30
+OF_FILES = ("model", "recipe", "weights")  # options that are known by the content of what they name
+OF_NO_BYTES = "kernel-cache="  # what an option begins with that changes how fast an artifact is made, and nothing in it
 ABANDONED = 3600  # seconds after which a file that is being written is one of a process that ended
 
 
@@ -42,8 +44,8 @@ def key(options):
             data = value if isinstance(value, bytes) else repr(value).encode()
             content.update(len(data).to_bytes(8, "little") + data)
 
-    add(_core.version(), _compiler(), _machine())
-    for name in ("model", "recipe", "weights"):
+    add(_core.compiler_identity())
+    for name in OF_FILES:
         path, data = options.get(name) or (None, None)
         whole = data if data is not None else b"" if path is None else _bytes(path)
         if name == "recipe" and _names_files(whole.decode(errors="replace")):
@@ -56,33 +58,14 @@ def key(options):
             if files is None:
                 return None
             add(*files)
-    add(sorted((name, value) for name, value in options.items() if name not in ("model", "recipe", "weights")))
+    add(sorted((name, value) for name, value in options.items() if name not in OF_FILES + ("extra",)))
+    add([text for text in options.get("extra") or () if not text.startswith(OF_NO_BYTES)])
     return content.hexdigest()
 
 
 def _names_files(text):
     """Whether a recipe, or a key of it, may name a file: the basis of dim_reduce, also as AutoBoost's document has it."""
     return "dim_reduce" in text or "pca_mat_path" in text
-
-
-def _compiler():
-    """Which compiler it is: its file's size and time."""
-    path = os.environ.get("GRADUS_COMPILER_LIBRARY") or os.path.join(
-        os.path.dirname(os.path.abspath(__file__)), "lib", "libgradus_compiler.so")
-    return _state(path)
-
-
-def _machine():
-    """What the target "cpu" and the number of threads stand for."""
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            flags = next((line for line in file if line.startswith("flags")), "")
-    except OSError:
-        flags = ""
-    lib = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
-    parts = (os.environ.get("GRADUS_ONEDNN_LIBRARY"), os.path.join(lib, "libdnnl.so.3"),
-             os.path.join(os.environ.get("GRADUS_CUDA_TOOLKIT") or os.path.join(lib, "cuda"), "bin", "ptxas"))
-    return flags, len(os.sched_getaffinity(0)), [(part, _state(part)) for part in parts]
 
 
 def _state(path):

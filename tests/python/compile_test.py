@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from package import MODEL, PACKAGE, RECIPE, batch, digits, needs_package  # noqa: E402
@@ -66,8 +67,6 @@ class DataFiles(unittest.TestCase):
                 self.assertNotIn(None, keys)
 
     def test_each_is_read_once(self):
-        from unittest import mock
-
         from gradus import _onnx_files
 
         self.write("m.data", b"weights")
@@ -260,8 +259,6 @@ class Compile(unittest.TestCase):
                 self.assertIn("gradus.graph", step.ir("gradients"))
 
     def test_an_artifact_that_another_process_removes_is_done_without(self):
-        from unittest import mock
-
         import gradus
         from gradus import _cache, _step
 
@@ -283,8 +280,6 @@ class Compile(unittest.TestCase):
             self.assertIsNotNone(_cache.key({"model": (MODEL, None)}))
 
     def test_a_model_that_is_written_while_it_is_compiled_is_not_kept(self):
-        from unittest import mock
-
         import gradus
         from gradus import _compile
 
@@ -303,8 +298,6 @@ class Compile(unittest.TestCase):
             self.assertFalse(os.path.exists(os.path.join(folder, "cache")))
 
     def test_what_killed_processes_left_is_removed(self):
-        from unittest import mock
-
         from gradus import _cache
 
         with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, GRADUS_CACHE=folder):
@@ -322,6 +315,25 @@ class Compile(unittest.TestCase):
         self.addCleanup(os.environ.pop, "GRADUS_CACHE")
         with gradus.compile(MODEL, recipe=RECIPE) as step:
             step(*batch())
+
+    def test_the_key_has_what_the_compiler_is(self):
+        from gradus import _cache, _core
+
+        def key(**options):
+            return _cache.key({"model": (MODEL, None), **options})
+
+        first = key()
+        self.assertEqual(key(), first)
+        self.assertEqual(key(kernel_cache="/elsewhere"), first, "it changes no byte")
+        self.assertNotEqual(key(threads=3), first)
+        with mock.patch.dict(os.environ, ONEDNN_MAX_CPU_ISA="SSE41"):
+            self.assertNotEqual(key(), first)
+        with mock.patch.dict(os.environ, GRADUS_CUDA_TOOLKIT="/nowhere"):
+            self.assertNotEqual(key(), first)
+        with mock.patch.dict(os.environ, GRADUS_COMPILER_LIBRARY="/nowhere/compiler.so"):
+            with self.assertRaisesRegex(RuntimeError, "/nowhere/compiler.so"):
+                key()
+        self.assertIn("compiler: ", _core.compiler_identity())
 
     def test_warnings_are_pythons(self):
         import gradus
