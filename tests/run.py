@@ -20,6 +20,8 @@ import threading
 import time
 import unittest
 
+from this_build import is_sanitized, sanitizers
+
 TESTS = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(TESTS, "..", "build"))
 LIT = "/usr/lib/llvm-22/bin/lit"
@@ -265,13 +267,22 @@ def python_for(path):
     return python if folder_of(path).startswith("python" + os.sep) and os.path.exists(python) else sys.executable
 
 
+def environment_for(path):
+    """What tests of the Python package need where it has the sanitizers: Python has none, and so must load them before the
+    extension. What Python itself leaves at its end is no leak of ours: `python/leaks_test.py` measures memory instead."""
+    ours = os.path.dirname(folder_of(path)) == "python" and not os.path.basename(path).startswith(("torch_", "wheel_"))
+    if not ours or not is_sanitized() or not sanitizers():
+        return {}
+    return {"LD_PRELOAD": sanitizers(), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
 def run_unittests(path, tally):
     """The same in a process of their own."""
     with tempfile.TemporaryDirectory(prefix="gradus_tests.") as folder:
         lines = os.path.join(folder, "outcomes")
         command = [python_for(path), os.path.abspath(__file__), "--only", tally.only, "--file", path, "--outcomes", lines]
         seconds = TIME_LIMIT * (4 if os.environ.get("GRADUS_PEERS") else 1)  # for 60 models
-        text, ending = run_process(command, os.path.dirname(TESTS), {"TMPDIR": folder}, seconds)
+        text, ending = run_process(command, os.path.dirname(TESTS), {"TMPDIR": folder, **environment_for(path)}, seconds)
         if os.path.exists(lines):
             with open(lines) as file:
                 for line in file:

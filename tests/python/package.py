@@ -12,7 +12,12 @@ DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
 MODEL, RECIPE, TRAIN, TEST = (os.path.join(DIGITS, name) for name in (
     "lenet.onnx", "recipe.json", "train.safetensors", "test.safetensors"))
 
-sys.path.insert(0, PACKAGE)
+sys.path[:0] = [PACKAGE, os.path.join(ROOT, "tests")]
+from this_build import is_sanitized  # noqa: E402
+
+# What this Python had to load first (`environment_for` of tests/run.py). Other programs that it starts do without; a
+# Python that imports the package gets it as `environment()`.
+PRELOADED = os.environ.pop("LD_PRELOAD", None)
 
 
 def has_headers():
@@ -31,13 +36,24 @@ def missing():
         return f"the package needs Python 3.11, this is {sys.version.split()[0]}"
     if not os.path.exists(os.path.join(PACKAGE, "gradus", "_core.abi3.so")) and not has_headers():
         return "the extension is not built: there were no headers of Python 3.11 or later (python3-dev)"
-    if "-fsanitize" in os.environ.get("CFLAGS", "") or os.path.basename(BUILD) == "build-sanitize":
-        return "Python itself has no sanitizers, which must be loaded before its extension"
+    if is_sanitized() and not PRELOADED:
+        return "Python itself has no sanitizers, which it must load before the extension: ./dev test --sanitize lets it, where clang has them as a library"
     try:
         import numpy  # noqa: F401
     except ImportError as error:
         return f"numpy is not installed beside this Python ({error})"
     return ""
+
+
+def environment(**more):
+    """The environment of another Python that imports the package."""
+    return os.environ | {"PYTHONPATH": PACKAGE} | ({"LD_PRELOAD": PRELOADED} if PRELOADED else {}) | more
+
+
+def resident():
+    """Bytes of this process in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 needs_package = unittest.skipIf(missing(), missing())
