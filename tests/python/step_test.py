@@ -14,12 +14,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from package import artifact, batch, needs_package  # noqa: E402
 
 
-def resident():
-    """Bytes of this process in memory."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 class Telling:
     """An array that tells when it is read: the last one of a queue, right before its steps run."""
 
@@ -410,25 +404,6 @@ class Life(unittest.TestCase):
         outputs, left = raised.exception.outputs, raised.exception.left
         self.assertEqual((len(outputs), len(left), step.step_count), (6, 1, 6))
         self.assertTrue((left[0][0] == batch(6)[0]).all())
-
-    def test_loading_and_closing_leaks_nothing(self):
-        import gradus
-
-        with open(artifact(), "rb") as file:
-            data = file.read()
-
-        def cycle():
-            with gradus.load(data, threads=1) as step:
-                step(*batch())
-                step["fc1.weight"][0, 0] = 1.0
-
-        for _ in range(50):
-            cycle()
-        before = resident()
-        for _ in range(1000):
-            cycle()
-        gc.collect()
-        self.assertLess(resident() - before, 4 << 20, "grew, in 1000 cycles")
 
     def test_the_state_is_in_memory_once(self):
         step = self.load()
