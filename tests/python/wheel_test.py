@@ -2,16 +2,20 @@
 
 import email
 import glob
+import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import unittest
 import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from package import ROOT  # noqa: E402
+from package import DIGITS, ROOT  # noqa: E402
+from this_build import is_sanitized  # noqa: E402
 
 WHEELS = os.path.join(ROOT, "build-wheel", "wheels")
 SOURCES = os.path.join(ROOT, "python", "gradus")
@@ -37,6 +41,8 @@ def old():
 
 
 def unusable():
+    if is_sanitized():
+        return "wheels are built without sanitizers, and tested with the build without"
     return old() if all(map(wheel, LIMITS)) else "there are no wheels: ./dev wheel builds them"
 
 
@@ -56,7 +62,10 @@ def is_program(path):
         return file.read(4) == b"\x7fELF"
 
 
-@unittest.skipIf(unusable(), unusable())
+UNUSABLE = unusable()
+
+
+@unittest.skipIf(UNUSABLE, UNUSABLE)
 class Wheel(unittest.TestCase):
     def test_their_metadata_says_what_the_projects_do(self):
         for name, project in projects().items():
@@ -112,6 +121,114 @@ class Wheel(unittest.TestCase):
                     for library, limit in newest.items():
                         asked = {tuple(map(int, each.split("."))) for each in re.findall(rf"\({library}\.([\d.]+)", text)}
                         self.assertLessEqual(max(asked, default=()), limit, f"{library} in {os.path.basename(path)}")
+
+
+SYSTEM = ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1")
+SMALLER = shutil.ignore_patterns("__pycache__", "test", "tests", "idlelib", "tkinter", "ensurepip", "config-*", "*-packages")
+
+TRAIN = """
+import gradus
+step = gradus.compile("/digits/lenet.onnx", recipe="/digits/recipe.json", cache=False)
+assert not step.diagnostics, step.diagnostics
+records = step.fit("/digits/train.safetensors", epochs=8, eval="/digits/test.safetensors")
+assert records[-1]["test"]["accuracy"] > 0.97, records
+step.save("/tmp/lenet.gradus")
+print("trained")
+"""
+
+RUN = """
+import gradus_runtime as gradus
+with gradus.load("/tmp/lenet.gradus", state="/tmp/lenet.safetensors") as step:
+    assert step.evaluate("/digits/test.safetensors")["accuracy"] > 0.97
+    step.fit("/digits/train.safetensors")
+    assert step["fc1.weight"].flags.writeable
+try:
+    gradus.compile("/digits/lenet.onnx")
+except gradus.FailedError as error:
+    assert "needs libgradus_compiler.so" in str(error), error
+    print("ran")
+"""
+
+
+def no_root():
+    """Why nobody can have a root folder of their own here; empty: one can."""
+    if not all(map(shutil.which, ("unshare", "chroot"))):
+        return "there is no unshare or chroot, which give a process a root of its own"
+    done = subprocess.run(["unshare", "--map-root-user", "chroot", "/", "true"], capture_output=True, text=True)
+    if done.returncode:
+        return f"this system lets nobody have a root of their own: {done.stderr.strip()}"
+    try:
+        import numpy  # noqa: F401
+    except ImportError as error:
+        return f"numpy is not installed beside this Python ({error})"
+    return "" if importlib.util.find_spec("pip") else "this Python has no pip, which installs the wheels"
+
+
+NO_ROOT = UNUSABLE or no_root()
+
+
+@unittest.skipIf(NO_ROOT, NO_ROOT)
+class BareRoot(unittest.TestCase):
+    """The wheels in a folder that is a process' root: with libc, libm, libstdc++, libgcc_s, Python and numpy, and no /proc."""
+
+    @classmethod
+    def setUpClass(cls):
+        import numpy
+
+        folder = tempfile.TemporaryDirectory(prefix="gradus_root.")
+        cls.addClassCleanup(folder.cleanup)
+        cls.root, cls.python = folder.name, os.path.realpath(sys.executable)
+        stdlib = sysconfig.get_path("stdlib")
+        own = [cls.python, *glob.glob(os.path.join(stdlib, "lib-dynload", "*.so"))]
+        loaded = subprocess.run(["ldd", *own], check=True, capture_output=True, text=True).stdout
+        libraries = sorted(set(re.findall(r"(/\S+) \(", loaded)))
+        cls.places = sorted({os.path.dirname(path) for path in libraries})
+        libraries += [found for name in SYSTEM for place in cls.places if os.path.exists(found := os.path.join(place, name))]
+        for path in (cls.python, *libraries):
+            cls.put(path, shutil.copy)
+        cls.put(stdlib, cls.tree)
+        packages = os.path.dirname(os.path.dirname(numpy.__file__))
+        for name in filter(lambda name: re.fullmatch(r"numpy(\.libs)?", name), os.listdir(packages)):
+            cls.tree(os.path.join(packages, name), os.path.join(cls.root, "site", name))
+        subprocess.run([sys.executable, "-m", "pip", "--python", cls.python, "install", "--quiet", "--no-index", "--no-deps",
+                        "--root-user-action=ignore", "--target", os.path.join(cls.root, "site"), *map(wheel, LIMITS)], check=True,
+                       stdin=subprocess.DEVNULL)
+        cls.tree(DIGITS, os.path.join(cls.root, "digits"))
+        os.mkdir(os.path.join(cls.root, "tmp"))
+
+    @staticmethod
+    def tree(path, to):
+        shutil.copytree(path, to, ignore=SMALLER, ignore_dangling_symlinks=True)
+
+    @classmethod
+    def put(cls, path, copy):
+        """Copies it to the same place below the root."""
+        os.makedirs(os.path.dirname(cls.root + path), exist_ok=True)
+        copy(os.path.realpath(path), cls.root + path)
+
+    def run_inside(self, *command):
+        own_root = [shutil.which("unshare"), "--map-root-user", shutil.which("chroot"), self.root]
+        done = subprocess.run([*own_root, *command], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              env={"PATH": "/site/bin", "PYTHONPATH": "/site", "HOME": "/tmp", "LD_LIBRARY_PATH": ":".join(self.places)})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_it_trains_saves_and_goes_on(self):
+        self.assertEqual(self.run_inside(self.python, "-c", TRAIN), "trained\n")
+        self.assertEqual(self.run_inside(self.python, "-c", RUN), "ran\n")
+
+    def test_the_command_is_on_the_path(self):
+        self.assertRegex(self.run_inside("gradus", "--version"), r"^gradus [\d.]+")
+        code = 'import gradus; gradus.compile("/digits/lenet.onnx", recipe="/digits/recipe.json").save("/tmp/tool.gradus", state=False)'
+        self.run_inside(self.python, "-c", code)
+        said = self.run_inside("gradus", "train", "/tmp/tool.gradus", "--data", "/digits/train.safetensors", "--epochs", "1",
+                               "--checkpoint", "/tmp/tool.safetensors")
+        self.assertIn("loss", said)
+
+    def test_importing_takes_60_ms_at_most(self):
+        code = "import time; start = time.perf_counter(); import gradus; gradus.__version__; print(time.perf_counter() - start)"
+        times = [float(self.run_inside(self.python, "-c", code)) for _ in range(9)]
+        self.assertLessEqual(min(times), 0.06, "the fastest of nine, in seconds")
 
 
 if __name__ == "__main__":
