@@ -5,9 +5,6 @@
 
 #include "messages/json_text.h"
 #include "runtime/well_known.h"
-#include "training/class_axis.h"
-
-#include "absl/strings/str_cat.h"
 
 #include <algorithm>
 
@@ -69,99 +66,22 @@ RunLength runLengthOf(const nlohmann::json &recipe, int64_t steps,
           static_cast<double>(perEpoch) / static_cast<double>(perUpdate)};
 }
 
-/// The shape of the output that a loss uses; empty if it does not exist.
-static std::vector<int64_t> outputShape(const Session &session,
-                                        const nlohmann::json &loss) {
-  std::string name = loss.contains("output") && loss["output"].is_string()
-                         ? loss["output"].get<std::string>()
-                         : "";
-  int graph = session.findGraph(well_known::kPredict);
-  if (graph >= 0)
-    for (const TensorInfo &output : session.graphs()[graph].outputs)
-      if (name.empty() || name == output.name)
-        return output.type.shape;
-  return {};
-}
-
-/// The shape of an input of training; empty if it does not exist.
-static std::vector<int64_t> labelShape(const Session &session,
-                                       const std::string &label) {
-  int graph = session.findGraph(well_known::kTrain);
-  if (graph >= 0)
-    for (const TensorInfo &input : session.graphs()[graph].inputs)
-      if (input.name == label)
-        return input.type.shape;
-  return {};
-}
-
-/// The label rule of a loss whose labels are classes.
-static data::LabelRule labelRule(const Session &session,
-                                 const nlohmann::json &loss,
-                                 const std::string &label) {
-  data::LabelRule rule;
-  std::vector<int64_t> shape = outputShape(session, loss);
-  std::optional<int64_t> axis =
-      classAxis(loss, shape, labelShape(session, label));
-  if (axis)
-    rule.classes = shape[*axis];
-  if (axis == 1 && shape.size() > 2 && shape.back() > shape[1])
-    rule.advice = absl::StrCat("; classes lie along axis 1 of the output (",
-                               shape[1], " of them): did you mean ",
-                               "loss.class_axis -1, with ", shape.back(), "?");
-  if (loss.contains("ignore_index"))
-    rule.ignore = loss["ignore_index"].get<int64_t>();
-  // The mean of multi_margin counts labels, whatever their weight.
-  if (loss.contains("class_weights") && loss["class_weights"].is_array() &&
-      loss.value("type", "") != "multi_margin")
-    rule.weights = loss["class_weights"].get<std::vector<double>>();
-  return rule;
-}
-
-/// The losses that the recipe sums.
-static nlohmann::json termsOf(const nlohmann::json &recipe) {
-  nlohmann::json loss = recipe.value("loss", nlohmann::json::object());
-  return loss.contains("of") ? loss["of"] : nlohmann::json::array({loss});
-}
-
-/// Restricts a label that several losses share to what all of them accept.
-static void restrict(data::LabelRule &rule, const data::LabelRule &other) {
-  if (rule.classes == 0 || other.classes == 0)
-    rule.classes = std::max(rule.classes, other.classes);
-  else
-    rule.classes = std::min(rule.classes, other.classes);
-  if (rule.ignore != other.ignore)
-    rule.ignore.reset();
-  if (rule.weights != other.weights)
-    rule.weights.clear(); // none is a weight of the whole loss
+ArtifactOutline outlineOf(const Session &session) {
+  ArtifactOutline outline;
+  outline.path = session.artifact().path();
+  outline.recipe = recipeOf(session);
+  outline.classes = session.artifact().header().classes();
+  for (const GraphInfo &graph : session.graphs())
+    outline.graphs.push_back({graph.name, graph.inputs, graph.outputs});
+  return outline;
 }
 
 data::LabelRules labelRules(const Session &session) {
-  data::LabelRules rules;
-  for (const nlohmann::json &loss : termsOf(recipeOf(session))) {
-    bool named = loss.contains("label") && loss["label"].is_string();
-    std::string name =
-        named ? loss["label"].get<std::string>() : well_known::kLabel;
-    bool soft = loss.contains("soft_labels") && loss["soft_labels"] == true;
-    bool classes = loss.contains("class_axis") && !soft;
-    if (!classes && !loss.contains("label"))
-      continue;
-    data::LabelRule rule =
-        classes ? labelRule(session, loss, name) : data::LabelRule();
-    auto [place, isNew] = rules.emplace(name, rule);
-    if (!isNew)
-      restrict(place->second, rule);
-  }
-  int64_t classes = session.artifact().header().classes();
-  if (classes > 0 && rules[well_known::kLabel].classes == 0)
-    rules[well_known::kLabel].classes = classes;
-  return rules;
+  return labelRules(outlineOf(session));
 }
 
 bool lossIsTotal(const Session &session) {
-  auto terms = termsOf(recipeOf(session));
-  return std::all_of(terms.begin(), terms.end(), [](const auto &loss) {
-    return loss.contains("reduction") && loss["reduction"] == "sum";
-  });
+  return lossIsTotal(recipeOf(session));
 }
 
 } // namespace gradus::training

@@ -4,7 +4,7 @@
 
 #include "runtime/session/run_length.h"
 #include "runtime/session/session.h"
-#include "training/data/integers.h"
+#include "training/artifact_outline.h"
 
 #include <nlohmann/json.hpp>
 
@@ -32,9 +32,10 @@ bool ranksKeepOwn(const runtime::Session &session);
 /// recipe.
 runtime::RunLength runLengthOf(const nlohmann::json &recipe, int64_t steps,
                                int64_t perEpoch);
-/// The values that labels may have, by artifact and recipe.
+/// Describes the session's artifact, which decides how data reach its graphs.
+ArtifactOutline outlineOf(const runtime::Session &session);
+/// The same as of its outline.
 data::LabelRules labelRules(const runtime::Session &session);
-/// Whether the loss is a sum over samples rather than a mean.
 bool lossIsTotal(const runtime::Session &session);
 
 } // namespace gradus::training

@@ -2,97 +2,17 @@
 
 #include "training/evaluation.h"
 
-#include "runtime/well_known.h"
 #include "training/artifact_recipe.h"
 #include "training/dealt.h"
 #include "training/scalar_outputs.h"
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-
 #include <algorithm>
-#include <cmath>
 
 using namespace gradus::runtime;
 
 namespace gradus::training {
 
-int64_t evaluatedSamples(const data::Feed &feed) {
-  if (feed.tellsCount())
-    return feed.samples();
-  return feed.samples() / feed.batch() * feed.batch();
-}
-
-Status verifyEvaluates(const data::Feed &feed, const std::string &source) {
-  int64_t samples = evaluatedSamples(feed);
-  if (samples == 0)
-    return invalid(source, ": ", feed.samples(),
-                   " samples do not fill a batch of ", feed.batch(),
-                   ", and the loss cannot leave padding out");
-  double weight = 0;
-  GRADUS_ASSIGN(weight, feed.labelWeight(0, samples));
-  if (weight == 0)
-    return invalid(source, ": no label of the ", samples,
-                   " samples to evaluate counts for the loss");
-  return {};
-}
-
 namespace {
-/// Whether a scalar is a fraction of all labels.
-bool isPartOfLabels(const std::string &scalar) {
-  for (const char *known : {"accuracy", "top5"})
-    if (scalar == known || absl::EndsWith(scalar, absl::StrCat("_", known)))
-      return true;
-  return false;
-}
-
-/// Sums a scalar over batches, weighted by the labels or samples of each, and
-/// computes the mean.
-class Means {
-public:
-  static StatusOr<Means> create(const Session &session,
-                                const data::Feed &feed) {
-    Means means(feed, lossIsTotal(session));
-    int64_t samples = evaluatedSamples(feed);
-    GRADUS_ASSIGN(means.weight_, feed.labelWeight(0, samples));
-    GRADUS_ASSIGN(means.labels_, feed.countedLabels(0, samples));
-    return means;
-  }
-
-  /// Adds a batch's value; a batch of weight 0 has no value.
-  Status add(Metric &sum, double value, int64_t first, int64_t count) const {
-    double share = 1;
-    if (sum.name != well_known::kLoss) {
-      GRADUS_ASSIGN(share, feed_->countedLabels(first, count));
-    } else if (!adds_) {
-      GRADUS_ASSIGN(share, feed_->labelWeight(first, count));
-    }
-    if (share != 0)
-      sum.value += wholeIf(isPartOfLabels(sum.name), value * share);
-    return {};
-  }
-
-  double mean(const Metric &sum) const {
-    if (sum.name != well_known::kLoss)
-      return sum.value / labels_;
-    return adds_ ? sum.value : sum.value / weight_;
-  }
-
-private:
-  Means(const data::Feed &feed, bool adds) : feed_(&feed), adds_(adds) {}
-
-  /// The number of labels behind an f32 fraction: sums of these are exact, so
-  /// equal counts are equal metrics.
-  static double wholeIf(bool isCount, double value) {
-    double whole = std::round(value);
-    double slack = std::max(1e-3, std::abs(value) * 1e-6);
-    return isCount && std::abs(value - whole) < slack ? whole : value;
-  }
-
-  const data::Feed *feed_;
-  bool adds_;
-  double weight_ = 0, labels_ = 0;
-};
 
 /// The scalars of a graph, of each batch in turn.
 using BatchValues = std::vector<double>;
@@ -128,25 +48,25 @@ StatusOr<BatchValues> valuesOf(Session &session, int graph,
   return values;
 }
 
-/// The means of all batches, added in their order.
+/// The means of all batches of a feed.
 StatusOr<std::vector<Metric>> meansOf(const Session &session,
                                       const data::Feed &feed,
                                       const BatchValues &values,
-                                      std::vector<Metric> metrics) {
+                                      const std::vector<Metric> &metrics) {
+  std::vector<std::string> names;
+  for (const Metric &metric : metrics)
+    names.push_back(metric.name);
+  TestMeans means(names, lossIsTotal(session));
   int64_t samples = evaluatedSamples(feed);
-  auto means = Means::create(session, feed);
-  GRADUS_TRY(means.status());
-  int64_t batches = values.size() / std::max<size_t>(1, metrics.size());
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    int64_t first = batch * feed.batch();
-    int64_t count = std::min(feed.batch(), samples - first);
-    for (size_t m = 0; m < metrics.size(); ++m)
-      GRADUS_TRY(means->add(metrics[m], values[batch * metrics.size() + m],
-                            first, count));
+  for (size_t at = 0; at + names.size() <= values.size() && !names.empty();
+       at += names.size()) {
+    int64_t first = static_cast<int64_t>(at / names.size()) * feed.batch();
+    BatchShare share;
+    GRADUS_ASSIGN(
+        share, shareOf(feed, first, std::min(feed.batch(), samples - first)));
+    means.add(std::span(values).subspan(at, names.size()), share);
   }
-  for (Metric &metric : metrics)
-    metric.value = means->mean(metric);
-  return metrics;
+  return means.figures();
 }
 
 /// Rank 0 computes the means of the values of all and tells them. `*unread`
@@ -223,7 +143,7 @@ metricsOf(Session &session, int graph, const data::Feed &feed, int dataThreads,
   GRADUS_TRY(verifyEvaluates(feed, feed.source()));
   GRADUS_ASSIGN(BatchValues values,
                 valuesOf(session, graph, feed, {}, dataThreads, after, other));
-  return meansOf(session, feed, values, std::move(metrics));
+  return meansOf(session, feed, values, metrics);
 }
 } // namespace
 

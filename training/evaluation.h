@@ -6,22 +6,13 @@
 #include "runtime/collectives/communication_thread.h"
 #include "runtime/session/session.h"
 #include "training/data/batches.h"
-#include "training/metric.h"
+#include "training/test_means.h"
 
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace gradus::training {
-
-/// The number of samples that evaluation uses: all, or those that fill a batch
-/// if the graph cannot ignore padding.
-int64_t evaluatedSamples(const data::Feed &feed);
-
-/// Fails if there are no such samples, or none of their labels counts; `source`
-/// names the data.
-runtime::Status verifyEvaluates(const data::Feed &feed,
-                                const std::string &source);
 
 /// Called after each batch with the graph's inputs and the real samples. An
 /// error ends the evaluation.

@@ -14,14 +14,13 @@ using namespace gradus::runtime;
 namespace gradus::training {
 
 /// A part of the recipe's `inputs`, by the name of the input.
-static nlohmann::json inputsOf(const Session &session, const char *key) {
-  nlohmann::json inputs =
-      recipeOf(session).value("inputs", nlohmann::json::object());
+static nlohmann::json inputsOf(const nlohmann::json &recipe, const char *key) {
+  nlohmann::json inputs = recipe.value("inputs", nlohmann::json::object());
   return inputs.value(key, nlohmann::json::object());
 }
 
 nlohmann::json normalizationOf(const Session &session) {
-  return inputsOf(session, "normalize");
+  return inputsOf(recipeOf(session), "normalize");
 }
 
 /// The crop in a JSON object; null and false mean none.
@@ -36,10 +35,10 @@ resizedCrop(const nlohmann::json &bounds) {
   return crop;
 }
 
-static data::Preparations preparations(const Session &session, Use use) {
+static data::Preparations preparations(const nlohmann::json &recipe, Use use) {
   data::Preparations result;
-  nlohmann::json normalize = normalizationOf(session),
-                 augment = inputsOf(session, "augment");
+  nlohmann::json normalize = inputsOf(recipe, "normalize"),
+                 augment = inputsOf(recipe, "augment");
   for (const auto &[name, numbers] : normalize.items()) {
     result[name].mean = numbers.value("mean", std::vector<float>{0});
     result[name].std = numbers.value("std", std::vector<float>{1});
@@ -56,7 +55,8 @@ static data::Preparations preparations(const Session &session, Use use) {
 }
 
 /// A misspelt name would silently change nothing.
-static Status checkNames(const Session &session, const GraphInfo &graph,
+static Status checkNames(const ArtifactOutline &artifact,
+                         const GraphOutline &graph,
                          const data::Preparations &preparations) {
   for (const auto &[name, unused] : preparations) {
     std::string inputs;
@@ -67,37 +67,48 @@ static Status checkNames(const Session &session, const GraphInfo &graph,
     }
     if (!known)
       return invalid(
-          session.artifact().path(),
+          artifact.path,
           ": the recipe's inputs.normalize or inputs.augment names '", name,
           "', but graph '", graph.name, "' has the inputs ", inputs);
   }
   return {};
 }
 
-static StatusOr<data::Feed> prepared(const Session &session, int graph,
-                                     const data::Dataset &dataset, Use use) {
-  const GraphInfo &info = session.graphs()[graph];
-  data::Preparations prepared = preparations(session, use);
-  GRADUS_TRY(checkNames(session, info, prepared));
+static StatusOr<data::Feed> matched(const ArtifactOutline &artifact,
+                                    const GraphOutline &graph,
+                                    const data::Dataset &dataset, Use use,
+                                    bool prepares) {
+  data::Preparations prepared;
+  if (prepares)
+    prepared = preparations(artifact.recipe, use);
+  GRADUS_TRY(checkNames(artifact, graph, prepared));
   data::LabelRules labels =
-      use == Use::prediction ? data::LabelRules() : labelRules(session);
-  auto feed = data::Feed::match(dataset, info.inputs, labels, prepared);
+      use == Use::prediction ? data::LabelRules() : labelRules(artifact);
+  auto feed = data::Feed::match(dataset, graph.inputs, labels, prepared);
   GRADUS_TRY(feed.status());
-  auto inputs = recipeOf(session).value("inputs", nlohmann::json::object());
+  auto inputs = artifact.recipe.value("inputs", nlohmann::json::object());
   if (use == Use::training && inputs.value("last_batch", "drop") == "mask")
     GRADUS_TRY(feed->maskLastBatch());
   return feed;
 }
 
-StatusOr<data::Feed> feedOf(const Session &session, int graph,
-                            const data::Dataset &dataset, Use use) {
+StatusOr<data::Feed> feedOf(const ArtifactOutline &artifact,
+                            const GraphOutline &graph,
+                            const data::Dataset &dataset, Use use,
+                            bool prepares) {
   try {
-    return prepared(session, graph, dataset, use);
+    return matched(artifact, graph, dataset, use, prepares);
   } catch (const nlohmann::json::exception &) {
-    return invalid(session.artifact().path(),
+    return invalid(artifact.path,
                    ": its recipe says of `inputs` or `loss` what no compiler "
                    "writes there");
   }
+}
+
+StatusOr<data::Feed> feedOf(const Session &session, int graph,
+                            const data::Dataset &dataset, Use use) {
+  ArtifactOutline artifact = outlineOf(session);
+  return feedOf(artifact, artifact.graphs[graph], dataset, use);
 }
 
 StatusOr<TrainingFeeds> feedsOf(const Session &session,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/session/session.h"
+#include "training/artifact_outline.h"
 #include "training/data/feed.h"
 
 #include <nlohmann/json.hpp>
@@ -21,6 +22,12 @@ nlohmann::json normalizationOf(const runtime::Session &session);
 /// data set must outlive the feed.
 runtime::StatusOr<data::Feed> feedOf(const runtime::Session &session, int graph,
                                      const data::Dataset &dataset, Use use);
+/// The same for a graph of the artifact. Without `prepares` data are copied as
+/// they are: who has them in memory has normalized them.
+runtime::StatusOr<data::Feed> feedOf(const ArtifactOutline &artifact,
+                                     const GraphOutline &graph,
+                                     const data::Dataset &dataset, Use use,
+                                     bool prepares = true);
 
 /// The data to train on, and the data to test on if there is any.
 struct TrainingFeeds {

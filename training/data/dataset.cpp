@@ -270,6 +270,15 @@ Dataset::open(const std::vector<std::string> &arguments) {
   return dataset;
 }
 
+runtime::StatusOr<Dataset> Dataset::of(std::vector<Column> columns,
+                                       const std::string &source) {
+  Dataset dataset;
+  dataset.source_ = source;
+  for (Column &column : columns)
+    GRADUS_TRY(at(dataset.add(std::move(column)), source));
+  return dataset;
+}
+
 std::string Dataset::pathOf(const std::string &argument) {
   return parse(argument).path;
 }

@@ -57,6 +57,10 @@ public:
   static runtime::StatusOr<Dataset>
   open(const std::vector<std::string> &arguments);
 
+  /// Tensors that are in memory already; `source` names them in errors.
+  static runtime::StatusOr<Dataset> of(std::vector<Column> columns,
+                                       const std::string &source);
+
   /// The file in an argument.
   static std::string pathOf(const std::string &argument);
 
