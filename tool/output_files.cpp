@@ -7,6 +7,8 @@
 #include "tool/failure.h"
 #include "training/data/dataset.h"
 
+#include "absl/strings/match.h"
+
 #include <filesystem>
 
 namespace gradus::cli {
@@ -57,6 +59,13 @@ void checkWritable(std::initializer_list<std::string> paths) {
   for (const std::string &path : paths)
     if (!path.empty())
       take(runtime::AtomicFile::create(path)); // Not committed: removed.
+}
+
+void checkReportName(const std::string &path) {
+  if (!absl::EndsWith(path, ".html") && !absl::EndsWith(path, ".json"))
+    throw badInput("--report ", path,
+                   ": expected a name that ends in .html, for a page, or in "
+                   ".json, for its data alone");
 }
 
 void writeWhole(const std::string &path, std::span<const char> bytes) {

@@ -30,6 +30,9 @@ void checkOutputFiles(const std::vector<UsedFile> &outputs,
 /// is left of the attempt.
 void checkWritable(std::initializer_list<std::string> paths);
 
+/// Throws a Failure unless the name given to --report ends in .html or .json.
+void checkReportName(const std::string &path);
+
 /// Writes a file completely or not at all.
 void writeWhole(const std::string &path, std::span<const char> bytes);
 

@@ -99,3 +99,10 @@ TEST_F(OutputFiles, AreTriedWithoutATrace) {
   EXPECT_EQ(fs::file_size(model), 7u);
   EXPECT_THROW(checkWritable({folder + "/none/new"}), Failure);
 }
+
+TEST_F(OutputFiles, ReportsHaveNamesOfPagesOrData) {
+  checkReportName("a.html");
+  checkReportName("a.json");
+  EXPECT_THROW(checkReportName("a.txt"), Failure);
+  EXPECT_THROW(checkReportName("html"), Failure);
+}

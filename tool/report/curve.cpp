@@ -84,4 +84,26 @@ ordered_json Curve::json() const {
   return object;
 }
 
+void Curves::add(const std::string &of, int64_t step,
+                 const std::vector<training::Metric> &figures) {
+  for (const training::Metric &figure : figures) {
+    auto curve = std::find_if(curves_.begin(), curves_.end(), [&](auto &each) {
+      return each.first.first == of && each.first.second == figure.name;
+    });
+    if (curve == curves_.end())
+      curve = curves_.insert(curves_.end(), {{of, figure.name}, {}});
+    curve->second.add(step, figure.value);
+  }
+}
+
+ordered_json Curves::json() const {
+  ordered_json list = ordered_json::array();
+  for (const auto &[key, curve] : curves_) {
+    ordered_json object = {{"of", key.first}, {"name", key.second}};
+    object.update(curve.json());
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
 } // namespace gradus::cli

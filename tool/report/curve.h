@@ -1,10 +1,14 @@
-// A curve of values by step, in bounded memory however long a run is.
+// Curves of values by step, in bounded memory however long a run is.
 
 #pragma once
+
+#include "training/metric.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace gradus::cli {
@@ -41,6 +45,20 @@ private:
   std::vector<Bucket> buckets_;
   Point first_, last_; // of the finite values
   int64_t width_ = 1, values_ = 0, notFinite_ = 0, firstNotFinite_ = 0;
+};
+
+/// The curves of a run, by what they are of ("step", "epoch", "test", "piece")
+/// and their names, in the order in which they came.
+class Curves {
+public:
+  void add(const std::string &of, int64_t step,
+           const std::vector<training::Metric> &figures);
+
+  /// A list of curves as JSON, each with "of" and "name".
+  nlohmann::ordered_json json() const;
+
+private:
+  std::vector<std::pair<std::pair<std::string, std::string>, Curve>> curves_;
 };
 
 } // namespace gradus::cli

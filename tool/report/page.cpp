@@ -3,7 +3,6 @@
 #include "tool/report/page.h"
 
 #include "messages/json_text.h"
-#include "tool/failure.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
@@ -20,13 +19,6 @@ static const char *const kPage =
 
 ordered_json reportHead(const std::string &kind) {
   return {{"format", "gradus.report"}, {"version", kVersion}, {"kind", kind}};
-}
-
-void checkReportName(const std::string &path) {
-  if (!absl::EndsWith(path, ".html") && !absl::EndsWith(path, ".json"))
-    throw badInput("--report ", path,
-                   ": expected a name that ends in .html, for a page, or in "
-                   ".json, for its data alone");
 }
 
 /// JSON in which no text is markup, and no character ends a line of a script.

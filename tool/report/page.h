@@ -1,8 +1,8 @@
 // A report: one JSON object, alone or in a page that draws it.
 //
-// The page is tool/report/template.html with its scripts, which are in the
-// tool. What the object has is said where it is made: compile_report.cpp,
-// tool/bench/bench.cpp and tool/train/run_report.cpp.
+// The page is tool/report/template.html with its scripts, which are in what
+// links this. What the object has is said where it is made: compile_report.cpp,
+// tool/bench/bench.cpp, tool/train/run_report.cpp and python/gradus/_records.py.
 
 #pragma once
 
@@ -15,9 +15,6 @@ namespace gradus::cli {
 /// The first keys of a report's object: its form and its kind, such as
 /// `compile`.
 nlohmann::ordered_json reportHead(const std::string &kind);
-
-/// Throws a Failure unless the name given to --report ends in .html or .json.
-void checkReportName(const std::string &path);
 
 /// The file of a report: a page that needs nothing else, or with a name that
 /// ends in .json the object alone.

@@ -2,7 +2,7 @@
 
 //===-- figures -----------------------------------------------------------===//
 
-const endings = {"stopped early": "stopped early by --patience", interrupted: "interrupted", failed: "ended by an error",
+const endings = {"stopped early": "stopped early: its tests found nothing better for too long", interrupted: "interrupted", failed: "ended by an error",
   running: "the run goes on; this page shows it so far"};
 const metricText = (name, value) => name === "accuracy" || name.endsWith("_accuracy") || name.endsWith("top5") ? percent(value) : short(value);
 
@@ -17,7 +17,7 @@ function runHeader(data) {
   const ran = run.steps - run.from_step;
   return [el("div", {class: "muted"}, stepsText(run) + "; " + run.data_text),
     run.ended === "done" ? null : el("div", {class: run.ended === "failed" ? "bad" : "muted"}, endings[run.ended] + (run.why ? ": " + run.why : "")),
-    el("dl", {class: "figures"}, tests, run.best && figure("Best", run.best, "by --best"),
+    el("dl", {class: "figures"}, tests, run.best && figure("Best", run.best, "of its tests"),
       figure("Steps", ran, plural(+(run.steps / run.steps_per_epoch).toFixed(2), "epoch") + " in all"),
       run.ms_per_step === null ? null : [figure("Step", duration(run.ms_per_step / 1e3), run.device),
         figure("Throughput", count(run.batch / run.ms_per_step * 1e3), "samples/s within steps")],

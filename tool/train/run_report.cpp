@@ -16,7 +16,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -27,41 +26,31 @@ namespace gradus::cli {
 
 static constexpr size_t kWorst = 24;
 
-void RunReport::add(const std::string &of, int64_t step,
-                    const std::vector<training::Metric> &figures) {
-  for (const training::Metric &figure : figures) {
-    auto curve = std::find_if(curves_.begin(), curves_.end(), [&](auto &each) {
-      return each.first.first == of && each.first.second == figure.name;
-    });
-    if (curve == curves_.end())
-      curve = curves_.insert(curves_.end(), {{of, figure.name}, {}});
-    curve->second.add(step, figure.value);
-  }
-}
-
 Status RunReport::onStep(training::StepReport &report) {
-  add("step", report.step, report.figures);
-  add("step", report.step, report.besides);
+  curves_.add("step", report.step, report.figures);
+  curves_.add("step", report.step, report.besides);
   return {};
 }
 
 Status RunReport::onPiece(const training::PieceReport &report) {
   if (report.seconds > 0)
-    add("piece", report.step,
+    curves_.add(
+        "piece", report.step,
         {{"samples_per_second",
           double(report.ran * view_.outline.data.batch) / report.seconds}});
   return {};
 }
 
 Status RunReport::onEpoch(const training::EpochReport &report) {
-  add("epoch", report.step, report.train);
-  add("epoch", report.step, {{"ms_per_step", report.secondsPerStep * 1e3}});
+  curves_.add("epoch", report.step, report.train);
+  curves_.add("epoch", report.step,
+              {{"ms_per_step", report.secondsPerStep * 1e3}});
   refresh();
   return {};
 }
 
 Status RunReport::onTest(const training::TestReport &report) {
-  add("test", report.step, report.figures);
+  curves_.add("test", report.step, report.figures);
   refresh();
   return {};
 }
@@ -188,16 +177,6 @@ ordered_json RunReport::memoryJson(const TrainingSummary &summary) const {
   return object;
 }
 
-ordered_json RunReport::curvesJson() const {
-  ordered_json list = ordered_json::array();
-  for (const auto &[key, curve] : curves_) {
-    ordered_json object = {{"of", key.first}, {"name", key.second}};
-    object.update(curve.json());
-    list.push_back(std::move(object));
-  }
-  return list;
-}
-
 ordered_json RunReport::warningsJson() const {
   ordered_json list = ordered_json::array();
   for (const HeardWords::Said &said : heard_.said())
@@ -216,7 +195,7 @@ ordered_json RunReport::data(const RunEnd &end) const {
                  {"producer", textOf(header.producer())},
                  {"run", runJson(summary, end)},
                  {"memory", memoryJson(summary)},
-                 {"curves", curvesJson()},
+                 {"curves", curves_.json()},
                  {"scores", scores_},
                  {"scores_words", scoreWords_},
                  {"worst", worst_},

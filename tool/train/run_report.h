@@ -12,7 +12,6 @@
 #include <chrono>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace gradus::cli {
@@ -72,8 +71,6 @@ public:
   void write(const RunEnd &end) const;
 
 private:
-  void add(const std::string &of, int64_t step,
-           const std::vector<training::Metric> &figures);
   void refresh();
   void compare(runtime::Session &session, const data::Feed &test,
                std::vector<std::string> classes, int dataThreads);
@@ -81,7 +78,6 @@ private:
   nlohmann::ordered_json runJson(const TrainingSummary &summary,
                                  const RunEnd &end) const;
   nlohmann::ordered_json memoryJson(const TrainingSummary &summary) const;
-  nlohmann::ordered_json curvesJson() const;
   nlohmann::ordered_json warningsJson() const;
 
   const TrainOptions &options_;
@@ -90,9 +86,7 @@ private:
   Clock::duration pause_;
   Clock::time_point written_; // the last page, or the begin
   bool isFailing_ = false;    // the last page could not be written
-  /// By what they are of ("step", "epoch", "test", "piece") and their names, in
-  /// the order in which they came.
-  std::vector<std::pair<std::pair<std::string, std::string>, Curve>> curves_;
+  Curves curves_;
   nlohmann::ordered_json scores_ = nlohmann::ordered_json::array(),
                          worst_ = nullptr;
   std::string scoreWords_ = "Predictions are compared at the end of a run that "

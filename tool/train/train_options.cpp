@@ -7,7 +7,6 @@
 #include "tool/failure.h"
 #include "tool/number_options.h"
 #include "tool/output_files.h"
-#include "tool/report/page.h"
 #include "tool/session/shared_artifact.h"
 #include "training/best_metric.h"
 

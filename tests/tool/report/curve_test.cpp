@@ -58,3 +58,16 @@ TEST(Curve, CountsWhatIsNotFinite) {
 TEST(Curve, IsEmptyWithoutAValue) {
   EXPECT_EQ(Curve().json()["points"].dump(), "[]");
 }
+
+TEST(Curves, AreTakenApartByWhatTheyAreOf) {
+  Curves curves;
+  curves.add("step", 1, {{"loss", 2}, {"accuracy", 0.5}});
+  curves.add("test", 1, {{"loss", 3}});
+  curves.add("step", 2, {{"loss", 1}});
+  ordered_json json = curves.json();
+  ASSERT_EQ(json.size(), 3u);
+  EXPECT_EQ(json[0]["name"], "loss");
+  EXPECT_EQ(json[0]["points"].dump(), "[[1,2.0],[2,1.0]]");
+  EXPECT_EQ(json[1]["name"], "accuracy");
+  EXPECT_EQ(json[2]["of"], "test");
+}

@@ -3,8 +3,6 @@
 
 #include "tool/report/page.h"
 
-#include "tool/failure.h"
-
 #include <gtest/gtest.h>
 
 using namespace gradus::cli;
@@ -41,11 +39,4 @@ TEST(ReportPage, NoTextOfTheDataEndsTheirElement) {
 TEST(ReportPage, IsItsDataAloneUnderANameOfJson) {
   ordered_json data = reportHead("compile");
   EXPECT_EQ(ordered_json::parse(reportText("a.json", data)), data);
-}
-
-TEST(ReportPage, RefusesOtherNames) {
-  checkReportName("a.html");
-  checkReportName("a.json");
-  EXPECT_THROW(checkReportName("a.txt"), Failure);
-  EXPECT_THROW(checkReportName("html"), Failure);
 }
