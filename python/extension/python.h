@@ -43,7 +43,9 @@ private:
 
 /// A type made from its description; nullptr with Python's error set on
 /// failure.
-PyTypeObject *makeType(PyType_Spec &spec);
+inline PyTypeObject *makeType(PyType_Spec &spec) {
+  return reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
+}
 
 /// Frees an object of a type that makeType made.
 template <typename Object> void freeObject(Object *object) {

@@ -12,10 +12,6 @@ namespace gradus::python {
 
 PyTypeObject *sessionType = nullptr;
 
-PyTypeObject *makeType(PyType_Spec &spec) {
-  return reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
-}
-
 namespace {
 
 SessionObject *of(PyObject *self) {

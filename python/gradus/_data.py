@@ -1,48 +1,79 @@
-"""Data sets as batches of arrays: arrays in memory, files, and iterables of the
+"""Data sets as batches of arrays: files and arrays, read by the library of `gradus train`, and iterables of the
 user's, read ahead by a thread."""
 
+import json
 import os
 import queue
 import threading
 from collections.abc import Mapping
 
-from . import _arrays, _safetensors
+from . import _training
 from ._arrays import NUMPY_NAMES, as_numpy, is_array
 from ._core import InvalidError
 
-ALL = slice(None)
 
+class Samples:
+    """A data set of known samples, files or arrays in memory: their order in an epoch is that of `gradus train`."""
 
-class Arrays:
-    """A data set in memory: one array for each input, whose first axes count samples."""
+    def __init__(self, step, graph, source, what=None, classes=(), shuffle=True):
+        self.feed = _training.feed(_outline(step), graph, source, what, classes)
+        self.samples, self.batch, self.remarks, self.classes = (
+            getattr(self.feed, name) for name in ("samples", "batch", "remarks", "classes"))
+        self.shuffle = shuffle
+        self.full_batches = self.feed.per_epoch if shuffle else self.samples // self.batch
 
-    def __init__(self, arrays, inputs, what):
-        self.names = [name for name, _, _ in inputs]
-        self.arrays = [_fitting(name, as_numpy(array), shape, dtype) for (name, dtype, shape), array in zip(inputs, arrays)]
-        counts = {name: len(array) for name, array in zip(self.names, self.arrays)}
-        if len(set(counts.values())) != 1:
-            raise InvalidError(f"{what}: arrays have different numbers of samples: "
-                               + ", ".join(f"{name} {count}" for name, count in counts.items()))
-        self.samples = len(self.arrays[0])
-        self.batch = inputs[0][2][0]
+    def epoch(self, seed, number, first=0):
+        """The batches of an epoch from number `first` on, as buffers that are valid until the next one is asked for."""
+        begin = number * (self.full_batches if self.shuffle else -(-self.samples // self.batch))
+        return self._batches(begin + first, begin + self.full_batches, seed, self.shuffle)
 
     @property
-    def full_batches(self):
-        return self.samples // self.batch
+    def left_out(self):
+        """How many samples no test uses, where its graph takes full batches alone."""
+        return self.samples - self.feed.evaluated
 
-    def epoch(self, seed, number, shuffle, first=0):
-        """The full batches of an epoch from number `first` on; their order is a function of seed and epoch."""
-        import numpy
-
-        order = numpy.random.default_rng([seed, number]).permutation(self.samples) if shuffle else numpy.arange(self.samples)
-        for k in range(first, self.full_batches):
-            rows = order[k * self.batch : (k + 1) * self.batch]
-            yield tuple(array[rows] for array in self.arrays)
+    def share(self, number):
+        """How much a batch of `in_order` counts: its labels that are not ignored, and the sum of their weights."""
+        return self.feed.share(number)
 
     def in_order(self):
-        """All samples in order; the last batch may be smaller."""
-        for start in range(0, self.samples, self.batch):
-            yield tuple(array[start : start + self.batch] for array in self.arrays)
+        """All samples in order; the last batch is filled up with zeros, and its input `count` says how many are real."""
+        return self._batches(0, -(-self.feed.evaluated // self.batch), 0, False)
+
+    def _batches(self, first, end, seed, shuffle):
+        return self.feed.batches(first, end, seed, shuffle, len(os.sched_getaffinity(0)))
+
+
+class Whole:
+    """One batch of arrays without an axis of samples."""
+
+    left_out = 0
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+
+    def in_order(self):
+        return [self.arrays]
+
+    def share(self, number):
+        return 1.0, 1.0
+
+
+def loss_is_total(step):
+    """Whether the loss is a sum over samples rather than a mean."""
+    return _training.loss_is_total(_outline(step))
+
+
+def _outline(step):
+    """What of the artifact decides how data reach its graphs, as training/artifact_outline.h reads it."""
+    if step._outline is None:
+        indices = step.metadata("artifact.indices") or {}
+        step._outline = json.dumps({
+            "path": step._artifact.path or "the artifact", "recipe": step.recipe, "classes": step.metadata("artifact.classes") or 0,
+            "graphs": [{"name": name, "outputs": [(*tensor, 0) for tensor in step._graph(name).outputs],
+                        "inputs": [(*tensor, indices.get(name, {}).get(tensor[0], 0)) for tensor in step._graph(name).inputs]}
+                       for name in step.graphs]})
+    return step._outline
 
 
 class Batches:
@@ -64,7 +95,8 @@ class Batches:
         except (AttributeError, TypeError):
             return None
 
-    def epoch(self, seed, number, shuffle, first=0):
+    def epoch(self, seed, number, first=0):
+        """What the iterable gives from its full batch number `first` on."""
         if hasattr(self.iterable, "set_epoch"):  # of a sampler or a data set of Hugging Face
             self.iterable.set_epoch(number)
         iterator = iter(self.iterable)
@@ -79,58 +111,49 @@ class Batches:
         return iter(self.iterable)
 
 
-def data_set(data, step, inputs, what):
-    """The data set that a user gave: a dictionary or tuple of arrays of all samples, a file (.safetensors, .npz), or an
-    iterable of batches."""
+def data_set(data, step, graph, inputs, what, **options):
+    """The data set that a user gave: files as `gradus train --data` takes them, a dictionary or tuple of arrays of all
+    samples, or an iterable of batches. `inputs` are those of the graph that come from it."""
     names = [name for name, _, _ in inputs]
-    if isinstance(data, (str, os.PathLike)):
-        return Arrays(step._matched(_file(os.fspath(data), step.recipe), names, what), inputs, os.fspath(data))
+    if _is_path(data):
+        return Samples(step, graph, [os.fspath(data)], **options)
+    if isinstance(data, (tuple, list)) and data and all(map(_is_path, data)):
+        return Samples(step, graph, list(map(os.fspath, data)), **options)
     if isinstance(data, Mapping) or (isinstance(data, tuple) and all(map(is_array, data))):
-        return Arrays(step._matched(data, names, what), inputs, what)
+        return arrays_set(step, graph, inputs, step._matched(data, names, what), what, **options)
     if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
-        raise InvalidError(f"{what}: expected a dictionary or tuple of arrays, a file of them, or an iterable of batches; "
+        raise InvalidError(f"{what}: expected files, a dictionary or tuple of arrays, or an iterable of batches; "
                            f"found {type(data).__name__}")
     return Batches(data, lambda batch: step._matched(batch, names, what), batch_of(inputs))
+
+
+def arrays_set(step, graph, inputs, arrays, what, **options):
+    """The data set of arrays in the order of inputs."""
+    return Samples(step, graph, [_column(array, *each) for each, array in zip(inputs, arrays)], what, **options)
+
+
+def _is_path(data):
+    return isinstance(data, (str, os.PathLike))
+
+
+def _column(array, name, dtype, shape):
+    """An array of all samples as (name, type, dense array)."""
+    import numpy
+
+    array = as_numpy(array)
+    array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    found = "bf16" if dtype == "bf16" and array.dtype == numpy.uint16 else _TYPES.get(array.dtype.name)
+    if found is None:
+        raise InvalidError(f"input {name!r}: expected numbers ({dtype}), found an array of {array.dtype}")
+    return name, found, array
+
+
+_TYPES = {kind: dtype for dtype, kind in NUMPY_NAMES.items() if dtype != "bf16"}  # numpy's word -> ours
 
 
 def _fitting(name, array, shape, dtype):
     if array.ndim != len(shape) or tuple(array.shape[1:]) != tuple(shape[1:]):
         raise InvalidError(f"input {name!r}: samples are of shape {list(array.shape[1:])}, expected {list(shape[1:])}")
-    return array
-
-
-def _file(path, recipe):
-    """The arrays of a file, prepared as `gradus train` prepares them: pixels become numbers in [0, 1] and are normalized
-    as the recipe says."""
-    inputs = recipe.get("inputs") or {}
-    if inputs.get("augment"):
-        raise InvalidError(f"{path}: the recipe augments the data (inputs.augment), which `gradus train` does; here give an "
-                           "iterable of batches that are augmented")
-    if path.endswith(".npz"):
-        import numpy
-
-        arrays = dict(numpy.load(path))
-    elif path.endswith(".safetensors"):
-        arrays = _safetensors.read(path)
-    else:
-        raise InvalidError(f"{path}: a data set here is a .safetensors or .npz file; `gradus train` reads others")
-    normalize = inputs.get("normalize") or {}
-    return {name: _prepared(array, normalize.get(name, normalize) if isinstance(normalize, dict) else {})
-            for name, array in arrays.items()}
-
-
-def _prepared(array, normalize):
-    import numpy
-
-    if array.dtype == numpy.uint8 and array.ndim >= 3:
-        array = array.astype(numpy.float32) / numpy.float32(255)
-        if "mean" in normalize or "std" in normalize:
-            shape = (-1,) + (1,) * (array.ndim - 2)
-            mean = numpy.asarray(normalize.get("mean", 0), numpy.float32).reshape(shape)
-            std = numpy.asarray(normalize.get("std", 1), numpy.float32).reshape(shape)
-            array = (array - mean) / std
-    elif array.dtype == numpy.float64:
-        array = array.astype(numpy.float32)
     return array
 
 

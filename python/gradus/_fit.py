@@ -3,25 +3,26 @@
 import json
 import math
 import os
-import sys
 import time
 import warnings
 
-from . import _data, _safetensors
+from . import _data, _safetensors, _training
 from ._core import FailedError, InvalidError
 from ._files import whole_file
 from ._interrupts import Interrupts
+from ._progress import Line
+from ._records import Records, Run
 
-LARGER_IS_BETTER = ("accuracy", "top5", "f1", "r2")  # as training/best_metric.cpp has it, with which a test compares this
 
-
-def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=0,
-        shuffle=True, progress=None, prefetch=2):
+def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
+        shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None):
     """Trains `step` and returns a list with a dictionary for each epoch: {"epoch", "step", "seconds", "train": {...},
-    "test": {...}}.
+    "test": {...}}. A notebook shows it as the report of the run, which `.report("run.html")` writes.
 
-    data        a dictionary or tuple of arrays of all samples, a .safetensors or .npz file, or an iterable of batches
-                (tuples, dictionaries), such as a DataLoader. Batches that are not full are left out.
+    data        what `gradus train --data` takes: a file or folder, or a list of them ("image=FILE"), prepared and
+                augmented as the recipe says; a dictionary or tuple of arrays of all samples, taken as they are; or an
+                iterable of batches (tuples, dictionaries), such as a DataLoader. Batches that are not full are left out,
+                unless the recipe's inputs.last_batch says otherwise
     epochs      counts from the beginning of the training, also where it is resumed. A schedule in parts of the run is as
                 long as the first call said: a later one that gives other epochs is warned
     eval        a data set to test on after each epoch
@@ -34,18 +35,27 @@ def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint
                 that was not stopped; for an iterable, as far as it gives the same batches again
     callbacks   called with each epoch's dictionary; one that returns True ends the training. An object may instead have
                 the methods on_step(number, outputs), on_epoch(record) and on_end(records)
-    seed        of the order of samples, with the epoch's number; `shuffle`=False keeps the given order
-    progress    whether a line on stderr shows how far training is; None: in terminals and notebooks
+    seed        of the order of samples, with the epoch's number, and of what the recipe augments; None: the recipe's.
+                `shuffle`=False keeps the given order
+    progress    whether a line on stderr shows how far training is; None: in terminals, and as a bar in notebooks
     prefetch    how many batches of an iterable are read ahead by a thread, which needs batches that are arrays of their
                 own: an iterable that fills one buffer again and again is read with 0, when it is asked, by the caller
+    log         a file of JSON lines, a step or an epoch each, as `gradus train --log` writes them
+    tensorboard a folder for TensorBoard's events of the same figures
+    report      a file for the report of the run (.html, or .json for its data), written however the run ends
     """
-    loop = _Loop(step, _data.data_set(data, step, step._graph("train").inputs, "data"), epochs, seed, shuffle, prefetch)
-    loop.test = None if eval is None else _data.data_set(eval, step, _test_inputs(step, "evaluate")[0], "eval")
-    loop.judge = _Judge(best, patience, checkpoint, eval)
+    loop = _Loop(step, _data.data_set(data, step, "train", step._graph("train").inputs, "data", shuffle=shuffle), epochs, seed, prefetch)
+    if eval is not None:
+        loop.test = _data.data_set(eval, step, "evaluate", _test_inputs(step, "evaluate"), "eval",
+                                   classes=getattr(loop.data, "classes", ()))
+    loop.judge = _Judge(best, patience, checkpoint, eval, step)
     loop.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
     loop.callbacks = list(callbacks) if isinstance(callbacks, (tuple, list)) else [callbacks]
-    loop.line = _Line(progress)
+    loop.line = Line(progress)
+    loop.facts = Run(step, loop, report)
     loop.begin(resume)
+    loop.facts.begin()
+    loop.open_log(log, tensorboard)
     return loop.run()
 
 
@@ -69,39 +79,32 @@ def _notes(path):
 class _Judge:
     """Which test is the best, and when to stop."""
 
-    def __init__(self, best, patience, checkpoint, test):
+    def __init__(self, best, patience, checkpoint, test, step):
         if (best or patience) and test is None:
             raise InvalidError("best= and patience= go by a test: give eval=, a data set to test on")
         if best and checkpoint is None:
             raise InvalidError("best= needs checkpoint=FILE, beside which the best state is written")
-        name, _, way = (best or "loss").partition(":")
-        if way not in ("", "min", "max"):
-            raise InvalidError(f"best: expected NAME, NAME:min or NAME:max, found {best!r}")
-        self.name, self.larger = name, way == "max" or (not way and name.rpartition("_")[2] in LARGER_IS_BETTER)
-        self.patience, self.value, self.waited, self.writes = patience, None, 0, bool(best)
+        self.metric, self.patience, self.writes = _training.best_metric(best or "loss"), patience, bool(best)
+        if test is not None:
+            self.metric.verify([name for name, _, shape in step._graph("evaluate").outputs if not shape])
 
-    def better(self, figures):
-        if self.name not in figures:
-            raise InvalidError(f"best: the test has no figure {self.name!r}; it has {', '.join(figures)}")
-        value = figures[self.name]
-        if not math.isnan(value) and (self.value is None or (value > self.value if self.larger else value < self.value)):
-            self.value, self.waited = value, 0
-            return True
-        self.waited += 1
-        return False
+    def better(self, figures, at):
+        return self.metric.update(figures, at)
 
     @property
     def tired(self):
-        return self.patience is not None and self.waited >= self.patience
+        return self.patience is not None and self.metric.stale >= self.patience
 
 
 class _Loop:
     """One training."""
 
-    def __init__(self, step, data, epochs, seed, shuffle, prefetch):
-        self.step, self.data, self.epochs = step, data, epochs
-        self.seed, self.shuffle, self.prefetch = seed, shuffle, prefetch
-        self.epoch, self.done, self.records, self.sums = 0, 0, [], {}
+    def __init__(self, step, data, epochs, seed, prefetch):
+        self.step, self.data, self.test, self.log = step, data, None, None
+        self.epochs, self.prefetch = epochs, prefetch
+        self.seed = step.recipe.get("seed", 0) if seed is None else seed
+        self.epoch, self.done, self.at, self.records, self.in_steps = 0, 0, step.step_count, Records(), 0.0
+        self.figures = _training.epoch_figures()
         self.interrupts, self.reader = Interrupts(), None
         self.stops = step.recipe.get("on_nonfinite", "stop") == "stop" and step.metadata("loss_scale") is None
 
@@ -109,6 +112,7 @@ class _Loop:
 
     def begin(self, resume):
         source = self.checkpoint if resume is True else resume
+        self.resumed = os.fspath(source) if source else None
         if resume is True and self.checkpoint is None:
             raise InvalidError("resume=True needs checkpoint=FILE")
         if source:
@@ -117,7 +121,7 @@ class _Loop:
             raise InvalidError(f"{self.checkpoint}: a checkpoint is there; go on from it (resume=True), or name another file")
         batches = self.data.full_batches
         if batches is not None:
-            if batches == 0 and isinstance(self.data, _data.Arrays):
+            if batches == 0 and isinstance(self.data, _data.Samples):
                 raise InvalidError(f"data: {self.data.samples} samples fill no batch of {self.data.batch}")
             self.give_length(batches)
 
@@ -125,7 +129,7 @@ class _Loop:
         """Tells schedules how long the run is, where the recipe does not. One that was told before keeps its length."""
         recipe = self.step.recipe
         each = int(recipe.get("accumulation") or 1)
-        for name, what, length in (("updates", "a run", batches * self.epochs // each), ("updates_per_epoch", "epochs", batches // each)):
+        for name, what, length in (("updates", "a run", max(batches * self.epochs // each, 1)), ("updates_per_epoch", "epochs", batches / each)):
             path = f"schedule.{name}"
             if path not in self.step.states or not length:
                 continue
@@ -133,29 +137,45 @@ class _Loop:
             if not before:
                 self.step.set(path, length)
             elif before != length and not isinstance((recipe.get("schedule") or {}).get(name), (int, float)):
-                warnings.warn(f"the schedule is for {what} of {before:g} updates, and this run has {length}: it goes on as it began; "
-                              f"{path} in the recipe, or step.set(\"{path}\", {length}) in a callback, makes it fit this run",
+                warnings.warn(f"the schedule is for {what} of {before:g} updates, and this run has {length:g}: it goes on as it began; "
+                              f"{path} in the recipe, or step.set(\"{path}\", {length:g}) in a callback, makes it fit this run",
                               stacklevel=5)
 
     def restore(self, path):
         if not os.path.exists(path):
             raise InvalidError(f"{path}: there is no such checkpoint")
         noted = _notes(path).get(_hash(path))
-        if noted is None:
+        if noted is None or "figures" not in noted:
             raise InvalidError(f"{path}: was not written by fit: nothing beside it says which epoch it is in. step.resume(path) "
                                "takes its state, and fit then begins with epoch 1")
         if noted["seed"] != self.seed:
             raise InvalidError(f"{path}: was trained with seed={noted['seed']}, found seed={self.seed}")
         self.step.resume(path)
-        for name in ("epoch", "done", "records", "sums"):
-            setattr(self, name, noted[name])
-        self.judge.value, self.judge.waited = noted["best"], noted["waited"]
+        self.epoch, self.done, self.at = noted["epoch"], noted["done"], self.step.step_count
+        self.records.extend(noted["records"])
+        self.figures.restore(noted["figures"])
+        self.judge.metric.restore(noted["best"])
+
+    def open_log(self, file, events):
+        if file is None and events is None:
+            return
+        file, events = (None if path is None else os.fspath(path) for path in (file, events))
+        inside = self.done > 0 and self.epoch < self.epochs
+        self.log = _training.log(file, events, self.at if self.resumed else None, inside)
+        self.tell(self.log.take_remarks())
+
+    def tell(self, remarks):
+        for words in remarks:
+            self.facts.remarks.append(words)
+            warnings.warn(words, stacklevel=5)
 
     def save(self, path):
         """Writes the state, and beside it what `fit` goes on with. At each moment the notes have an entry for the state
         that is there: that of the old one stays until the new one is in its place."""
-        noted = {"epoch": self.epoch, "done": self.done, "records": self.records, "sums": self.sums, "seed": self.seed,
-                 "best": self.judge.value, "waited": self.judge.waited}
+        noted = {"epoch": self.epoch, "done": self.done, "records": self.records, "figures": self.figures.to_json(),
+                 "seed": self.seed, "best": self.judge.metric.to_json()}
+        if self.log is not None:
+            self.log.flush()  # it must never be behind the state
         whole = f"{path}.gradus-state"
         try:
             self.step.save_checkpoint(whole)
@@ -171,14 +191,37 @@ class _Loop:
     # -- running -----------------------------------------------------------
 
     def run(self):
+        for data in (self.data, self.test):
+            self.tell(getattr(data, "remarks", ()))
+        how, why = "failed", ""
         try:
             with self.interrupts:
                 self.run_epochs()
+            how = "stopped early" if self.judge.tired else "done"
+        except BaseException as error:
+            how, why = "interrupted" if isinstance(error, KeyboardInterrupt) else how, str(error)
+            raise
         finally:  # after the state was saved: what is read may wait for long
             if self.reader is not None:
                 self.reader.close()
+            self.end(how, why)
         self.call("on_end", self.records)
         return self.records
+
+    def end(self, how, why):
+        """Ends the log and the report of a run, however it ended."""
+        self.line.end()
+        if self.log is not None:
+            self.log.flush()
+            self.tell(self.log.take_remarks())
+        try:
+            self.records.run = self.facts.end(how, why)
+            if self.facts.path is not None:
+                self.records.report(self.facts.path)
+        except (OSError, InvalidError) as error:  # what ended a run counts more
+            if how not in ("failed", "interrupted"):
+                raise
+            warnings.warn(f"report: {error}", stacklevel=4)
 
     def run_epochs(self):
         try:
@@ -195,55 +238,78 @@ class _Loop:
                                     "from which resume=True goes on") from None
 
     def run_epoch(self):
-        start = time.monotonic()
+        start, before, in_steps = time.monotonic(), self.at, self.in_steps
         self.run_batches()
-        record = {"epoch": self.epoch + 1, "step": self.step.step_count, "seconds": time.monotonic() - start,
-                  "train": {name: total / self.done for name, total in self.sums.items()}}
+        record = {"epoch": self.epoch + 1, "step": self.at, "seconds": time.monotonic() - start, "train": self.figures.means()}
+        each = (self.in_steps - in_steps) / max(self.at - before, 1)
         if self.test is not None:
             record["test"] = evaluate(self.step, self.test)
         with self.interrupts.held:
-            self.end_epoch(record)
+            self.end_epoch(record, each)
         self.line.epoch(record, self.epochs)
         return self.call("on_epoch", record)
 
-    def end_epoch(self, record):
+    def end_epoch(self, record, seconds_per_step):
         """Counts a tested epoch and saves. The best state is in its file before a checkpoint says that there is one."""
-        if self.test is not None and self.judge.better(record["test"]) and self.judge.writes:
+        if self.log is not None:
+            self.log.epoch(record["epoch"], self.at, record["train"], record.get("test", {}), seconds_per_step)
+            self.tell(self.log.take_remarks())
+        self.facts.add_epoch(record, seconds_per_step)
+        if self.test is not None and self.judge.better(record["test"], self.at) and self.judge.writes:
             self.step.save_checkpoint(os.path.splitext(self.checkpoint)[0] + ".best.safetensors")
         self.records.append(record)
-        self.epoch, self.done, self.sums = self.epoch + 1, 0, {}
+        self.epoch, self.done, self.figures = self.epoch + 1, 0, _training.epoch_figures()
         if self.checkpoint:
             self.save(self.checkpoint)
 
     def run_batches(self):
-        batches = self.data.epoch(self.seed, self.epoch, self.shuffle, self.done)
+        before = self.done
+        batches = self.data.epoch(self.seed, self.epoch, self.done)
+        left_out = None
+        if isinstance(self.data, _data.Samples):
+            for arrays in batches:
+                self.run_step(arrays)
+        else:
+            left_out = self.run_given(batches)
+        if self.done == before == 0:
+            raise InvalidError(f"data: epoch {self.epoch + 1} has no full batch" + _smaller(self.step, left_out))
+
+    def run_given(self, batches):
+        """Runs a user's batches, and returns the last of those that are not full."""
+        left_out = None
         if self.prefetch > 0:
             batches = self.reader = _data.Prefetched(iter(batches), self.prefetch)
-        before, left_out = self.done, None
         for batch in batches:
             arrays = self.step._matched(batch)
             if _data.is_full(arrays, self.data.batch):
                 self.run_step(arrays)
             else:
                 left_out = arrays
-        if self.done == before == 0:
-            raise InvalidError(f"data: epoch {self.epoch + 1} has no full batch" + _smaller(self.step, left_out))
+        return left_out
 
     def run_step(self, arrays):
-        figures = {}
         with self.interrupts.held:
+            start = time.perf_counter()
             out = self.step(*arrays)
+            self.in_steps += time.perf_counter() - start
             self.done += 1
-            for name in out:
-                value = out[name]
-                if isinstance(value, (int, float)):
-                    figures[name] = value
-                    self.sums[name] = self.sums.get(name, 0) + value
-        if self.stops and not math.isfinite(figures.get("loss", 0)):
+            self.at += 1
+            figures = {name: out[name] for name in out if isinstance(out[name], (int, float))}
+            self.figures.add(figures)
+            refused = self.stops and not math.isfinite(figures.get("loss", 0))
+            if not refused:
+                self.record(figures)
+        if refused:
             raise FailedError(f"epoch {self.epoch + 1}, step {self.done}: the loss is {figures['loss']}" + _spoiled(self.step, arrays)
                               + ". The recipe's on_nonfinite says what then happens (stop, skip, continue)")
         self.line.step(self, figures)
         self.call("on_step", self.done, out)
+
+    def record(self, figures):
+        """Writes down the figures of a step."""
+        if self.log is not None:
+            self.log.step(self.at, self.epoch + 1, figures)
+        self.facts.add_step(self.at, figures)
 
     def call(self, method, *arguments):
         """Calls the callbacks; True where one of them ends the training."""
@@ -281,82 +347,51 @@ def _spoiled(step, arrays):
 
 
 def _test_inputs(step, graph):
-    """The inputs of an evaluating graph: those of the data, and whether it takes the number of real samples."""
+    """The inputs of an evaluating graph that come from the data: not the number of real samples."""
     if graph not in step.graphs:
         raise InvalidError(f"the artifact has no graph {graph!r}; it has {', '.join(step.graphs)}")
     inputs = step._graph(graph).inputs
     if not inputs:
         raise InvalidError(f"the graph {graph!r} takes no inputs: there is nothing to evaluate it on")
-    counted = bool(inputs) and inputs[-1] == ("count", "i64", ())
-    return (inputs[:-1] if counted else inputs), counted
+    return inputs[:-1] if inputs[-1] == ("count", "i64", ()) else inputs
 
 
 def evaluate(step, data, name="evaluate"):
     """Means over all samples, each batch weighted by its samples; of the labels that the loss ignores there are none."""
-    inputs, counted = _test_inputs(step, name)
-    graph, names = step._graph(name), [input_name for input_name, _, _ in inputs]
-    if not isinstance(data, (_data.Arrays, _data.Batches)):
-        data = _data.data_set(data, step, inputs, "data")
-    full, sums, weight, left_out = _data.batch_of(inputs), {}, 0, 0
-    label, ignored = step._labels()
-    place = names.index(label) if ignored is not None and label in names else None
-    for batch in data.in_order():
-        arrays = step._matched(batch, names, f"the graph {name}")
-        count = _data.samples_of(arrays) or full or 1
-        if full is not None and count < full:
-            if not counted:
-                left_out += count
-                continue
-            arrays = _data.filled(arrays, inputs, full)
-        share = count
-        if counted and place is not None:  # samples, without those whose label is ignored
-            share = int((_data.as_numpy(arrays[place])[:count] != ignored).sum())
-        if share == 0:
-            continue
-        out = graph.step(*arrays, *([count] if counted else []))
-        for output in out:
-            value = out[output]
-            if isinstance(value, (int, float)):
-                sums[output] = sums.get(output, 0) + value * share
-        weight += share
+    inputs = _test_inputs(step, name)
+    if not isinstance(data, (_data.Samples, _data.Batches)):
+        data = _data.data_set(data, step, name, inputs, "data")
+        for words in getattr(data, "remarks", ()):
+            warnings.warn(words, stacklevel=3)
+    graph = step._graph(name)
+    names, left_out = [output for output, _, shape in graph.outputs if not shape], 0
+    means = _training.test_means(names, _data.loss_is_total(step))
+    for samples in _sets_of(step, name, inputs, data):
+        left_out += samples.left_out
+        for number, arrays in enumerate(samples.in_order()):
+            labels, weight = samples.share(number)
+            if weight > 0:
+                out = graph.step(*arrays)
+                means.add([float(out[each]) for each in names], labels, weight)
     if left_out:
-        warnings.warn(f"{left_out} samples are in none of the figures: this graph takes full batches of {full} alone", stacklevel=3)
-    if weight == 0:
+        warnings.warn(f"{left_out} samples are in none of the figures: this graph takes full batches of {_data.batch_of(inputs)} alone",
+                      stacklevel=3)
+    if means.weight == 0:
         raise InvalidError("data: there is no sample to evaluate")
-    return {output: total / weight for output, total in sums.items()}
+    return means.figures()
 
 
-class _Line:
-    """The line that shows how far training is, on stderr: rewritten in terminals and notebooks."""
-
-    def __init__(self, shown):
-        self.shown = (sys.stderr.isatty() or "ipykernel" in sys.modules) if shown is None else shown
-        self.last, self.width = 0.0, 0
-
-    def step(self, loop, figures):
-        now = time.monotonic()
-        if not self.shown or now - self.last < 0.1:
-            return
-        self.last = now
-        of = loop.data.full_batches
-        self.write(f"epoch {loop.epoch + 1}/{loop.epochs}  step {loop.done}" + (f"/{of}" if of else "") + _texts(figures))
-
-    def epoch(self, record, epochs):
-        if self.shown:
-            test = "  test" + _texts(record["test"]) if "test" in record else ""
-            self.write(f"epoch {record['epoch']}/{epochs}" + _texts(record["train"]) + test + f"  {record['seconds']:.1f} s")
-            self.end()
-
-    def write(self, text):
-        sys.stderr.write("\r" + text.ljust(self.width))
-        sys.stderr.flush()
-        self.width = len(text)
-
-    def end(self):
-        if self.shown and self.width:
-            sys.stderr.write("\n")
-            self.width = 0
-
-
-def _texts(figures):
-    return "".join(f"  {name} {value:.4f}" for name, value in figures.items())
+def _sets_of(step, name, inputs, data):
+    """The data set of a test; of a user's batches each is a small one."""
+    if isinstance(data, _data.Samples):
+        data.feed.verify_evaluates()
+        yield data
+        return
+    names, size = [each for each, _, _ in inputs], _data.batch_of(inputs)
+    label, ignored = step._labels()
+    for batch in data.in_order():
+        arrays = step._matched(batch, names, "the test")
+        if size is None or any(shape[:1] != (size,) for _, _, shape in inputs):  # no axis counts samples
+            yield _data.Whole(arrays + [size or 1] * (len(step._graph(name).inputs) - len(inputs)))
+        elif ignored is None or label not in names or (_data.as_numpy(arrays[names.index(label)]) != ignored).any():
+            yield _data.arrays_set(step, name, inputs, arrays, "a batch of the test")

@@ -64,6 +64,10 @@ class _Artifact:
                 self.file.seek(0)
                 shutil.copyfileobj(self.file, target, 1 << 20)
 
+    def size(self):
+        """How many bytes it has."""
+        return len(self.data) if self.file is None else os.fstat(self.file.fileno()).st_size
+
     def is_current(self):
         """Whether the path still names the file that is held open."""
         if self.path is None:
@@ -104,7 +108,7 @@ class Step:
 
     def __init__(self, session, artifact):
         self._session, self._artifact = session, artifact
-        self._graphs = {}
+        self._graphs, self._outline = {}, None
         self._names = ()
         self._run = self._unavailable
         if "train" in session.graphs():
@@ -184,7 +188,8 @@ class Step:
 
     def fit(self, data, *, epochs=1, **options):
         """Trains on a data set; `gradus._fit.fit` has the options (eval, patience, best, checkpoint, resume, callbacks,
-        seed, shuffle, progress, prefetch) and what it returns, a list of the epochs' figures."""
+        seed, shuffle, progress, prefetch, log, tensorboard, report) and what it returns, a list of the epochs' figures that
+        a notebook shows as the report of the run."""
         from ._fit import fit
 
         return fit(self, data, epochs=epochs, **options)

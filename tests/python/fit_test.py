@@ -35,14 +35,6 @@ class Fit(unittest.TestCase):
         self.addCleanup(step.close)
         return step
 
-    def test_larger_is_better_for_what_the_tool_takes_for_such(self):
-        """The list stands in training/, which the package does not have."""
-        from gradus._fit import LARGER_IS_BETTER
-
-        with open(os.path.join(ROOT, "training", "best_metric.cpp")) as file:
-            listed = re.search(r"known : \{(.*?)\}", file.read())[1]
-        self.assertEqual(tuple(re.findall(r'"(\w+)"', listed)), LARGER_IS_BETTER)
-
     def test_digits_are_learned_to_97_percent(self):
         records = self.step.fit(TRAIN, epochs=8, eval=TEST)
         self.assertEqual([record["epoch"] for record in records], list(range(1, 9)))
@@ -242,24 +234,30 @@ class Fit(unittest.TestCase):
 
     def test_samples_that_cannot_be_tested_are_counted(self):
         import gradus
-        from gradus import _fit
+        from gradus import _data, _fit
+
+        outline = json.loads(_data._outline(self.step))
+        next(graph for graph in outline["graphs"] if graph["name"] == "evaluate")["inputs"].pop()
 
         class Graph:
             """A graph that takes full batches alone: it has no input that counts the samples of one."""
 
-            inputs = self.step._graph("evaluate").inputs[:-1]
+            inputs, outputs = self.step._graph("evaluate").inputs[:-1], (("loss", "f32", ()),)
 
             def step(self, image, label):
                 return {"loss": 1.0}
 
         class Step:
-            graphs, _labels, _matched = ("evaluate",), self.step._labels, self.step._matched
+            graphs, _labels, _matched, _outline = ("evaluate",), self.step._labels, self.step._matched, json.dumps(outline)
 
             def _graph(self, name):
                 return Graph()
 
         with self.assertWarnsRegex(UserWarning, "18 samples are in none of the figures"):
             self.assertEqual(_fit.evaluate(Step(), arrays(50)), {"loss": 1.0})
+        data = arrays(50)
+        with self.assertWarnsRegex(UserWarning, "18 samples are in none of the figures"):
+            self.assertEqual(_fit.evaluate(Step(), [(data["image"][i : i + 32], data["label"][i : i + 32]) for i in (0, 32)]), {"loss": 1.0})
         Graph.inputs = ()
         with self.assertRaisesRegex(gradus.InvalidError, "takes no inputs"):
             _fit.evaluate(Step(), arrays(50))
@@ -290,8 +288,8 @@ class Fit(unittest.TestCase):
         import gradus
 
         for words, options in (("give eval=", {"patience": 1}), ("needs checkpoint", {"best": "loss", "eval": arrays(32)}),
-                               ("expected NAME, NAME:min", {"best": "loss:most", "eval": arrays(32), "checkpoint": self.checkpoint}),
-                               ("has no figure 'f1'", {"best": "f1", "eval": arrays(32), "checkpoint": self.checkpoint})):
+                               ("expected METRIC, METRIC:max or METRIC:min", {"best": "loss:most", "eval": arrays(32), "checkpoint": self.checkpoint}),
+                               ("best: f1: evaluation gives loss, accuracy", {"best": "f1", "eval": arrays(32), "checkpoint": self.checkpoint})):
             with self.assertRaisesRegex(gradus.InvalidError, words):
                 self.step.fit(arrays(64), **options)
 
@@ -321,12 +319,15 @@ class Fit(unittest.TestCase):
 
     def test_data_that_does_not_fit_is_refused(self):
         import gradus
+        import numpy
 
         data = arrays(64)
-        for words, given in (("different numbers of samples", {**data, "label": data["label"][:9]}),
+        for words, given in (("data: tensor 'label' has 9 samples, others have 64", {**data, "label": data["label"][:9]}),
                              ("fill no batch", arrays(20)), ("without 'label'", {"image": data["image"]}),
-                             ("expected a dictionary or tuple", 3), ("a .safetensors or .npz file", "digits.csv"),
-                             (r"samples are of shape \[28, 28\]", {**data, "image": data["image"][:, 0]}),
+                             ("expected files, a dictionary or tuple", 3), ("digits.csv: cannot open: No such file", "digits.csv"),
+                             (r"tensor 'image' is f32 \[samples, 28, 14\]; expected f32 \[samples, 1, 28, 28\]", {**data, "image": data["image"][:, 0, :, :14]}),
+                             ("tensor 'label': sample 7 has the label 10", {**data, "label": numpy.where(numpy.arange(64) == 7, 10, data["label"])}),
+                             ("found an array of complex64", {**data, "image": data["image"].astype("complex64")}),
                              ("has no full batch", iter([]))):
             with self.assertRaisesRegex(gradus.InvalidError, words):
                 self.step.fit(given)

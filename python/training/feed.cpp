@@ -1,0 +1,374 @@
+// Data sets of `gradus train` for Python: files or arrays in, batches out.
+
+#include "python/extension/tensors.h"
+#include "python/training/values.h"
+#include "training/data/batches.h"
+#include "training/feeds.h"
+#include "training/test_means.h"
+
+namespace gradus::python {
+namespace {
+
+using training::ArtifactOutline;
+
+PyTypeObject *feedType = nullptr, *batchesType = nullptr;
+
+/// A type of the artifact's schema is of the same number in the C API.
+static_assert(static_cast<int>(runtime::DType::u64) == GRADUS_U64);
+
+/// An input as Python's buffers describe it.
+Tensor tensorOf(const runtime::TensorInfo &info) {
+  return Tensor({info.name.c_str(), static_cast<gradus_dtype>(info.type.dtype),
+                 static_cast<int>(info.type.shape.size()),
+                 info.type.shape.data(), info.bytes});
+}
+
+/// Arrays of Python that a data set reads.
+class Buffers {
+public:
+  Buffers() = default;
+  Buffers(const Buffers &) = delete;
+  ~Buffers() {
+    for (Py_buffer &each : views_)
+      PyBuffer_Release(&each);
+  }
+  /// The bytes of a dense array; nullptr with Python's error set.
+  const Py_buffer *hold(PyObject *array) {
+    Py_buffer view = {};
+    if (PyObject_GetBuffer(array, &view, PyBUF_ND | PyBUF_FORMAT) < 0)
+      return nullptr;
+    views_.push_back(view);
+    return &views_.back();
+  }
+
+private:
+  std::vector<Py_buffer> views_;
+};
+
+struct Feed {
+  Buffers arrays;
+  data::Dataset dataset;
+  data::Feed feed;
+  std::vector<Tensor> inputs;
+};
+
+//===-- making one --------------------------------------------------------===//
+
+/// Reads [(name, array)...] as columns that show the arrays; false with
+/// Python's error set.
+bool readArrays(PyObject *list, Buffers &held,
+                std::vector<data::Column> &columns) {
+  Py_ssize_t count = PySequence_Size(list);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Owned item(PySequence_GetItem(list, i));
+    const char *name = nullptr, *dtype = nullptr;
+    PyObject *array = nullptr;
+    if (!item ||
+        !PyArg_ParseTuple(item.get(), "ssO:array", &name, &dtype, &array))
+      return false;
+    const Py_buffer *view = held.hold(array);
+    if (!view)
+      return false;
+    data::Column &column = columns.emplace_back();
+    column.name = name;
+    for (runtime::DType each : artifact::EnumValuesDType())
+      if (std::string_view(runtime::nameOf(each)) == dtype)
+        column.type.dtype = each;
+    column.type.shape.assign(view->shape, view->shape + view->ndim);
+    column.bytes = {static_cast<const uint8_t *>(view->buf),
+                    static_cast<size_t>(view->len)};
+  }
+  return count >= 0;
+}
+
+/// Opens what a user gave as a data set: the arguments of `--data`, or arrays
+/// where `what` names them. Sets Python's error on failure.
+bool openDataset(PyObject *source, const char *what, Feed &made) {
+  std::vector<data::Column> columns;
+  std::vector<std::string> files;
+  if (what ? !readArrays(source, made.arrays, columns) : !read(source, files))
+    return false;
+  auto opened = unlocked([&] {
+    return what ? data::Dataset::of(std::move(columns), what)
+                : data::Dataset::open(files);
+  });
+  if (!opened.ok())
+    return raise(opened.status()) != nullptr;
+  made.dataset = *std::move(opened);
+  return true;
+}
+
+training::Use useOf(const std::string &graph) {
+  return graph == "train" ? training::Use::training : training::Use::evaluation;
+}
+
+runtime::Status match(const std::string &outline, const std::string &graph,
+                      bool prepares, Feed &made) {
+  auto artifact = ArtifactOutline::parse(outline);
+  GRADUS_TRY(artifact.status());
+  const training::GraphOutline *found = artifact->find(graph);
+  if (!found)
+    return runtime::invalid("there is no graph '", graph, "'");
+  GRADUS_ASSIGN(made.feed, training::feedOf(*artifact, *found, made.dataset,
+                                            useOf(graph), prepares));
+  for (const runtime::TensorInfo &input : found->inputs)
+    made.inputs.push_back(tensorOf(input));
+  return {};
+}
+
+/// feed(outline of the artifact, graph, [argument of --data...], None, names of
+/// classes), or with [(name, type, array)...] and what they are called.
+PyObject *makeFeed(PyObject *, PyObject *arguments) {
+  const char *outline = nullptr, *graph = nullptr, *what = nullptr;
+  PyObject *source = nullptr, *classes = nullptr;
+  std::vector<std::string> names;
+  if (!PyArg_ParseTuple(arguments, "ssOzO:feed", &outline, &graph, &source,
+                        &what, &classes) ||
+      !read(classes, names))
+    return nullptr;
+  auto made = std::make_unique<Feed>();
+  if (!openDataset(source, what, *made))
+    return nullptr;
+  runtime::Status status;
+  if (!names.empty() && made->dataset.classes())
+    status = made->dataset.countClassesAs(names, "the training data");
+  if (status.ok())
+    status = unlocked([&] { return match(outline, graph, !what, *made); });
+  return status.ok() ? hold(feedType, std::move(made)) : raise(status);
+}
+
+//===-- asking it ---------------------------------------------------------===//
+
+PyObject *samples(PyObject *self, void *) {
+  return PyLong_FromLongLong(valueOf<Feed>(self).feed.samples());
+}
+
+PyObject *batch(PyObject *self, void *) {
+  return PyLong_FromLongLong(valueOf<Feed>(self).feed.batch());
+}
+
+/// The batches of an epoch of training.
+PyObject *perEpoch(PyObject *self, void *) {
+  return PyLong_FromLongLong(
+      data::Batches::perEpoch(valueOf<Feed>(self).feed, /*shuffle=*/true));
+}
+
+/// The samples that a test uses.
+PyObject *evaluated(PyObject *self, void *) {
+  return PyLong_FromLongLong(
+      training::evaluatedSamples(valueOf<Feed>(self).feed));
+}
+
+PyObject *remarks(PyObject *self, void *) {
+  const Feed &feed = valueOf<Feed>(self);
+  std::vector<std::string> all = feed.dataset.remarks();
+  for (const std::string &note : feed.feed.notes())
+    all.push_back(feed.feed.source() + ": " + note);
+  return toList(all);
+}
+
+/// The names of the classes that labels count; none if they have no names.
+PyObject *classes(PyObject *self, void *) {
+  const auto *names = valueOf<Feed>(self).dataset.classes();
+  return toList(names ? *names : std::vector<std::string>());
+}
+
+PyObject *verifyEvaluates(PyObject *self, PyObject *) {
+  const Feed &feed = valueOf<Feed>(self);
+  runtime::Status status = unlocked(
+      [&] { return training::verifyEvaluates(feed.feed, feed.feed.source()); });
+  if (!status.ok())
+    return raise(status);
+  Py_RETURN_NONE;
+}
+
+/// share(number of a batch of a test): the labels that count, and their weight.
+PyObject *share(PyObject *self, PyObject *number) {
+  long long batch = PyLong_AsLongLong(number);
+  if (PyErr_Occurred())
+    return nullptr;
+  const data::Feed &feed = valueOf<Feed>(self).feed;
+  int64_t first = batch * feed.batch();
+  int64_t count =
+      std::min(feed.batch(), training::evaluatedSamples(feed) - first);
+  auto found = unlocked([&] { return training::shareOf(feed, first, count); });
+  if (!found.ok())
+    return raise(found.status());
+  return Py_BuildValue("(dd)", found->labels, found->weight);
+}
+
+/// loss_is_total(outline of the artifact)
+PyObject *lossIsTotal(PyObject *, PyObject *text) {
+  std::string outline;
+  if (!read(text, outline))
+    return nullptr;
+  auto artifact = ArtifactOutline::parse(outline);
+  return artifact.ok()
+             ? PyBool_FromLong(training::lossIsTotal(artifact->recipe))
+             : raise(artifact.status());
+}
+
+//===-- its batches -------------------------------------------------------===//
+
+/// An iterator over batches, each a tuple of buffers that are valid until the
+/// next one is asked for.
+struct Batches {
+  Owned feed; // which must outlive the batches
+  std::unique_ptr<data::Batches> batches;
+  const data::Chunk *chunk = nullptr;
+  int64_t at = 0;    // the next batch in the chunk
+  Owned shown;       // the buffers of the last batch
+  bool busy = false; // in next(), in any thread
+};
+
+/// batches(first, end, seed, shuffle,
+/// threads): batch `first` up to `end` of all, which are counted from the first
+/// epoch on.
+PyObject *makeBatches(PyObject *self, PyObject *arguments) {
+  data::BatchOptions options;
+  long long first = 0, end = 0;
+  unsigned long long seed = 0;
+  int shuffle = 0;
+  if (!PyArg_ParseTuple(arguments, "LLKpi:batches", &first, &end, &seed,
+                        &shuffle, &options.threads))
+    return nullptr;
+  options.first = first;
+  options.end = end;
+  options.seed = seed;
+  options.shuffle = shuffle;
+  auto made = std::make_unique<Batches>();
+  made->feed = Owned::of(self);
+  made->batches =
+      std::make_unique<data::Batches>(valueOf<Feed>(self).feed, options);
+  return hold(batchesType, std::move(made));
+}
+
+/// A buffer of Python's that shows memory.
+PyObject *show(Tensor &tensor, const void *memory) {
+  Py_buffer view = {};
+  view.buf = const_cast<void *>(memory);
+  view.len = tensor.bytes;
+  view.itemsize = sizeOf(tensor.dtype);
+  view.readonly = 1;
+  view.ndim = static_cast<int>(tensor.shape.size());
+  view.format = const_cast<char *>(formatOf(tensor.dtype));
+  view.shape = tensor.shape.data();
+  view.strides = tensor.strides.data();
+  return PyMemoryView_FromBuffer(&view);
+}
+
+/// Makes the buffers of the last batch tell who still asks them that they are
+/// gone. One that is in use stays; its user was told.
+void takeBack(Batches &batches) {
+  Owned shown = std::move(batches.shown);
+  Py_ssize_t count = shown ? PyTuple_Size(shown.get()) : 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Owned done(PyObject_CallMethod(PyTuple_GetItem(shown.get(), i), "release",
+                                   nullptr));
+    if (!done)
+      PyErr_Clear();
+  }
+}
+
+/// Goes on to the next chunk where the last one is done; false at the end, or
+/// with Python's error set.
+bool advance(Batches &batches) {
+  if (batches.chunk && batches.at < batches.chunk->count)
+    return true;
+  batches.busy = true;
+  batches.chunk = unlocked([&] { return batches.batches->next(); });
+  batches.busy = false;
+  batches.at = 0;
+  if (!batches.chunk && !batches.batches->status().ok())
+    raise(batches.batches->status());
+  return batches.chunk != nullptr;
+}
+
+PyObject *next(PyObject *self) {
+  auto &batches = valueOf<Batches>(self);
+  if (batches.busy) {
+    PyErr_SetString(PyExc_ValueError, "these batches are in use");
+    return nullptr;
+  }
+  takeBack(batches);
+  if (!advance(batches))
+    return nullptr;
+  std::vector<Tensor> &inputs = valueOf<Feed>(batches.feed.get()).inputs;
+  auto places = batches.chunk->inputs.subspan(
+      static_cast<size_t>(batches.at++) * inputs.size(), inputs.size());
+  Owned tuple(PyTuple_New(static_cast<Py_ssize_t>(inputs.size())));
+  for (size_t i = 0; tuple && i < inputs.size(); ++i) {
+    PyObject *array = show(inputs[i], places[i]);
+    if (!array ||
+        PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), array) < 0)
+      return nullptr;
+  }
+  batches.shown = Owned::of(tuple.get());
+  return tuple.release();
+}
+
+void deallocate(PyObject *self) {
+  auto &batches = valueOf<Batches>(self);
+  takeBack(batches);
+  // Its threads end once they have prepared the sample that they are at.
+  unlocked([&] {
+    batches.batches.reset();
+    return 0;
+  });
+  drop<Batches>(self);
+}
+
+PyMethodDef feedMethods[] = {
+    {"verify_evaluates", verifyEvaluates, METH_NOARGS, nullptr},
+    {"share", share, METH_O, nullptr},
+    {"batches", makeBatches, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef feedProperties[] = {
+    {"samples", samples, nullptr, nullptr, nullptr},
+    {"batch", batch, nullptr, nullptr, nullptr},
+    {"per_epoch", perEpoch, nullptr, nullptr, nullptr},
+    {"evaluated", evaluated, nullptr, nullptr, nullptr},
+    {"remarks", remarks, nullptr, nullptr, nullptr},
+    {"classes", classes, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot feedSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(drop<Feed>)},
+    {Py_tp_methods, feedMethods},
+    {Py_tp_getset, feedProperties},
+    {0, nullptr},
+};
+
+PyType_Spec feedSpec = {"gradus._training.Feed", sizeof(Holder<Feed>), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                        feedSlots};
+
+PyType_Slot batchesSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+    {Py_tp_iter, reinterpret_cast<void *>(PyObject_SelfIter)},
+    {Py_tp_iternext, reinterpret_cast<void *>(next)},
+    {0, nullptr},
+};
+
+PyType_Spec batchesSpec = {
+    "gradus._training.Batches", sizeof(Holder<Batches>), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, batchesSlots};
+
+PyMethodDef functions[] = {
+    {"feed", makeFeed, METH_VARARGS, nullptr},
+    {"loss_is_total", lossIsTotal, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+} // namespace
+
+bool addFeeds(PyObject *module) {
+  return (feedType = addType(module, feedSpec)) &&
+         (batchesType = addType(module, batchesSpec)) &&
+         PyModule_AddFunctions(module, functions) == 0;
+}
+
+} // namespace gradus::python

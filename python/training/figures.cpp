@@ -1,0 +1,222 @@
+// Means over an epoch and over a test, and which test is the best.
+
+#include "messages/json_text.h"
+#include "python/training/values.h"
+#include "training/best_metric.h"
+#include "training/test_means.h"
+#include "training/training_record.h"
+
+namespace gradus::python {
+namespace {
+
+using training::BestMetric;
+using training::EpochFigures;
+using training::TestMeans;
+
+PyTypeObject *bestType = nullptr, *figuresType = nullptr, *meansType = nullptr;
+
+//===-- the best test -----------------------------------------------------===//
+
+/// best_metric("accuracy:max")
+PyObject *makeBest(PyObject *, PyObject *name) {
+  std::string text;
+  if (!read(name, text))
+    return nullptr;
+  auto best = BestMetric::parse(text);
+  if (!best.ok())
+    return raise(runtime::at(best.status(), "best"));
+  return hold(bestType, std::make_unique<BestMetric>(*std::move(best)));
+}
+
+/// update(figures, step): whether they are the best so far.
+PyObject *update(PyObject *self, PyObject *arguments) {
+  PyObject *dictionary = nullptr;
+  long long step = 0;
+  std::vector<training::Metric> figures;
+  if (!PyArg_ParseTuple(arguments, "OL:update", &dictionary, &step) ||
+      !read(dictionary, figures))
+    return nullptr;
+  auto &best = valueOf<BestMetric>(self);
+  return PyBool_FromLong(best.update(figures, step));
+}
+
+/// verify(names): fails unless the metric is among those of a test.
+PyObject *verify(PyObject *self, PyObject *list) {
+  std::vector<std::string> names;
+  if (!read(list, names))
+    return nullptr;
+  runtime::Status status = valueOf<BestMetric>(self).verifyIsAmong(names);
+  if (!status.ok())
+    return raise(runtime::at(status, "best"));
+  Py_RETURN_NONE;
+}
+
+template <typename Value> PyObject *save(PyObject *self, PyObject *) {
+  return toText(jsonText(valueOf<Value>(self).toJson()));
+}
+
+PyObject *restoreBest(PyObject *self, PyObject *json) {
+  std::string text;
+  if (!read(json, text))
+    return nullptr;
+  valueOf<BestMetric>(self).restore(parsedJson(text));
+  Py_RETURN_NONE;
+}
+
+PyObject *stale(PyObject *self, void *) {
+  return PyLong_FromLongLong(valueOf<BestMetric>(self).stale());
+}
+
+PyObject *bestText(PyObject *self, void *) {
+  return toText(valueOf<BestMetric>(self).text());
+}
+
+PyMethodDef bestMethods[] = {
+    {"verify", verify, METH_O, nullptr},
+    {"update", update, METH_VARARGS, nullptr},
+    {"to_json", save<BestMetric>, METH_NOARGS, nullptr},
+    {"restore", restoreBest, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef bestProperties[] = {
+    {"stale", stale, nullptr, nullptr, nullptr},
+    {"text", bestText, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot bestSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(drop<BestMetric>)},
+    {Py_tp_methods, bestMethods},
+    {Py_tp_getset, bestProperties},
+    {0, nullptr},
+};
+
+PyType_Spec bestSpec = {
+    "gradus._training.BestMetric", sizeof(Holder<BestMetric>), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, bestSlots};
+
+//===-- the means of an epoch ---------------------------------------------===//
+
+PyObject *makeFigures(PyObject *, PyObject *) {
+  return hold(figuresType, std::make_unique<EpochFigures>());
+}
+
+PyObject *add(PyObject *self, PyObject *dictionary) {
+  std::vector<training::Metric> figures;
+  if (!read(dictionary, figures))
+    return nullptr;
+  valueOf<EpochFigures>(self).add(figures);
+  Py_RETURN_NONE;
+}
+
+PyObject *means(PyObject *self, PyObject *) {
+  return toDict(valueOf<EpochFigures>(self).figures());
+}
+
+PyObject *restoreFigures(PyObject *self, PyObject *json) {
+  std::string text;
+  if (!read(json, text))
+    return nullptr;
+  return PyBool_FromLong(valueOf<EpochFigures>(self).restore(parsedJson(text)));
+}
+
+PyMethodDef figuresMethods[] = {
+    {"add", add, METH_O, nullptr},
+    {"means", means, METH_NOARGS, nullptr},
+    {"to_json", save<EpochFigures>, METH_NOARGS, nullptr},
+    {"restore", restoreFigures, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot figuresSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(drop<EpochFigures>)},
+    {Py_tp_methods, figuresMethods},
+    {0, nullptr},
+};
+
+PyType_Spec figuresSpec = {
+    "gradus._training.EpochFigures", sizeof(Holder<EpochFigures>), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, figuresSlots};
+
+//===-- the means of a test -----------------------------------------------===//
+
+/// test_means(names, whether the loss is a sum over samples)
+PyObject *makeMeans(PyObject *, PyObject *arguments) {
+  PyObject *list = nullptr;
+  int lossIsTotal = 0;
+  std::vector<std::string> names;
+  if (!PyArg_ParseTuple(arguments, "Op:test_means", &list, &lossIsTotal) ||
+      !read(list, names))
+    return nullptr;
+  return hold(meansType, std::make_unique<TestMeans>(names, lossIsTotal));
+}
+
+/// add([value for each name], labels, weight)
+PyObject *addBatch(PyObject *self, PyObject *arguments) {
+  PyObject *list = nullptr;
+  training::BatchShare share;
+  if (!PyArg_ParseTuple(arguments, "O!dd:add", &PyList_Type, &list,
+                        &share.labels, &share.weight))
+    return nullptr;
+  std::vector<double> values;
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i)
+    values.push_back(PyFloat_AsDouble(PyList_GetItem(list, i)));
+  if (PyErr_Occurred())
+    return nullptr;
+  auto &means = valueOf<TestMeans>(self);
+  if (values.size() != means.figures().size())
+    return raise(runtime::invalid("a batch has ", values.size(),
+                                  " values, expected ",
+                                  means.figures().size()));
+  means.add(values, share);
+  Py_RETURN_NONE;
+}
+
+PyObject *testFigures(PyObject *self, PyObject *) {
+  return toDict(valueOf<TestMeans>(self).figures());
+}
+
+PyObject *weight(PyObject *self, void *) {
+  return PyFloat_FromDouble(valueOf<TestMeans>(self).share().weight);
+}
+
+PyMethodDef meansMethods[] = {
+    {"add", addBatch, METH_VARARGS, nullptr},
+    {"figures", testFigures, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef meansProperties[] = {
+    {"weight", weight, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot meansSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(drop<TestMeans>)},
+    {Py_tp_methods, meansMethods},
+    {Py_tp_getset, meansProperties},
+    {0, nullptr},
+};
+
+PyType_Spec meansSpec = {
+    "gradus._training.TestMeans", sizeof(Holder<TestMeans>), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, meansSlots};
+
+PyMethodDef functions[] = {
+    {"best_metric", makeBest, METH_O, nullptr},
+    {"epoch_figures", makeFigures, METH_NOARGS, nullptr},
+    {"test_means", makeMeans, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+} // namespace
+
+bool addFigures(PyObject *module) {
+  return (bestType = addType(module, bestSpec)) &&
+         (figuresType = addType(module, figuresSpec)) &&
+         (meansType = addType(module, meansSpec)) &&
+         PyModule_AddFunctions(module, functions) == 0;
+}
+
+} // namespace gradus::python

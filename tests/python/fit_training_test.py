@@ -1,0 +1,291 @@
+"""`fit` stands on the library of `gradus train`: both read data, decide and write the same."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+import unittest.mock
+import warnings
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from package import BUILD, TEST, TRAIN, artifact, batch, digits, needs_package  # noqa: E402
+
+TOOL = os.path.join(BUILD, "bin", "gradus")
+
+
+def tensors(path):
+    """The states of a checkpoint: what lies behind its header, and where each state lies there."""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        header.pop("__metadata__", None)
+        return header, file.read()
+
+
+def lines(path):
+    """A log's lines without the times in them."""
+    with open(path) as file:
+        return [{key: value for key, value in json.loads(line).items() if key != "ms_per_step"} for line in file]
+
+
+def arrays(samples, seed=0):
+    image, label = batch(seed, samples)
+    return {"image": image, "label": label}
+
+
+@needs_package
+class Training(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def at(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def load(self, path=None):
+        import gradus
+
+        step = gradus.load(path or artifact(), threads=1)
+        self.addCleanup(step.close)
+        return step
+
+    def train(self, path, *options):
+        command = [TOOL, "train", path, "--threads", "1", "--checkpoint", self.at("tool.safetensors"), *options]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def assert_as_the_tool(self, path, data, options=(), **fitted):
+        """Both end in the same states, and write the same log."""
+        self.train(path, *(word for each in data for word in ("--data", each)), "--log", self.at("tool.jsonl"), *options)
+        step = self.load(path)
+        records = step.fit(list(data), log=self.at("fit.jsonl"), checkpoint=self.at("fit.safetensors"), **fitted)
+        self.assertEqual(tensors(self.at("fit.safetensors")), tensors(self.at("tool.safetensors")))
+        self.assertEqual(lines(self.at("fit.jsonl")), lines(self.at("tool.jsonl")))
+        return records
+
+    def test_a_fit_from_a_file_ends_in_the_bits_of_the_command(self):
+        records = self.assert_as_the_tool(artifact(), [TRAIN], ("--eval", TEST, "--epochs", "2", "--seed", "5"), eval=TEST, epochs=2, seed=5)
+        self.assertEqual(records[-1]["test"], lines(self.at("tool.jsonl"))[-1]["test"])
+
+    def test_what_the_recipe_prepares_augments_and_fills_up_is_the_commands_too(self):
+        import numpy
+
+        set_ = {"inputs.augment": {"image": {"crop": 2, "flip": True, "resized_crop": {"scale": [0.5, 1]}}}, "seed": 11,
+                "inputs.normalize": {"image": {"mean": [0.2], "std": [0.4]}}, "inputs.last_batch": "mask",
+                "loss.ignore_index": -1, "accumulation": 2, "schedule": {"learning_rate": [{"type": "cosine", "fraction": 1.0, "final": 0.0}]}}
+        path = self.at("mask.gradus")
+        with digits(threads=1, set=set_) as step:
+            step.save(path, state=False)
+        random = numpy.random.default_rng(3)
+        numpy.save(self.at("image.npy"), random.integers(0, 256, (70, 28, 28), dtype=numpy.uint8))
+        numpy.savez(self.at("label.npz"), label=random.integers(0, 10, 70).astype(numpy.uint8))
+        data = ["image=" + self.at("image.npy"), self.at("label.npz")]
+        records = self.assert_as_the_tool(path, data, ("--epochs", "3"), epochs=3)
+        self.assertEqual([record["step"] for record in records], [3, 6, 9], "the rest of an epoch fills a batch of its own")
+
+    def test_folders_of_images_are_read_and_classes_count_by_name(self):
+        import gradus
+        import numpy
+
+        random = numpy.random.default_rng(1)
+        for folder, names in (("train", "abcdefghij"), ("test", "bj"), ("other", "bz")):
+            for name in names:
+                os.makedirs(self.at(f"{folder}/{name}"))
+                for i in range(4):
+                    self.write_png(self.at(f"{folder}/{name}/{i}.png"), random.integers(0, 256, (30, 30), dtype=numpy.uint8))
+        self.assert_as_the_tool(artifact(), [self.at("train")], ("--eval", self.at("test")), eval=self.at("test"))
+        with self.assertRaisesRegex(gradus.InvalidError, "its folder 'z' is none of the classes of the training data"):
+            self.load().fit(self.at("train"), eval=self.at("other"))
+        with open(self.at("train/c/2.png"), "r+b") as file:
+            file.truncate(30)
+        with self.assertRaisesRegex(ValueError, "2.png"):
+            self.load().fit(self.at("train"), epochs=2)
+
+    @staticmethod
+    def write_png(path, pixels):
+        import struct
+        import zlib
+
+        def chunk(kind, data):
+            return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+        height, width = pixels.shape
+        rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+        with open(path, "wb") as file:
+            file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+                       + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+    def test_arrays_have_the_order_of_files(self):
+        import numpy
+
+        data = arrays(100)
+        numpy.savez(self.at("data.npz"), **data)
+        states = []
+        for given in (data, self.at("data.npz")):
+            step = self.load()
+            step.fit(given, epochs=3, seed=9)
+            states.append(step.save_checkpoint())
+        self.assertEqual(*states)
+
+    def test_arrays_of_other_layouts_and_types_are_taken(self):
+        data = arrays(64)
+        first = self.load().fit(data, shuffle=False)[0]["train"]
+        other = {"image": data["image"].transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2), "label": data["label"].astype(">i4")}
+        self.assertEqual(self.load().fit(other, shuffle=False)[0]["train"], first)
+
+    def test_what_is_noted_of_data_is_a_warning(self):
+        data = arrays(64)
+        with self.assertWarnsRegex(UserWarning, "tensor 'image' is converted from f64 to f32"):
+            self.load().fit({**data, "image": data["image"].astype("float64")})
+
+    def test_a_files_test_is_that_of_evaluate(self):
+        done = subprocess.run([TOOL, "evaluate", artifact(), "--data", TEST, "--json"], capture_output=True, text=True, check=True)
+        told, found = json.loads(done.stdout), self.load().evaluate(TEST)
+        self.assertEqual({name: told[name] for name in found}, found)
+
+    def test_a_batch_of_ignored_labels_counts_nothing(self):
+        import gradus
+        import numpy
+
+        image, label = batch(0, 40)
+        none = numpy.full(32, -1)
+        with digits(threads=1, set={"loss.ignore_index": -1}) as step:
+            whole = step.evaluate((image[32:], label[32:]))
+            self.assertEqual(step.evaluate([(image[:32], none), (image[32:], label[32:])]), whole)
+            with self.assertRaisesRegex(gradus.InvalidError, "no sample to evaluate"):
+                step.evaluate([(image[:32], none)])
+
+    def test_means_of_an_epoch_leave_skipped_gradients_out_and_keep_the_last_rate(self):
+        from gradus import _training
+
+        figures = _training.epoch_figures()
+        for loss, norm, rate in ((1.0, 2.0, 0.5), (3.0, float("inf"), 0.25)):
+            figures.add({"loss": loss, "gradient_norm": norm, "learning_rate": rate})
+        self.assertEqual(figures.means(), {"loss": 2.0, "gradient_norm": 2.0, "learning_rate": 0.25})
+        again = _training.epoch_figures()
+        self.assertTrue(again.restore(figures.to_json()))
+        self.assertEqual(again.means(), figures.means())
+
+    def test_a_resumed_log_is_that_of_a_run_that_was_not_stopped(self):
+        class Stop:
+            steps = 0
+
+            def on_step(self, number, out):
+                self.steps += 1
+                if self.steps == 7:
+                    raise KeyboardInterrupt
+
+        whole = self.load()
+        whole.fit(arrays(160), epochs=3, eval=arrays(40, 1), log=self.at("whole.jsonl"))
+        options = {"epochs": 3, "eval": arrays(40, 1), "log": self.at("log.jsonl"), "checkpoint": self.at("state.safetensors"),
+                   "tensorboard": self.at("events")}
+        with self.assertRaises(KeyboardInterrupt):
+            self.load().fit(arrays(160), callbacks=Stop(), **options)
+        self.assertEqual(lines(self.at("log.jsonl"))[-1]["step"], 7)
+        self.load().fit(arrays(160), resume=True, **options)
+        self.assertEqual(lines(self.at("log.jsonl")), lines(self.at("whole.jsonl")))
+        events = sorted(glob.glob(self.at("events/*tfevents*")))
+        self.assertEqual(len(events), 2, "a resumed run writes another file beside the first")
+        with open(events[1], "rb") as file:
+            self.assertRegex(file.read(), b"(?s)train/loss.*epoch/loss.*test/loss")
+
+    def test_a_file_that_is_no_log_is_not_written_over(self):
+        import gradus
+
+        with open(self.at("notes.txt"), "w") as file:
+            file.write("mine\n")
+        with self.assertRaisesRegex(gradus.InvalidError, "log .*notes.txt: line 1 is none of a training log"):
+            self.load().fit(arrays(64), log=self.at("notes.txt"))
+        with open(self.at("notes.txt")) as file:
+            self.assertEqual(file.read(), "mine\n")
+
+    def test_a_full_disk_ends_the_log_and_not_the_training(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        with self.assertWarnsRegex(UserWarning, "/dev/full: can be written no more"):
+            self.assertEqual(len(self.load().fit(arrays(64), epochs=2, log="/dev/full")), 2)
+
+    def test_the_report_of_a_run(self):
+        step = self.load()
+        step.set("optimizer.learning_rate", 0.002)
+        records = step.fit(arrays(96), epochs=2, eval=arrays(40, 1), best="loss", checkpoint=self.at("s.safetensors"), report=self.at("run.html"))
+        self.assertIsInstance(records, list)
+        records.report(self.at("run.json"))
+        with open(self.at("run.json")) as file:
+            data = json.load(file)
+        self.assertEqual((data["format"], data["kind"], data["run"]["ended"]), ("gradus.report", "run", "done"))
+        curves = {(curve["of"], curve["name"]): curve["points"] for curve in data["curves"]}
+        self.assertEqual(len(curves["step", "loss"]), 6)
+        self.assertEqual(curves["test", "loss"], [[3, records[0]["test"]["loss"]], [6, records[1]["test"]["loss"]]])
+        self.assertEqual(data["recipe"]["optimizer"]["learning_rate"], step.get("optimizer.learning_rate"))
+        self.assertRegex(data["run"]["best"], r"loss [\d.]+ of step \d")
+        with open(self.at("run.html")) as file:
+            self.assertIn('<script type="application/json" id="data">', file.read())
+        self.assertRegex(records._repr_html_(), "^<iframe srcdoc=.*&lt;!DOCTYPE html&gt;")
+
+    def test_the_report_has_what_that_of_the_command_has(self):
+        """The page draws both: each key that `gradus train --report` gives it is there."""
+        self.train(artifact(), "--data", TRAIN, "--report", self.at("tool.json"))
+        self.load().fit(TRAIN, report=self.at("fit.json"))
+        with open(self.at("tool.json")) as file, open(self.at("fit.json")) as other:
+            told, found = json.load(file), json.load(other)
+        self.assertEqual(set(told), set(found))
+        for part in ("run", "memory"):
+            self.assertEqual(set(told[part]), set(found[part]))
+        self.assertEqual([(each["of"], each["name"]) for each in told["curves"] if each["of"] == "epoch"],
+                         [(each["of"], each["name"]) for each in found["curves"] if each["of"] == "epoch"])
+        self.assertIn("44 batches of 32 an epoch", found["run"]["data_text"])
+
+    def test_a_run_that_fails_has_its_report(self):
+        def broken():
+            yield batch(0)
+            raise OSError("the disk is gone")
+
+        with self.assertRaisesRegex(OSError, "the disk is gone"):
+            self.load().fit(broken(), report=self.at("run.json"))
+        with open(self.at("run.json")) as file:
+            run = json.load(file)["run"]
+        self.assertEqual((run["ended"], run["why"], run["steps"]), ("failed", "the disk is gone", 1))
+
+    def test_a_notebook_shows_a_bar(self):
+        shown = []
+
+        class Handle:
+            def update(self, cell):
+                shown.append(cell._repr_html_())
+
+        def display(cell, display_id):
+            shown.append(cell._repr_html_())
+            return Handle()
+
+        shell = types.SimpleNamespace(kernel=True)
+        modules = {"ipykernel": types.ModuleType("ipykernel"), "IPython": types.SimpleNamespace(get_ipython=lambda: shell),
+                   "IPython.display": types.SimpleNamespace(display=display)}
+        with unittest.mock.patch.dict(sys.modules, modules):
+            self.load().fit(arrays(64), epochs=2, eval=arrays(32))
+        self.assertRegex(shown[0], r'<pre><progress value="0.500"></progress> epoch 1/2  step 1/2  loss [\d.]+')
+        self.assertRegex(shown[-1], r"<pre>epoch 1/2 .*\nepoch 2/2  loss [\d.]+  accuracy [\d.]+  test  loss [^\n]*\n</pre>")
+
+    def test_batches_that_are_gone_say_so(self):
+        from gradus import _data
+
+        step = self.load()
+        data = _data.data_set(arrays(96), step, "train", step._graph("train").inputs, "data")
+        batches = iter(data.epoch(0, 0))
+        first = next(batches)
+        self.assertEqual(first[0].shape, (32, 1, 28, 28))
+        next(batches)
+        with self.assertRaisesRegex(ValueError, "released"):
+            first[0].tobytes()
+
+    def test_an_epoch_is_as_long_as_its_batches(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(self.load().fit(arrays(100), shuffle=False)[0]["step"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
