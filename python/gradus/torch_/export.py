@@ -192,7 +192,9 @@ def run_exporter(module, tensors, names, shapes, loud):
 
 
 def twice(export):
-    """Fused attention lays its result out as its formula does not, and views of it (in T5) then fail: once more by the formula alone."""
+    """Fused attention lays its result out as its formula does not, and views of it (in T5) then fail: once more by the formula alone.
+    PyTorch keeps the layouts that it has seen by an op's operands, and has to forget them between the two."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     try:
@@ -200,6 +202,7 @@ def twice(export):
     except ImportError:
         raise
     except Exception:
+        FakeTensorMode.cache_clear()
         with sdpa_kernel(SDPBackend.MATH):
             try:
                 return export()
