@@ -142,6 +142,8 @@ def _of_module(module, example, export, asked):
     if not exports:
         export["labels"] = None
     made = exported(module, example, loss=asked["loss"] if exports else None, **export)
+    if made.freeze_batch_norm:
+        asked = {"freeze_batch_norm": True, **asked}
     return made.model, {**asked, "module": module, "names": made.names, "fixed": made.fixed}, made.names
 
 

@@ -11,6 +11,7 @@ import logging
 import re
 import warnings
 
+from .batch_norm import modes_of, say_modes
 from .errors import NotExpressible
 from .module import checked, parameters_of, unwrapped
 from .tree import Outputs, flat_inputs, tensors_of
@@ -30,7 +31,8 @@ libraries by torch operations, give arguments that are no tensors in the example
 @dataclasses.dataclass
 class Exported:
     """`model` is the file's bytes. `fixed` are names in the file of what gets no gradient; `names` leads from a parameter's name in the
-    module, and from those of parameters tied to it, to its name in the file, for those that the file has."""
+    module, and from those of parameters tied to it, to its name in the file, for those that the file has. `freeze_batch_norm` is the
+    recipe's key: the module's batch normalizations are in eval mode."""
 
     model: bytes
     input_names: list
@@ -38,6 +40,7 @@ class Exported:
     label_names: list
     fixed: list
     names: dict
+    freeze_batch_norm: bool = False
 
 
 def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=None, labels=None, loud=False):
@@ -65,7 +68,8 @@ def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=N
             raise outside.refusal or error from None
         if outside.refusal:
             raise outside.refusal
-    return finished(module, program, arguments.names, names[len(arguments.names):], outside)
+        modes = modes_of(module)
+    return finished(module, program, arguments.names, names[len(arguments.names):], outside, modes)
 
 
 def label_names(taken, count):
@@ -242,8 +246,8 @@ def silenced():
                 logger.setLevel(level)
 
 
-def finished(module, program, input_names, labels, outside):
-    """The file with the names of outputs, and with the values that buffers had before the exporter ran the module."""
+def finished(module, program, input_names, labels, outside, modes):
+    """The file with the names of outputs, the modes of normalizations, and the values that buffers had before the exporter ran."""
     import torch
 
     if program is None:
@@ -256,6 +260,7 @@ def finished(module, program, input_names, labels, outside):
     in_file = {name for name, value in graph.initializers.items() if value.uses() or value.is_graph_output()}
     for name in [name for name in graph.initializers if name not in in_file]:
         del graph.initializers[name]
+    freeze = say_modes(graph, modes)
     buffers = {name: buffer.detach().clone() for name, buffer in module.named_buffers()}
     for name in in_file & set(buffers):
         graph.initializers[name].const_value = value_of(buffers[name], name)
@@ -267,7 +272,7 @@ def finished(module, program, input_names, labels, outside):
         model = program.model_proto.SerializeToString()
     names = parameters_of(module, in_file)
     fixed = sorted({names[name] for name, parameter in module.named_parameters() if name in names and not parameter.requires_grad})
-    return Exported(model, list(input_names), list(outside.names), list(labels), fixed, names)
+    return Exported(model, list(input_names), list(outside.names), list(labels), fixed, names, freeze)
 
 
 def value_of(tensor, name):
