@@ -152,7 +152,7 @@ bool Argument::read(const char *what, const Tensor &tensor, PyObject *object,
 bool Argument::readBuffer(const char *what, const Tensor &tensor,
                           PyObject *object) {
   if (PyObject_GetBuffer(object, &view_, PyBUF_RECORDS_RO) < 0)
-    return false;
+    return refuse(what, tensor, object);
   viewed_ = true;
   Found found{static_cast<const char *>(view_.buf), GRADUS_F32, view_.ndim,
               view_.shape, view_.strides};
@@ -205,7 +205,7 @@ bool Argument::readDlpack(const char *what, const Tensor &tensor,
   }
   capsule_ = capsuleOf(object, card);
   if (!capsule_)
-    return false;
+    return refuse(what, tensor, object);
   if (!PyCapsule_IsValid(capsule_, dlpack::kName)) {
     raiseInvalid("%s \"%s\": its __dlpack__() gave no capsule of an array",
                  what, tensor.name.c_str());
@@ -242,6 +242,25 @@ bool Argument::readDlpack(const char *what, const Tensor &tensor,
   found.shape = shape.data();
   found.strides = array.strides ? strides.data() : nullptr;
   return take(what, tensor, found);
+}
+
+/// Says which array it is whose library did not lend its memory, and the
+/// library's own reason.
+bool Argument::refuse(const char *what, const Tensor &tensor,
+                      PyObject *object) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) // Ctrl-C
+    return false;
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  Owned kind(type), reason(value), place(trace);
+  Owned name(PyType_GetName(Py_TYPE(object)));
+  if (name)
+    PyErr_Format(exceptions().invalid,
+                 "%s \"%s\": expected an array of %s that can be read from "
+                 "the host's memory; the %U that was found says: %S",
+                 what, tensor.name.c_str(), typeText(tensor).c_str(),
+                 name.get(), value ? value : type);
+  return false;
 }
 
 bool Argument::take(const char *what, const Tensor &tensor,

@@ -48,6 +48,7 @@ private:
   bool readDlpack(const char *what, const Tensor &tensor, PyObject *object,
                   int card);
   bool readNumber(const char *what, const Tensor &tensor, PyObject *object);
+  bool refuse(const char *what, const Tensor &tensor, PyObject *object);
   bool take(const char *what, const Tensor &tensor, const Found &found);
   bool convert(const Tensor &tensor, const Found &found);
 

@@ -14,6 +14,11 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
+constexpr char kAbout[] =
+    "The outputs of one step: each is an attribute (out.loss) and an item "
+    "(out[\"loss\"]).\n\nThose of shape [] are Python's numbers, others numpy "
+    "arrays over the memory\nthat the step wrote. dict(out) has all of them.";
+
 struct OutputsObject {
   PyObject_HEAD std::shared_ptr<const OutputPlan> *plan;
   char *memory; // as allocated
@@ -46,22 +51,42 @@ Py_ssize_t numberOf(PyObject *self, PyObject *name) {
   return number ? PyLong_AsSsize_t(number) : -1;
 }
 
+PyObject *namesOf(PyObject *self) {
+  return PySequence_List((*of(self)->plan)->numbers());
+}
+
 PyObject *getAttribute(PyObject *self, PyObject *name) {
   Py_ssize_t number = numberOf(self, name);
   if (number >= 0)
     return valueAt(self, static_cast<size_t>(number));
   if (PyErr_Occurred())
     return nullptr;
-  return PyObject_GenericGetAttr(self, name);
+  PyObject *found = PyObject_GenericGetAttr(self, name);
+  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Clear();
+    if (Owned names(namesOf(self)); names)
+      PyErr_Format(PyExc_AttributeError, "no output is called %R; there are %R",
+                   name, names.get());
+  }
+  return found;
 }
+
+/// What an interactive Python completes behind `out.`.
+PyObject *directory(PyObject *self, PyObject *) {
+  Owned own(PyObject_Dir(reinterpret_cast<PyObject *>(Py_TYPE(self))));
+  Owned names(namesOf(self));
+  return own && names ? PySequence_Concat(names.get(), own.get()) : nullptr;
+}
+
+/// What IPython completes behind `out["`.
+PyObject *completions(PyObject *self, PyObject *) { return namesOf(self); }
 
 PyObject *getItem(PyObject *self, PyObject *name) {
   Py_ssize_t number = numberOf(self, name);
   if (number >= 0)
     return valueAt(self, static_cast<size_t>(number));
   if (!PyErr_Occurred()) {
-    Owned names(PySequence_List((*of(self)->plan)->numbers()));
-    if (names)
+    if (Owned names(namesOf(self)); names)
       PyErr_Format(PyExc_KeyError, "no output is called %R; there are %R", name,
                    names.get());
   }
@@ -106,11 +131,14 @@ PyObject *represent(PyObject *self) {
 }
 
 PyMethodDef methods[] = {
-    {"keys", keys, METH_NOARGS, nullptr},
+    {"keys", keys, METH_NOARGS, "The names of the outputs."},
+    {"__dir__", directory, METH_NOARGS, nullptr},
+    {"_ipython_key_completions_", completions, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char *>(kAbout)},
     {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
     {Py_tp_getattro, reinterpret_cast<void *>(getAttribute)},
     {Py_tp_iter, reinterpret_cast<void *>(iterate)},
