@@ -12,7 +12,7 @@ from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
 
 
 def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, metrics=(), precision=None, clip_grad_norm=None,
-            ema=None, recipe=None, set=None, labels=None, inputs=None, outputs=None, dynamic=None, dims=None, weights=None,
+            ema=None, recipe=None, set=None, label=None, labels=None, inputs=None, outputs=None, dynamic=None, dims=None, weights=None,
             targets=None, libraries=None, memory_limit=None, plugins=None, initialize=None, kernel_cache=None, node_outputs=False,
             gradient_outputs=False, program=True, basis=None, epilogues=None, tuning=None, weights_map=None, threads=0, device="cpu",
             deterministic=None, cache=True, **keys):
@@ -21,8 +21,9 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     model       a path (.onnx, .mlir, .gradus), the bytes of such a file, or a torch.nn.Module
     example     what the module's forward takes: a tensor, a tuple, or a dictionary of keyword arguments
     loss        of torch.nn, a name ("softmax_cross_entropy"), a dictionary as in the recipe, or a callable of the module's
-                outputs and labels (give an example of the labels: `labels`)
-    optimizer   of torch.optim with its groups, a name ("adamw"), or a dictionary as in the recipe
+                outputs and labels (give an example of the labels: `labels`). `label` names the labels' input, instead of "label"
+    optimizer   of torch.optim with its groups, a name ("adamw"), a dictionary as in the recipe, or what a LightningModule's
+                configure_optimizers() returns, with its scheduler
     scheduler   of torch.optim.lr_scheduler, or a dictionary
     metrics, precision, clip_grad_norm, ema and further keywords are keys of the recipe (docs/reference/recipe.md)
     recipe      a dictionary, JSON text, or a path; the arguments above are set over it
@@ -41,10 +42,10 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     has no counterpart.
     """
     asked = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler, "metrics": metrics, "precision": precision,
-             "clip_grad_norm": clip_grad_norm, "ema": ema, **keys}
+             "clip_grad_norm": clip_grad_norm, "ema": ema, "label": label, **keys}
     names = {}
     if _is_module(model):
-        export = {"labels": labels, "inputs": inputs, "outputs": outputs, "dynamic": dynamic}
+        export = {"labels": labels, "label": label, "inputs": inputs, "outputs": outputs, "dynamic": dynamic}
         model, asked, names = _of_module(model, example, export, asked)
     elif example is not None:
         raise InvalidError("example= belongs to a torch.nn.Module; an ONNX file knows its inputs")

@@ -43,7 +43,7 @@ class Exported:
     freeze_batch_norm: bool = False
 
 
-def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=None, labels=None, loud=False):
+def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=None, labels=None, label=None, loud=False):
     """Exports `module` in training mode.
 
     `example`: what forward() gets: a tensor or array, a tuple of arguments, or a dict of keyword arguments.
@@ -51,13 +51,14 @@ def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=N
     `outputs`: the outputs to keep by name, or their new names where the model's have none; None keeps all tensors at the top.
     `dynamic`: True for a first axis named `batch` in all inputs and labels, or {input: {axis: name}}.
     `loss`: a callable of the module's outputs and `labels` (an example of them: a tensor or a tuple), exported as the output `loss`.
+    `label`: the name of the labels' input, or names of several, instead of `label`, or `label_0`, `label_1`.
     `loud`: shows the exporter's warnings.
     """
     module = checked(unwrapped(module))
     arguments = flat_inputs(module, example, inputs)
     examples_of_labels = [] if loss is None else tensors_of(labels)
     outside = Outputs(outputs, loss, len(examples_of_labels))
-    names = arguments.names + label_names(arguments.names, len(examples_of_labels))
+    names = arguments.names + label_names(arguments.names, len(examples_of_labels), label)
     tensors = arguments.tensors + examples_of_labels
     with as_it_was(module), in_training(module), with_flat_forward(module, arguments, outside):
         if loss is not None:
@@ -72,8 +73,12 @@ def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=N
     return finished(module, program, arguments.names, names[len(arguments.names):], outside, modes)
 
 
-def label_names(taken, count):
+def label_names(taken, count, label=None):
     wanted = ["label"] if count == 1 else [f"label_{i}" for i in range(count)]
+    if label is not None and count:
+        wanted = [label] if isinstance(label, str) else list(label)
+        if len(wanted) != count:
+            raise NotExpressible(f"label has {len(wanted)} names, and the example of the labels {count} tensors")
     for name in wanted:
         if name in taken:
             raise NotExpressible(f"an input of the model is called '{name}', as the labels of its loss are; rename it by `inputs`")

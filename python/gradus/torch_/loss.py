@@ -37,9 +37,10 @@ def needs_export(loss):
     return loss.weight is not None or (loss.pos_weight is not None and loss.pos_weight.dim() > 1)
 
 
-def loss_of(loss, output=None, soft_labels=False):
+def loss_of(loss, output=None, soft_labels=False, label=None):
+    names = {key: name for key, name in (("output", output), ("label", label)) if name}
     if isinstance(loss, str):
-        return {"type": loss, **({"output": output} if output else {})}
+        return {"type": loss, **names}
     if isinstance(loss, collections.abc.Mapping):
         return dict(loss)
     row = row_of(loss)
@@ -57,9 +58,7 @@ def loss_of(loss, output=None, soft_labels=False):
     if soft_labels:
         refuse_hard(row, made)
         made["soft_labels"] = True
-    if output:
-        made["output"] = output
-    return made
+    return {**made, **names}
 
 
 def refuse_hard(row, made):

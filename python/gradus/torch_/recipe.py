@@ -6,6 +6,7 @@ Each argument may also be what the recipe itself has there: a type's name, or a 
 import collections.abc
 import inspect
 
+from .configured import configured
 from .errors import NotExpressible
 from .loss import is_in_recipe, loss_of
 from .optimizer import optimizer_of
@@ -13,22 +14,26 @@ from .schedule import schedule_of
 
 
 def recipe_of(module=None, loss=None, optimizer=None, scheduler=None, clip_grad_norm=None, clip_grad_value=None, ema=None, metrics=(),
-              precision=None, *, names=None, fixed=None, output=None, soft_labels=False, interval="step", schedule_steps=None, **keys):
+              precision=None, *, names=None, fixed=None, output=None, label=None, soft_labels=False, interval="step", schedule_steps=None,
+              **keys):
     """The recipe of what is given.
 
     `module`: whose parameters the groups of `optimizer` are; `names` leads from their names to those in the file (Exported.names), and
     `fixed` are names in the file of parameters without gradients (Exported.fixed), which the module tells by itself.
     `loss`: one of torch.nn, a name, a dict; a callable, or a loss that the table calls exported, is the model's own output.
-    `output`: the output of the model that the loss takes, where there are several. `soft_labels`: labels are probabilities of classes.
-    `optimizer`: of torch.optim, or several that share the parameters; `scheduler`: of torch.optim.lr_scheduler, whose step() is called
-    after each update, or with `interval="epoch"` after each epoch. `schedule_steps`: the length of a LambdaLR's table.
+    `output`: the output of the model that the loss takes, where there are several. `label`: the name of the labels' input, instead of
+    `label`. `soft_labels`: labels are probabilities of classes.
+    `optimizer`: of torch.optim, or several that share the parameters, or what Lightning's configure_optimizers returns; `scheduler`: of torch.optim.lr_scheduler, whose step() is called
+    after each update, or with `interval="epoch"` after each epoch. `schedule_steps`: the length of a LambdaLR's table, which those of
+    transformers know.
     `clip_grad_norm`, `clip_grad_value`, `ema` (a decay): numbers. `keys`: the recipe's other keys.
     """
     recipe = {}
     if loss is not None:
-        recipe["loss"] = loss_of(loss, output, soft_labels)
+        recipe["loss"] = loss_of(loss, output, soft_labels, label)
     if fixed is None:
         fixed = fixed_of(module, names)
+    optimizer, scheduler, interval = configured(optimizer, scheduler, interval)
     if optimizer is not None:
         schedule = schedule_of(scheduler, optimizer, interval, schedule_steps)
         recipe.update(optimizer_of(optimizer, module, names, schedule))
@@ -85,10 +90,16 @@ def ema_of(ema):
     return {"decay": number("ema", ema)}
 
 
+PRECISIONS = {"torch.float32": "f32", "torch.bfloat16": "bf16", "torch.float16": "f16",
+              "32": "f32", "32-true": "f32", "bf16-mixed": "bf16", "16-mixed": "f16"}  # dtypes, and Lightning's words
+
+
 def precision_of(precision):
-    """The recipe's word, also for a dtype: torch.bfloat16."""
-    words = {"torch.float32": "f32", "torch.bfloat16": "bf16", "torch.float16": "f16"}
-    return precision if isinstance(precision, str) else words.get(str(precision), str(precision))
+    """The recipe's word, also for a dtype, torch.bfloat16, and for what Lightning calls it, "bf16-mixed"."""
+    if str(precision) in ("bf16-true", "16-true", "64-true", "64", "torch.float64"):
+        raise NotExpressible(f"precision is {str(precision)!r}, and weights and states are f32 here; bf16 and f16 are what matmuls and "
+                             "convolutions multiply, as in Lightning's 'bf16-mixed' and '16-mixed'")
+    return PRECISIONS.get(str(precision), str(precision))
 
 
 def joined(recipe, keys):

@@ -7,7 +7,7 @@ A scheduler sets a rate, and a piece of the recipe is a factor on the optimizer'
 import collections.abc
 import math
 
-from . import table
+from . import table, transformers_schedule
 from .errors import NotExpressible
 from .values import plain
 
@@ -97,6 +97,8 @@ class Reader:
         self.made, self.interval, self.steps = made, interval, steps
 
     def pieces(self, scheduler):
+        if (known := self.of_transformers(scheduler)) is not None:
+            return [self.timed(piece) for piece in known]
         if type(scheduler).__name__ != "SequentialLR":
             return [self.timed(self.piece(scheduler, self.steps))]
         self.refuse_carried(scheduler)
@@ -109,6 +111,12 @@ class Reader:
                 piece = self.cut(piece, end - begin)
             made.append(self.timed(piece))
         return made
+
+    def of_transformers(self, scheduler):
+        if type(scheduler).__name__ != "LambdaLR" or (pieces := transformers_schedule.pieces_of(scheduler.lr_lambdas)) is None:
+            return None
+        self.factors_of(scheduler, [group["initial_lr"] for group in scheduler.optimizer.param_groups])
+        return pieces
 
     @staticmethod
     def refuse_carried(scheduler):
@@ -164,6 +172,7 @@ class Reader:
 
     def list(self, scheduler, row, steps):
         """A table of what the functions give, the last of which holds on."""
+        steps = steps or transformers_schedule.length_of(scheduler.lr_lambdas[0])
         if not steps:
             raise NotExpressible(f"{row.name} has a function of the step, which becomes a table; say how long it is: schedule_steps=1000")
         columns = [[float(function(k)) for k in range(steps)] for function in scheduler.lr_lambdas]
