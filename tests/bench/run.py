@@ -31,7 +31,9 @@ LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine 
 LONGEST_FULL_SIZE = 60
 COMPILES = 20  # warm runs of `gradus compile`; the shortest counts
 PACKAGES = {"torch": ["torch", "torchvision", "pillow", "numpy", "setuptools"], "jax": ["jax", "numpy"],
-            "numpy": ["numpy"], "modules": ["torch", "torchvision", "timm", "transformers", "onnx", "onnxscript", "numpy"]}  # of `./dev test --peers`
+            "numpy": ["numpy"],
+            "modules": ["torch", "torchvision", "timm", "transformers", "onnx", "onnxscript", "numpy", "lightning", "datasets",
+                        "accelerate"]}  # of `./dev test --peers`
 
 
 def say(text):
