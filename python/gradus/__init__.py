@@ -12,6 +12,7 @@ import (numpy, PyTorch, the compiler) is imported when it is first needed.
 TYPE_CHECKING = False  # to what checks types it is True; importing typing would take longer than all the rest
 
 if TYPE_CHECKING:
+    __version__: str
     from ._compile import compile, inspect_ir
     from ._core import CancelledError, Error, FailedError, InvalidError, Outputs
     from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible

@@ -43,8 +43,8 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     """
     asked = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler, "metrics": metrics, "precision": precision,
              "clip_grad_norm": clip_grad_norm, "ema": ema, "label": label, **keys}
-    names = {}
-    if _is_module(model):
+    names, title = {}, type(model).__name__ if _is_module(model) else None
+    if title:
         export = {"labels": labels, "label": label, "inputs": inputs, "outputs": outputs, "dynamic": dynamic}
         model, asked, names = _of_module(model, example, export, asked)
     elif example is not None:
@@ -63,7 +63,7 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
         "flags": (0 if program else _core.NO_PROGRAM) | (_core.NODE_OUTPUTS if node_outputs else 0)
         | (_core.GRADIENT_OUTPUTS if gradient_outputs else 0)}
     step = _loaded(options, cache, threads=threads, device=device, deterministic=bool(deterministic))
-    step.names = names
+    step.names, step.title = names, title
     return step
 
 

@@ -1,6 +1,7 @@
 """A compiled training step: runs it, shows its state, saves it."""
 
 import json
+import math
 import os
 import shutil
 
@@ -119,6 +120,7 @@ class Step:
         self._count = len(self._names)
         self.diagnostics = []  # what the compiler said, of a compiled step
         self.names = {}  # of a PyTorch module's parameters and buffers: their states
+        self.title = None  # a PyTorch module's class
 
     # -- running -----------------------------------------------------------
 
@@ -260,6 +262,9 @@ class Step:
         self._role(name)
         self._session.write(name, _arrays.bits(value) if _arrays.is_array(value) else _like(self.states[name], value))
 
+    def _ipython_key_completions_(self):
+        return list(self.states)
+
     def _role(self, name):
         if not isinstance(name, str):
             raise InvalidError(f"a state's name is a string, such as step[\"fc.weight\"]; found {name!r}")
@@ -273,11 +278,19 @@ class Step:
 
     def set(self, path, number):
         """Sets a number of the recipe from the next step on: set("optimizer.learning_rate", 0.05)."""
-        self._session.set_number(path, number)
+        self._session.set_number(self._number(path), number)
 
     def get(self, path):
         """The number of the recipe that steps use now."""
-        return self._session.number(path)
+        return self._session.number(self._number(path))
+
+    def _number(self, path):
+        """A path that a state has. The runtime's words for others name the artifact, which may be one of the cache."""
+        states = self.states
+        if isinstance(path, str) and path not in states:
+            numbers = [name for name, (role, _, _) in states.items() if role == "number"]
+            raise InvalidError(f"the step has no number {path}; it has {', '.join(numbers) or 'none'}")
+        return path
 
     def state_dict(self):
         """Copies of parameters and buffers by name, as numpy arrays."""
@@ -423,7 +436,10 @@ class Step:
         if self._session.closed:
             return "<gradus.Step, closed>"
         inputs = ", ".join(f"{name} {dtype}{list(shape)}" for name, (dtype, shape) in self.inputs.items()) if self._names else ""
-        return f"<gradus.Step {self.metadata('artifact.program') or ''}({inputs})>"
+        outputs = f" -> {', '.join(self.outputs)}" if "train" in self.graphs else ""
+        count = sum(math.prod(shape) for role, _, shape in self.states.values() if role == "parameter")
+        name = self.title or self.metadata("artifact.program") or ""
+        return f"<gradus.Step {name}({inputs}){outputs}; {count:,} parameters>"
 
     def _graph(self, name):
         if name not in self._graphs:

@@ -193,12 +193,37 @@ class State(unittest.TestCase):
         self.step(*self.batch)
         self.assertTrue((self.step["fc3.weight"] == weight).all())
         self.assertEqual(self.step.get("optimizer.learning_rate"), 0.0)
-        with self.assertRaisesRegex(gradus.InvalidError, "optimizer.learning_rate"):
+        with self.assertRaisesRegex(gradus.InvalidError, "^the step has no number optimizer.rate; it has optimizer.learning_rate, "):
             self.step.set("optimizer.rate", 1.0)
+        with self.assertRaisesRegex(gradus.InvalidError, "has no number fc1.weight"):
+            self.step.get("fc1.weight")
         with self.assertRaises(gradus.InvalidError):
             self.step.set("optimizer.learning_rate", -1.0)
         with self.assertRaisesRegex(KeyError, "did you mean 'fc1.weight'"):
             self.step["fc1.weigth"]
+
+    def test_names_are_completed_where_they_are_typed(self):
+        out = self.step(*self.batch)
+        self.assertLessEqual({"loss", "accuracy", "keys"}, set(dir(out)))
+        self.assertEqual(out._ipython_key_completions_(), ["loss", "accuracy"])
+        self.assertIn("fc1.weight", self.step._ipython_key_completions_())
+        with self.assertRaisesRegex(AttributeError, r"no output is called 'acuracy'; there are \['loss', 'accuracy'\]"):
+            out.acuracy
+
+    def test_what_a_library_does_not_lend_is_refused_by_name(self):
+        import gradus
+
+        class Array:
+            def __dlpack__(self):
+                raise BufferError("it is elsewhere")
+
+        with self.assertRaisesRegex(gradus.InvalidError, 'input "image": expected an array of f32.32,1,28,28. .* Array .* it is elsewhere'):
+            self.step(Array(), self.batch[1])
+        with self.assertRaisesRegex(gradus.InvalidError, 'input "image": .* ndarray .* says'):
+            self.step(self.batch[0].astype("datetime64[s]"), self.batch[1])
+
+    def test_a_step_is_shown_in_a_line(self):
+        self.assertEqual(repr(self.step), "<gradus.Step lenet(image f32[32, 1, 28, 28], label i64[32]) -> loss, accuracy; 61,706 parameters>")
 
     def test_checkpoints_go_on_to_the_bit(self):
         import gradus

@@ -41,6 +41,7 @@ class Compiled(unittest.TestCase):
             out = step(x, y)
             self.assertAlmostEqual(out.loss, expected, delta=1e-4 * expected)
             self.assertIn(round(out.accuracy * 16), range(17))
+        self.assertIn("<gradus.Step Sequential(input f32[16, 1, 8, 8], label i64[16]) -> loss, accuracy; ", repr(step))
         step.copy_to(self.module)
         for name, expected in eager.state_dict().items():
             if expected.is_floating_point():
