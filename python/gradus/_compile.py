@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -114,10 +115,15 @@ def _run(options):
     status, words, artifact, ir, diagnostics = _core.compile({name: value for name, value in options.items() if value})
     diagnostics = [Diagnostic(*said) for said in diagnostics]
     if status == 1:
-        raise CompileError(words, diagnostics)
+        raise CompileError(_in_python(words), diagnostics)
     if status:
         raise FailedError(words)
     return artifact, ir, diagnostics
+
+
+def _in_python(words):
+    """The compiler's words, with the keyword that stands for an option of the command line."""
+    return re.sub(r"--dim (\w+)=(\d+)", r'dims={"\1": \2} (--dim \1=\2)', words)
 
 
 def inspect_ir(model, stage, **options):

@@ -11,7 +11,7 @@ import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from package import artifact, batch, needs_package  # noqa: E402
+from package import MODEL, artifact, batch, needs_package  # noqa: E402
 
 
 class Telling:
@@ -221,6 +221,12 @@ class State(unittest.TestCase):
             self.step(Array(), self.batch[1])
         with self.assertRaisesRegex(gradus.InvalidError, 'input "image": .* ndarray .* says'):
             self.step(self.batch[0].astype("datetime64[s]"), self.batch[1])
+
+    def test_a_size_that_is_missing_is_asked_for_by_its_keyword(self):
+        import gradus
+
+        with self.assertRaisesRegex(gradus.CompileError, r'unknown size: batch. Say, for example, dims={"batch": 32} \(--dim batch=32\)'):
+            gradus.compile(MODEL, cache=False)
 
     def test_a_step_is_shown_in_a_line(self):
         self.assertEqual(repr(self.step), "<gradus.Step lenet(image f32[32, 1, 28, 28], label i64[32]) -> loss, accuracy; 61,706 parameters>")
