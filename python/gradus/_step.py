@@ -188,13 +188,15 @@ class Step:
 
         return evaluate(self, data, "evaluate_ema" if ema else "evaluate")
 
-    def fit(self, data, *, epochs=1, **options):
-        """Trains on a data set; `gradus._fit.fit` has the options (eval, patience, best, checkpoint, resume, callbacks,
-        seed, shuffle, progress, prefetch, log, tensorboard, report) and what it returns, a list of the epochs' figures that
-        a notebook shows as the report of the run."""
+    def fit(self, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
+            shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None):
+        """Trains on a data set and returns a list with a dictionary for each epoch, which a notebook shows as the report of
+        the run. `gradus._fit.fit` says what each option means, as docs/python.md does."""
         from ._fit import fit
 
-        return fit(self, data, epochs=epochs, **options)
+        return fit(self, data, epochs=epochs, eval=eval, best=best, patience=patience, checkpoint=checkpoint, resume=resume,
+                   callbacks=callbacks, seed=seed, shuffle=shuffle, progress=progress, prefetch=prefetch, log=log, tensorboard=tensorboard,
+                   report=report)
 
     def bind(self, name, array):
         """Lets steps read the input `name` from an array's memory when it is given as None; None unbinds it."""

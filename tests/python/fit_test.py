@@ -35,6 +35,15 @@ class Fit(unittest.TestCase):
         self.addCleanup(step.close)
         return step
 
+    def test_a_step_shows_the_options_of_fit(self):
+        import inspect
+
+        import gradus
+        from gradus import _fit
+
+        shown, read = (list(inspect.signature(function).parameters.values()) for function in (gradus.Step.fit, _fit.fit))
+        self.assertEqual([str(each) for each in shown[1:]], [str(each) for each in read[1:]])
+
     def test_digits_are_learned_to_97_percent(self):
         records = self.step.fit(TRAIN, epochs=8, eval=TEST)
         self.assertEqual([record["epoch"] for record in records], list(range(1, 9)))
