@@ -248,8 +248,9 @@ bool Argument::readDlpack(const char *what, const Tensor &tensor,
 /// library's own reason.
 bool Argument::refuse(const char *what, const Tensor &tensor,
                       PyObject *object) {
-  if (!PyErr_ExceptionMatches(PyExc_Exception)) // Ctrl-C
-    return false;
+  if (!PyErr_ExceptionMatches(PyExc_BufferError) &&
+      !PyErr_ExceptionMatches(PyExc_ValueError))
+    return false; // no refusal: Ctrl-C, a mistake in the array's own code
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   Owned kind(type), reason(value), place(trace);
