@@ -570,6 +570,17 @@ typedef struct gradus_compiled gradus_compiled;
 GRADUS_API gradus_status gradus_compile(const gradus_compile_options *options,
                                         gradus_compiled **result);
 
+/* What decides, beside the options and the files that they name, which bytes
+ * gradus_compile makes here: a text for those who keep artifacts. It is another
+ * one with another build of the compiler, of oneDNN or of the CUDA toolkit that
+ * it finds, on another processor or with other cores to run on, and where the
+ * environment tells oneDNN otherwise. A compiler that has LLVM beside it, as in
+ * a build of your own, does not tell builds of LLVM apart. It is read anew by
+ * each call, and opens no compiler whose file it finds by itself; it lives until
+ * the thread's next call. NULL if there is no compiler; gradus_last_error(NULL)
+ * says where it was looked for. */
+GRADUS_API const char *gradus_compiler_identity(void);
+
 /* The artifact, which `result` owns; NULL and 0, and GRADUS_INVALID, if there
  * is none. */
 GRADUS_API gradus_status gradus_compiled_artifact(const gradus_compiled *result,
