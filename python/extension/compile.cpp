@@ -3,6 +3,7 @@
 #include "python/extension/compile.h"
 
 #include "python/extension/errors.h"
+#include "python/extension/views.h"
 
 #include <cstring>
 #include <deque>
@@ -155,14 +156,26 @@ PyObject *diagnosticsOf(const gradus_compiled *result) {
   return list.release();
 }
 
-/// The artifact's bytes, or None.
-PyObject *artifactOf(const gradus_compiled *result) {
+void freeCompiled(PyObject *capsule) {
+  gradus_compiled_free(
+      static_cast<gradus_compiled *>(PyCapsule_GetPointer(capsule, nullptr)));
+}
+
+/// The artifact's bytes as an array over the compiler's memory, which `owner`
+/// has: weights are many, and not copied. Or None.
+PyObject *artifactOf(const gradus_compiled *result, PyObject *owner) {
   const void *bytes = nullptr;
   size_t size = 0;
   if (gradus_compiled_artifact(result, &bytes, &size) != GRADUS_OK)
     Py_RETURN_NONE;
-  return PyBytes_FromStringAndSize(static_cast<const char *>(bytes),
-                                   static_cast<Py_ssize_t>(size));
+  int64_t shape = static_cast<int64_t>(size);
+  gradus_tensor tensor = {};
+  tensor.name = "artifact";
+  tensor.dtype = GRADUS_U8;
+  tensor.rank = 1;
+  tensor.shape = &shape;
+  tensor.bytes = size;
+  return showOutput(owner, Tensor(tensor), const_cast<void *>(bytes));
 }
 
 } // namespace
@@ -177,19 +190,23 @@ PyObject *compile(PyObject *, PyObject *dictionary) {
   status = gradus_compile(options.get(), &result);
   Py_END_ALLOW_THREADS;
   std::string words = status ? gradus_last_error(nullptr) : "";
+  Owned owner(result ? PyCapsule_New(result, nullptr, freeCompiled)
+                     : Py_NewRef(Py_None));
+  if (!owner) {
+    gradus_compiled_free(result);
+    return nullptr;
+  }
   Owned diagnostics(diagnosticsOf(result));
-  Owned artifact(status ? Py_NewRef(Py_None) : artifactOf(result));
+  Owned artifact(status ? Py_NewRef(Py_None) : artifactOf(result, owner.get()));
   const char *ir = gradus_compiled_ir(result);
   Owned program(diagnostics && artifact ? toText(ir ? ir : "") : nullptr);
   Owned error(!program ? nullptr
               : status ? toText(words.c_str())
                        : Py_NewRef(Py_None));
-  PyObject *made = nullptr;
-  if (error)
-    made = Py_BuildValue("(iOOOO)", static_cast<int>(status), error.get(),
-                         artifact.get(), program.get(), diagnostics.get());
-  gradus_compiled_free(result);
-  return made;
+  if (!error)
+    return nullptr;
+  return Py_BuildValue("(iOOOO)", static_cast<int>(status), error.get(),
+                       artifact.get(), program.get(), diagnostics.get());
 }
 
 PyObject *compilerIdentity(PyObject *, PyObject *) {
