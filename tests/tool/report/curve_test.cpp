@@ -9,6 +9,7 @@
 #include <limits>
 
 using gradus::cli::Curve;
+using gradus::cli::Curves;
 using nlohmann::ordered_json;
 
 TEST(Curve, KeepsEveryValueOfAShortRun) {
