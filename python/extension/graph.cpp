@@ -339,6 +339,11 @@ PyObject *bind(PyObject *self, PyObject *arguments) {
     next = std::make_unique<Argument>();
     if (!next->read("input", tensor, object, of(self)->session->card))
       return nullptr;
+    if (next->onDevice())
+      return raiseInvalid("input \"%s\": an array that is bound lies in the "
+                          "host's memory; give one on the GPU with each call, "
+                          "which waits for what fills it",
+                          name);
     if (next->copied())
       return raiseInvalid("input \"%s\": an array that is bound must be dense "
                           "and of type %s, so that no copy of it is needed",

@@ -51,6 +51,8 @@ def key(options):
         if name == "recipe" and _names_files(whole.decode(errors="replace")):
             return None
         add(name, whole if name != "model" else (os.path.splitext(path or "")[1], hashlib.sha256(whole).hexdigest()))
+        if name == "model" and (path or "").endswith(".mlir") and _names_files(whole.decode(errors="replace")):
+            return None
         if name == "model" and path is None and _onnx_files.locations(whole):
             return None
         if name == "model" and path is not None:
@@ -64,7 +66,12 @@ def key(options):
 
 
 def _names_files(text):
-    """Whether a recipe, or a key of it, may name a file: the basis of dim_reduce, also as AutoBoost's document has it."""
+    """Whether a recipe, a key of it or a program may name a file: the basis of dim_reduce, also as AutoBoost's document has
+    it."""
+    try:
+        text = json.dumps(json.loads(text), ensure_ascii=False)  # JSON may write the letters of a key as numbers.
+    except (ValueError, RecursionError):
+        pass
     return "dim_reduce" in text or "pca_mat_path" in text
 
 

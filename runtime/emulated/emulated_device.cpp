@@ -125,8 +125,10 @@ void *emulatedMemory(const void *bytes, size_t size) {
     return nullptr;
   Stream stream = nullptr; // the default one
   if (driver.copyToDevice(memory, bytes, size, stream) != Result::success ||
-      driver.streamSynchronize(stream) != Result::success)
+      driver.streamSynchronize(stream) != Result::success) {
+    (void)driver.memoryFree(memory);
     return nullptr;
+  }
   return reinterpret_cast<void *>(memory);
 }
 

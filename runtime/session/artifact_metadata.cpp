@@ -33,7 +33,7 @@ Json recipeOf(const artifact::Header &header) {
   return recipe.is_object() ? recipe : Json::object();
 }
 
-/// For each graph the numbers of classes of its inputs that are indices.
+/// Lists for each graph the numbers of classes of its inputs that are indices.
 Json indicesOf(const Session &session) {
   Json all = Json::object();
   for (const GraphInfo &graph : session.graphs())

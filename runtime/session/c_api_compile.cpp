@@ -177,6 +177,7 @@ Status readWeights(const gradus_source &source, ReadInputs &read) {
 
 Status openBasis(const char *path, ReadInputs &read) {
   const gradus_source &given = read.givenBasis;
+  read.basisParts = {};
   if (given.bytes) {
     GRADUS_ASSIGN(read.basisFile,
                   Safetensors::fromBytes(
@@ -199,7 +200,7 @@ gradus_status answer(ReadInputs &read, const Status &status,
   return statusOf(status.code());
 }
 
-/// How the compiler gets the basis that a recipe names.
+/// The compiler calls these for the basis that a recipe names.
 gradus_abi_basis basisFor(ReadInputs &read) {
   gradus_abi_basis basis = {};
   basis.context = &read;

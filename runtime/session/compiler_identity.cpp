@@ -125,7 +125,7 @@ std::string cudaToolkit() {
   return text;
 }
 
-/// What oneDNN asks the environment before it chooses layouts.
+/// Lists what oneDNN asks the environment before it chooses layouts.
 std::string environment() {
   std::string text;
   for (const char *name :

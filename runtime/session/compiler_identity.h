@@ -1,5 +1,6 @@
-// What decides, beside its inputs, the bytes that the compiler makes: for those
-// who keep artifacts and want to know whether compiling would give them again.
+// Tells what decides, beside its inputs, the bytes that the compiler makes: for
+// those who keep artifacts and want to know whether compiling would give them
+// again.
 
 #pragma once
 
@@ -16,8 +17,9 @@ namespace gradus::runtime {
 /// alone knows their files.
 StatusOr<std::string> compilerIdentity();
 
-/// Which build of a program or library a file is: the hash of its content that
-/// its linker wrote into it, else its size and time; "none" if it is not there.
+/// Tells which build of a program or library a file is: the hash of its content
+/// that its linker wrote into it, else its size and time; "none" if it is not
+/// there.
 std::string buildOf(const std::string &file);
 
 } // namespace gradus::runtime

@@ -147,7 +147,8 @@ class Files(unittest.TestCase):
         content = tensors(w=[[0.6, 0, 0.8]])
         path = self.write("basis.safetensors", content)
         for options in ({"dim_reduce": {"basis": path}}, {"dim_reduce": path}, {"set": {"dim_reduce.basis": path}},
-                        {"recipe": {"dim_reduce": {"basis": path}}}, {"dim_reduce": "elsewhere", "basis": content},
+                        {"recipe": {"dim_reduce": {"basis": path}}},
+                        {"recipe": json.dumps({"dim_reduce": {"basis": path}}).replace("_", "\\u005f", 1)}, {"dim_reduce": "elsewhere", "basis": content},
                         {"dim_reduce": "elsewhere", "basis": path}):
             with gradus.compile(SQUARES, optimizer="sgd", **options) as step:
                 self.assertEqual(step["dim_reduce/basis/w"].astype("f8").round(4).tolist(), [[0.6, 0, 0.8]], options)

@@ -86,8 +86,13 @@ class Device(unittest.TestCase):
         self.assertEqual(self.step(OnCard([2, 0, 0]), OnCard(1, dtype="int64")).loss, 2)
         outs = self.step.steps([(given, 1), (host, 2), (OnCard([0, 1, 0]), 3)])
         self.assertEqual([out.loss for out in outs], [14, 28, 12])
-        self.step.bind("coefficient", given)
-        self.assertEqual(self.step(None, 2).loss, 28)
+
+    def test_a_bound_array_is_the_hosts(self):
+        """What fills an array later is in some stream, which only a call with the array tells."""
+        import gradus
+
+        with self.assertRaisesRegex(gradus.InvalidError, 'input "coefficient": an array that is bound lies in the host\'s memory'):
+            self.step.bind("coefficient", OnCard([1, 1, 1]))
 
     def test_what_does_not_fit_is_refused(self):
         import gradus

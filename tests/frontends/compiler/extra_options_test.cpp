@@ -55,6 +55,10 @@ TEST_F(ExtraOptions, TakesOptionsOfTheCommandLineByTheirNames) {
   std::ofstream(path) << "[]";
   EXPECT_EQ(refusal(), path + ": found array, expected an object, as `gradus "
                               "tune` writes it");
+  for (const char *broken : {R"({"format":1)", R"({"format": 1e999})"}) {
+    std::ofstream(path) << broken;
+    EXPECT_TRUE(contains(refusal(), path)) << broken;
+  }
   unlink(path.c_str());
   EXPECT_TRUE(contains(refusal(), "cannot be read"));
   extra[1] = nullptr;
