@@ -57,7 +57,7 @@ TEST_F(ExtraOptions, TakesOptionsOfTheCommandLineByTheirNames) {
                               "tune` writes it");
   for (const char *broken : {R"({"format":1)", R"({"format": 1e999})"}) {
     std::ofstream(path) << broken;
-    EXPECT_TRUE(contains(refusal(), path)) << broken;
+    EXPECT_TRUE(contains(refusal(), path.c_str())) << broken;
   }
   unlink(path.c_str());
   EXPECT_TRUE(contains(refusal(), "cannot be read"));
