@@ -271,8 +271,7 @@ typedef struct gradus_step_options {
    * session's device (not 0) or of the host's (0); NULL: all are the host's. */
   const unsigned char *on_device;
   /* Where those of the device are made: a CUstream, which is a cudaStream_t, of
-   * the device's primary context, which PyTorch and CUDA's runtime use. NULL:
-   * the legacy default stream. */
+   * the device's primary context; NULL: the legacy default stream. */
   void *stream;
 } gradus_step_options;
 
@@ -287,12 +286,11 @@ static inline gradus_step_options gradus_default_step_options(void) {
 
 /* gradus_steps with options (NULL: their defaults), for inputs that lie in the
  * memory of the GPU that the session runs on: they are copied there, and never
- * through the host. They are read behind the work that is in `stream` when the
- * call is made, and have been read when it returns. GRADUS_INVALID on the CPU,
- * whose memory is the host's. An address that is none of the device's is an
- * error of its driver: GRADUS_FAILED, and the session can only be freed. On the
- * emulated GPU, void *gradus_emulated_memory(const void *bytes, size_t size) of
- * libgradus_emulated.so gives memory to try this with. */
+ * through the host, behind the work that is in `stream` when the call is made,
+ * and have been read when it returns. GRADUS_INVALID on the CPU. An address
+ * that is none of the device's is an error of its driver: GRADUS_FAILED, and
+ * the session can only be freed. void *gradus_emulated_memory(const void
+ * *bytes, size_t size) of libgradus_emulated.so gives the emulated GPU's. */
 GRADUS_API gradus_status gradus_steps_with(gradus_session *session, int graph,
                                            int64_t count,
                                            const void *const *inputs,
@@ -507,14 +505,12 @@ typedef struct gradus_compile_options {
   const char *stop_after; /* a stage, to look at the IR; NULL: an artifact */
   int threads;            /* to plan for; 0: one per core */
   uint32_t flags;         /* GRADUS_NO_PROGRAM | ... */
-  /* Stands in place of the file that the recipe's dim_reduce.basis names.
-   * Without it that file is opened: from the current folder, unless its name
-   * begins with "/". */
+  /* Stands in place of the file that the recipe's dim_reduce.basis names, which
+   * is otherwise opened from the current folder. */
   gradus_source basis;
   /* Options of `gradus compile` that have no field here, by their names there:
    * "initialize=zeros", "kernel-cache=off", "epilogues=bias",
-   * "tuning=h200.json", "weights-map=encoder.*=backbone.*". An unknown one is
-   * refused with the names of all. */
+   * "tuning=h200.json", "weights-map=encoder.*=backbone.*". */
   const char *const *extra;
 } gradus_compile_options;
 
@@ -571,14 +567,11 @@ GRADUS_API gradus_status gradus_compile(const gradus_compile_options *options,
                                         gradus_compiled **result);
 
 /* What decides, beside the options and the files that they name, which bytes
- * gradus_compile makes here: a text for those who keep artifacts. It is another
- * one with another build of the compiler, of oneDNN or of the CUDA toolkit that
- * it finds, on another processor or with other cores to run on, and where the
- * environment tells oneDNN otherwise. A compiler that has LLVM beside it, as in
- * a build of your own, does not tell builds of LLVM apart. It is read anew by
- * each call, and opens no compiler whose file it finds by itself; it lives until
- * the thread's next call. NULL if there is no compiler; gradus_last_error(NULL)
- * says where it was looked for. */
+ * gradus_compile makes here, as a text for those who keep artifacts: builds of
+ * the compiler (but not of an LLVM beside it), of oneDNN and of the CUDA
+ * toolkit, the processor, the cores to run on, what the environment tells
+ * oneDNN. It is read anew by each call, and lives until the thread's next one.
+ * NULL if there is no compiler; gradus_last_error(NULL) says why. */
 GRADUS_API const char *gradus_compiler_identity(void);
 
 /* The artifact, which `result` owns; NULL and 0, and GRADUS_INVALID, if there

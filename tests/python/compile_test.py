@@ -323,7 +323,7 @@ class Compile(unittest.TestCase):
 
         first = key()
         self.assertEqual(key(), first)
-        self.assertEqual(key(kernel_cache="/elsewhere"), first, "it changes no byte")
+        self.assertEqual(key(extra=["kernel-cache=/elsewhere"]), first, "it changes no byte")
         self.assertNotEqual(key(threads=3), first)
         with mock.patch.dict(os.environ, ONEDNN_MAX_CPU_ISA="SSE41"):
             self.assertNotEqual(key(), first)

@@ -54,6 +54,7 @@ static void compile_and_load(void) {
   gradus_compiled *compiled;
   gradus_diagnostic told;
   OK(gradus_compile(&options, &compiled));
+  CHECK(*gradus_compiler_identity());
   CHECK(gradus_compiled_diagnostic_count(compiled) > 0);
   OK(gradus_compiled_diagnostic(compiled, 0, &told));
   CHECK(told.severity <= GRADUS_REMARK && told.pass && told.place && told.text);
