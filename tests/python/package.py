@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import sys
 import unittest
 
@@ -18,6 +19,10 @@ from this_build import is_sanitized  # noqa: E402
 # What this Python had to load first (`environment_for` of tests/run.py). Other programs that it starts do without; a
 # Python that imports the package gets it as `environment()`.
 PRELOADED = os.environ.pop("LD_PRELOAD", None)
+
+# Where whoever started the tests ignores Ctrl-C, as shells do of what they start in the background, Python never hears of it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def has_headers():
