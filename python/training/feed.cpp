@@ -257,6 +257,18 @@ PyObject *show(Tensor &tensor, const void *memory) {
   return PyMemoryView_FromBuffer(&view);
 }
 
+/// An error of Python's that is set aside: while one is set, no method may be
+/// called.
+class SetAside {
+public:
+  SetAside() { PyErr_Fetch(&type_, &value_, &trace_); }
+  SetAside(const SetAside &) = delete;
+  ~SetAside() { PyErr_Restore(type_, value_, trace_); }
+
+private:
+  PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+};
+
 /// Makes the buffers of the last batch tell who still asks them that they are
 /// gone. One that is in use stays; its user was told.
 void takeBack(Batches &batches) {
@@ -307,7 +319,9 @@ PyObject *next(PyObject *self) {
   return tuple.release();
 }
 
+/// A loop that an exception leaves frees its batches while that one is set.
 void deallocate(PyObject *self) {
+  SetAside error;
   auto &batches = valueOf<Batches>(self);
   takeBack(batches);
   // Its threads end once they have prepared the sample that they are at.

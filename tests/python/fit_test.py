@@ -138,6 +138,35 @@ class Fit(unittest.TestCase):
         records = self.load().fit(arrays(96), eval=arrays(50, 1), checkpoint=self.checkpoint, resume=True, **options)
         self.assert_same_records(whole, records)
 
+    def test_ctrl_c_between_two_batches_of_the_test_keeps_the_epoch(self):
+        """Nothing but the loop over the batches holds them: they are freed while the exception is on its way."""
+        test = arrays(50, 1)
+        pieces = [(test["image"][i : i + 32], test["label"][i : i + 32]) for i in (0, 32)]
+        for number, given in enumerate((test, pieces, TEST)):
+            step, path = self.load(), os.path.join(self.folder.name, f"{number}.safetensors")
+            graph = step._graph("evaluate")
+
+            class Graph:
+                inputs, outputs = graph.inputs, graph.outputs
+
+                def step(self, *inputs):
+                    out = graph.step(*inputs)
+                    os.kill(os.getpid(), signal.SIGINT)
+                    return out
+
+            step._graphs["evaluate"] = Graph()
+            with self.assertRaisesRegex(KeyboardInterrupt, "after step 3 of epoch 1; the state is in"):
+                step.fit(arrays(96), eval=given, checkpoint=path)
+            self.assertTrue(os.path.exists(path))
+
+    def test_an_error_in_a_loop_over_batches_stays_what_it_is(self):
+        from gradus import _data
+
+        for shuffle in (True, False):
+            with self.assertRaisesRegex(ValueError, "^mine$"):
+                for _ in _data.data_set(arrays(96), self.step, "train", self.step._graph("train").inputs, "data", shuffle=shuffle).epoch(0, 0):
+                    raise ValueError("mine")
+
     def test_the_best_state_is_there_before_a_checkpoint_says_so(self):
         best, wrote = os.path.join(self.folder.name, "state.best.safetensors"), []
         save = self.step.save_checkpoint
