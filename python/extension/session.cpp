@@ -31,8 +31,9 @@ void freeHandle(SessionObject *session) {
 /// this process was forked is the parent's: its thread is not in here, and
 /// never ends the call.
 bool isInUse(SessionObject *session) {
-  if (session->busy && session->process != getpid()) {
-    session->process = getpid();
+  pid_t process = getpid();
+  if (session->process != process) {
+    session->process = process;
     session->busy = 0;
   }
   return session->busy;
