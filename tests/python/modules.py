@@ -14,6 +14,7 @@ import contextlib
 import copy
 import dataclasses
 import importlib
+import math
 import os
 import re
 import sys
@@ -297,19 +298,23 @@ def judge(verdict, ours, runs, exact):
     for step, mine in enumerate(ours[0]):
         noise = max([noise, *(abs(run[0][step] - exact[0][step]) for run in runs)])
         allowed = max(LOSSES * abs(theirs[0][step]), NOISE * noise)
-        off = abs(mine - theirs[0][step]) / allowed
-        verdict.loss = max(verdict.loss, off) if off == off else float("inf")
+        verdict.loss = max(verdict.loss, in_units(abs(mine - theirs[0][step]), allowed))
     for name, change in theirs[1].items():
         if name not in ours[1]:
-            if change.norm() > 0:
+            if change.norm() != 0:
                 verdict.why = f"the artifact has no {name}, which PyTorch trains"
             continue
         noise = max((run[1][name] - exact[1][name]).norm().item() for run in runs)
         allowed = max(UPDATES * change.norm().item(), NOISE * noise, 1e-9)
-        off = (ours[1][name] - change).norm().item() / allowed
-        if not off <= verdict.update:
+        off = in_units((ours[1][name] - change).norm().item(), allowed)
+        if off > verdict.update:
             verdict.update, verdict.where = off, name
     return verdict
+
+
+def in_units(difference, allowed):
+    """How much of what is allowed it is. What is no number, or infinite, is more than any bound."""
+    return difference / allowed if math.isfinite(difference) and math.isfinite(allowed) else math.inf
 
 
 def main(names):

@@ -85,6 +85,22 @@ class Rule(unittest.TestCase):
         self.assertTrue(modules.judge(modules.Verdict("", ""), good, [good], good).passed)
         self.assertFalse(modules.judge(modules.Verdict("", ""), bad, [good], good).passed)
 
+    def of_updates(self, *updates):
+        """The verdict where PyTorch has changed each of these parameters by ones."""
+        theirs = ([1.0], {name: torch.ones(2) for name in "abc"[: len(updates)]})
+        return modules.judge(modules.Verdict("", ""), ([1.0], dict(zip("abc", updates))), [theirs], theirs)
+
+    def test_a_good_parameter_does_not_hide_a_bad_one_before_it(self):
+        good, lost = torch.ones(2), torch.full((2,), float("nan"))
+        self.assertTrue(self.of_updates(good, good).passed)
+        for updates in ((lost, good), (good, lost), (2 * good, lost, good), (2 * good, good), (good * float("inf"), good)):
+            verdict = self.of_updates(*updates)
+            self.assertFalse(verdict.passed, verdict.line())
+
+    def test_a_run_of_pytorch_that_diverges_allows_nothing(self):
+        good, lost = ([1.0], {"w": torch.ones(2)}), ([1.0], {"w": torch.full((2,), float("inf"))})
+        self.assertFalse(modules.judge(modules.Verdict("", ""), ([1.0], {"w": 2 * torch.ones(2)}), [good, lost], good).passed)
+
 
 if __name__ == "__main__":
     unittest.main()
