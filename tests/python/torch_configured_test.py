@@ -3,6 +3,7 @@
 import os
 import sys
 import unittest
+import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from needs_torch import torch, torch_is_missing  # noqa: E402
@@ -40,6 +41,29 @@ class Configured(unittest.TestCase):
         self.assertEqual(self.piece({"optimizer": moves, "lr_scheduler": said}), each_step)
         self.assertEqual(self.piece([{"optimizer": moves, "lr_scheduler": said}]), each_step)
         self.assertEqual(self.piece(([moves], [said])), each_step)
+        self.assertEqual(self.piece(([moves], said)), each_step)
+        self.assertEqual(self.piece(([moves], said["scheduler"])), each_epoch)
+        self.assertEqual(self.piece([[moves], {"scheduler": said["scheduler"]}]), each_epoch)
+
+    def test_an_interval_that_is_given_counts(self):
+        moves = optimizer()
+        calls = halving(moves)
+        unsaid, epochs = {"optimizer": moves, "lr_scheduler": calls}, {"scheduler": calls, "interval": "epoch"}
+        self.assertNotIn("interval", self.piece(unsaid, interval="step"))
+        self.assertNotIn("interval", self.piece({"optimizer": moves, "lr_scheduler": {"scheduler": calls}}, interval="step"))
+        self.assertEqual(self.piece(unsaid, interval="epoch")["interval"], "epoch")
+        self.assertNotIn("interval", self.piece(moves, scheduler=calls))
+        self.assertEqual(self.piece({"optimizer": moves, "lr_scheduler": epochs}, interval="epoch")["interval"], "epoch")
+        self.says("says 'epoch'", {"optimizer": moves, "lr_scheduler": epochs}, interval="step")
+
+    def test_an_unknown_key_is_warned_of(self):
+        moves = optimizer()
+        calls = halving(moves)
+        with self.assertWarnsRegex(UserWarning, "'intervall' is not known"):
+            recipe_of(optimizer={"optimizer": moves, "lr_scheduler": {"scheduler": calls, "intervall": "step"}})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            recipe_of(optimizer={"optimizer": moves, "lr_scheduler": {"scheduler": calls, "monitor": "val_loss"}})
 
     def test_an_optimizer_alone_has_no_schedule(self):
         moves = optimizer()
@@ -73,6 +97,13 @@ class Configured(unittest.TestCase):
         self.assertEqual(recipe_of(loss=torch.nn.MSELoss(), label="labels", output="out")["loss"],
                          {"type": "mse", "reduction": "mean", "label": "labels", "output": "out"})
         self.assertEqual(recipe_of(loss="mse", label="target")["loss"], {"type": "mse", "label": "target"})
+        self.assertEqual(recipe_of(loss={"type": "mse"}, label="target", output="out")["loss"],
+                         {"type": "mse", "label": "target", "output": "out"})
+        self.assertEqual(recipe_of(loss={"type": "mse", "label": "y"}, label="y")["loss"], {"type": "mse", "label": "y"})
+
+    def test_two_names_of_the_labels_are_refused(self):
+        with self.assertRaisesRegex(NotExpressible, "label='target' is given, and the loss says 'y'"):
+            recipe_of(loss={"type": "mse", "label": "y"}, label="target")
 
     def test_an_exported_loss_has_labels_of_these_names(self):
         from gradus.torch_.export import exported

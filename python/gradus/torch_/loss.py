@@ -42,7 +42,7 @@ def loss_of(loss, output=None, soft_labels=False, label=None):
     if isinstance(loss, str):
         return {"type": loss, **names}
     if isinstance(loss, collections.abc.Mapping):
-        return dict(loss)
+        return joined(loss, names)
     row = row_of(loss)
     if row is None or not is_in_recipe(loss):
         return exported(loss)
@@ -59,6 +59,14 @@ def loss_of(loss, output=None, soft_labels=False, label=None):
         refuse_hard(row, made)
         made["soft_labels"] = True
     return {**made, **names}
+
+
+def joined(loss, names):
+    """A dict of the recipe with the names that are given beside it."""
+    for key, name in names.items():
+        if loss.get(key, name) != name:
+            raise NotExpressible(f"{key}={name!r} is given, and the loss says {loss[key]!r}; give one of them")
+    return {**names, **loss}
 
 
 def refuse_hard(row, made):

@@ -14,7 +14,7 @@ from .schedule import schedule_of
 
 
 def recipe_of(module=None, loss=None, optimizer=None, scheduler=None, clip_grad_norm=None, clip_grad_value=None, ema=None, metrics=(),
-              precision=None, *, names=None, fixed=None, output=None, label=None, soft_labels=False, interval="step", schedule_steps=None,
+              precision=None, *, names=None, fixed=None, output=None, label=None, soft_labels=False, interval=None, schedule_steps=None,
               **keys):
     """The recipe of what is given.
 
@@ -24,7 +24,7 @@ def recipe_of(module=None, loss=None, optimizer=None, scheduler=None, clip_grad_
     `output`: the output of the model that the loss takes, where there are several. `label`: the name of the labels' input, instead of
     `label`. `soft_labels`: labels are probabilities of classes.
     `optimizer`: of torch.optim, or several that share the parameters, or what Lightning's configure_optimizers returns; `scheduler`: of torch.optim.lr_scheduler, whose step() is called
-    after each update, or with `interval="epoch"` after each epoch. `schedule_steps`: the length of a LambdaLR's table, which those of
+    after each update, or with `interval="epoch"` after each epoch, as one that comes with Lightning's optimizer is unless `interval` is given. `schedule_steps`: the length of a LambdaLR's table, which those of
     transformers know.
     `clip_grad_norm`, `clip_grad_value`, `ema` (a decay): numbers. `keys`: the recipe's other keys.
     """

@@ -71,7 +71,7 @@ SCHEDULES = (
         note="with its momentum, a schedule of `momentum` or `beta1`; a `scale_fn` of one's own is refused"),
     Row("ExponentialLR", "exponential", {"gamma": "rate"}),
     Row("LambdaLR", "list", {"lr_lambda": "values"}, note=TABLE + "; those that transformers makes (linear, cosine, constant, each with a "
-                                                          "warmup) become pieces, and others of its know how long they are"),
+                                                          "warmup) become pieces, and others of its with a `num_training_steps` are as long as that"),
     Row("LinearLR", "linear", {"start_factor": "initial", "end_factor": "final", "total_iters": "steps"}),
     Row("LRScheduler", why="it is the base of schedulers and has no rule of its own; a LambdaLR tells any factor of the step as a table"),
     Row("MultiplicativeLR", "list", {"lr_lambda": "values"}, note=TABLE + ", multiplied up"),
