@@ -71,14 +71,14 @@ PyObject *getAttribute(PyObject *self, PyObject *name) {
   return found;
 }
 
-/// What an interactive Python completes behind `out.`.
+/// Lists what an interactive Python completes behind `out.`.
 PyObject *directory(PyObject *self, PyObject *) {
   Owned own(PyObject_Dir(reinterpret_cast<PyObject *>(Py_TYPE(self))));
   Owned names(namesOf(self));
   return own && names ? PySequence_Concat(names.get(), own.get()) : nullptr;
 }
 
-/// What IPython completes behind `out["`.
+/// Lists what IPython completes behind `out["`.
 PyObject *completions(PyObject *self, PyObject *) { return namesOf(self); }
 
 PyObject *getItem(PyObject *self, PyObject *name) {

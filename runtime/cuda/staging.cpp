@@ -68,7 +68,7 @@ Status Staging::move(const Slot &slot, Stream steps,
   Event uploaded = slot.uploaded.get();
   GRADUS_TRY(check(driver, driver.eventRecord(uploaded, stream_.get()), what));
   GRADUS_TRY(check(driver, driver.streamWait(steps, uploaded, 0), what));
-  // Whoever has the memory of these may then write to it.
+  // The call returns once they are read, so that their owner may write to them.
   return onCard.empty() ? Status()
                         : check(driver, driver.eventSynchronize(uploaded),
                                 "reading inputs on " + card_->name());

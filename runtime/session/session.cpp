@@ -229,9 +229,9 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
   ProfilerRange range([&] {
     return inWords(graphs[variant].name, " step ", runs[graph].count);
   });
-  if (inputs)
-    GRADUS_TRY(gradus::runtime::at(takeInputs(variant, inputs, on), where()));
-  Status status = runGraph(variant, isLaterTurn);
+  Status status = inputs ? takeInputs(variant, inputs, on) : Status();
+  if (status.ok())
+    status = runGraph(variant, isLaterTurn);
   values.forget();
   if (!status.ok())
     return gradus::runtime::at(status, where());

@@ -1,5 +1,5 @@
-// What programs give to the C API besides files of the host: a basis in memory,
-// and inputs in the memory of the device.
+// Tests what programs give to the C API besides files of the host: a basis in
+// memory, and inputs in the memory of the device.
 
 #include "c_entry.h"
 

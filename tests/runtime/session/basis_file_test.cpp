@@ -1,4 +1,4 @@
-// What a file of directions must be, whatever the model is.
+// Tests what a file of directions must be, whatever the model is.
 
 #include "runtime/session/basis_file.h"
 
