@@ -33,7 +33,8 @@ Value gradus::readNumber(OpBuilder &builder, Location loc, ProgramOp program,
 
 std::optional<double> gradus::knownNumber(Value value) {
   SplatElementsAttr known;
-  if (!matchPattern(value, m_Constant(&known)))
+  if (!matchPattern(value, m_Constant(&known)) ||
+      !isa<FloatType>(known.getElementType()))
     return std::nullopt;
   return known.getSplatValue<FloatAttr>().getValueAsDouble();
 }
@@ -80,10 +81,11 @@ std::optional<double> gradus::initialValue(const States &states, Value scalar) {
   if (!op)
     return std::nullopt;
   SmallVector<double> operands;
-  for (Value operand : op->getOperands())
-    if (auto known = initialValue(states, operand))
-      operands.push_back(*known);
-  if (operands.size() != op->getNumOperands())
-    return std::nullopt;
+  for (Value operand : op->getOperands()) {
+    auto known = initialValue(states, operand);
+    if (!known)
+      return std::nullopt;
+    operands.push_back(*known);
+  }
   return computed(op, operands);
 }

@@ -43,3 +43,18 @@ gradus.program @single attributes {recipe = {compat = "singa", optimizer = {type
     gradus.return
   }
 }
+
+// A factor that depends on the number of the update, which accumulation counts
+// in whole numbers, leaves a rate's value unknown.
+// CHECK-LABEL: gradus.program @scheduled
+// CHECK:         arith.divsi
+// CHECK:         math.cos
+// CHECK:         gradus.write @"adamw/first_moment/w"
+gradus.program @scheduled attributes {recipe = {accumulation = 2, optimizer = {type = "adamw"},
+                                                schedule = {beta1 = [{type = "cosine", period = 4}]}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
