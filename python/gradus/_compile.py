@@ -1,5 +1,7 @@
 """From a model to a step: what users say becomes a model, a recipe and options."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -11,12 +13,16 @@ from . import _cache, _core
 from ._core import Error, FailedError, InvalidError
 from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._step import Step
+
 
 def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, metrics=(), precision=None, clip_grad_norm=None,
             ema=None, recipe=None, set=None, label=None, labels=None, inputs=None, outputs=None, dynamic=None, dims=None, weights=None,
             targets=None, libraries=None, memory_limit=None, plugins=None, initialize=None, kernel_cache=None, node_outputs=False,
             gradient_outputs=False, program=True, basis=None, epilogues=None, tuning=None, weights_map=None, threads=0, device="cpu",
-            deterministic=None, cache=True, **keys):
+            deterministic=None, cache=True, **keys) -> Step:
     """Compiles a model into a training step.
 
     model       a path (.onnx, .mlir, .gradus), the bytes of such a file, or a torch.nn.Module
@@ -126,7 +132,7 @@ def _in_python(words):
     return re.sub(r"--dim (\w+)=(\d+)", r'dims={"\1": \2} (--dim \1=\2)', words)
 
 
-def inspect_ir(model, stage, **options):
+def inspect_ir(model, stage, **options) -> str:
     """The program after a stage of the compiler, as text. `model` is a path, bytes, or both as a pair."""
     source = model if isinstance(model, tuple) else _source(model, "model")
     return _run({"model": source, "stop_after": stage, **options})[1]

@@ -1,5 +1,6 @@
 """The exceptions that need more than words; the others are the extension's."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ._core import InvalidError
@@ -17,14 +18,14 @@ class Diagnostic(NamedTuple):
     place: str
     text: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.place}: {self.text}" if self.place else self.text
 
 
 class CompileError(InvalidError):
     """A model or a recipe that is refused; `diagnostics` has all that the compiler said."""
 
-    def __init__(self, words, diagnostics=()):
+    def __init__(self, words: str, diagnostics: Iterable[Diagnostic] = ()) -> None:
         super().__init__(words)
         self.diagnostics = list(diagnostics)
 

@@ -19,7 +19,7 @@ class Records(list):
 
     run = None  # the data of the report, once the run has ended
 
-    def report(self, path=None):
+    def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
         """The page of the run, which `gradus train --report` writes: as text, or written to `path`, which ends in .html;
         a path in .json gets the data of the page alone."""
         if self.run is None:

@@ -1,5 +1,7 @@
 """A compiled training step: runs it, shows its state, saves it."""
 
+from __future__ import annotations
+
 import json
 import math
 import os
@@ -10,12 +12,20 @@ from ._arrays import positional
 from ._core import InvalidError
 from ._files import whole_file
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ._core import Outputs
+    from ._records import Records
+
 # Roles of states, as `gradus.h` has them.
 MODEL_ROLES = ("parameter", "buffer")
 OPTIMIZER_ROLES = ("slot", "counter", "hyperparameter", "seed")
 
 
-def load(source, *, state=None, threads=0, device="cpu", deterministic=False, trust=False, collectives=None):
+def load(source, *, state=None, threads=0, device="cpu", deterministic=False, trust=False, collectives=None) -> Step:
     """Loads an artifact (a .gradus file, or its bytes) as a Step.
 
     `state` is a checkpoint (.safetensors file or bytes) to begin with, instead of the artifact's initial values.
@@ -118,13 +128,13 @@ class Step:
             has_bf16 = any(dtype == "bf16" for _, dtype, _ in train.inputs)
             self._run = (lambda *inputs: train.step(*map(_arrays.bits, inputs))) if has_bf16 else train.step
         self._count = len(self._names)
-        self.diagnostics = []  # what the compiler said, of a compiled step
-        self.names = {}  # of a PyTorch module's parameters and buffers: their states
-        self.title = None  # a PyTorch module's class
+        self.diagnostics: list[Any] = []  # what the compiler said, of a compiled step
+        self.names: dict[str, str] = {}  # of a PyTorch module's parameters and buffers: their states
+        self.title: str | None = None  # a PyTorch module's class
 
     # -- running -----------------------------------------------------------
 
-    def __call__(self, *inputs, **named):
+    def __call__(self, *inputs, **named) -> Outputs:
         """Runs one training step and returns its outputs (out.loss, out.accuracy).
 
         `inputs` are arrays in the order of `step.inputs`, keywords, or one dictionary; of numpy, PyTorch (on the CPU)
@@ -136,7 +146,7 @@ class Step:
             inputs = positional(self._names, inputs, named, "the training step")
         return self._run(*inputs)
 
-    def steps(self, batches, window=64):
+    def steps(self, batches, window=64) -> list[Outputs]:
         """Runs a step for each batch of an iterable, several without coming back to Python, and returns the list of
         their outputs. Ctrl-C ends it between steps. Whatever ends it early, the exception has `outputs`, those of the
         steps that ran, and `left`, the batches that were taken from the iterable and did not run.
@@ -167,7 +177,7 @@ class Step:
             found = positional(names, (batch,), {}, what)
         return [_arrays.bits(array) for array in found]
 
-    def predict(self, *inputs, **named):
+    def predict(self, *inputs, **named) -> Any:
         """Runs the model on any number of samples and returns its outputs.
 
         `inputs` are as those of a step, without labels. Where their first axis is not the batch size, batches are
@@ -179,7 +189,7 @@ class Step:
         names = [name for name, _, _ in graph.inputs]
         return predict(graph, [_arrays.bits(array) for array in positional(names, inputs, named, "the graph predict")])
 
-    def evaluate(self, data, *, ema=False):
+    def evaluate(self, data, *, ema=False) -> dict[str, Any]:
         """Means of loss and metrics over a data set: a dictionary.
 
         `data` is what `fit` takes. The last batch may be smaller. `ema`: of the averaged weights.
@@ -189,7 +199,7 @@ class Step:
         return evaluate(self, data, "evaluate_ema" if ema else "evaluate")
 
     def fit(self, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
-            shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None):
+            shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None) -> Records:
         """Trains on a data set and returns a list with a dictionary for each epoch, which a notebook shows as the report of
         the run. `gradus._fit.fit` says what each option means, as docs/python.md does."""
         from ._fit import fit
@@ -198,60 +208,60 @@ class Step:
                    callbacks=callbacks, seed=seed, shuffle=shuffle, progress=progress, prefetch=prefetch, log=log, tensorboard=tensorboard,
                    report=report)
 
-    def bind(self, name, array):
+    def bind(self, name, array) -> None:
         """Lets steps read the input `name` from an array's memory when it is given as None; None unbinds it."""
         self._graph("train").bind(name, array)
 
-    def cancel(self):
+    def cancel(self) -> None:
         """Ends `steps` of another thread after its current step, or lets the next step fail, with CancelledError."""
         self._session.cancel()
 
     # -- what it is --------------------------------------------------------
 
     @property
-    def inputs(self):
+    def inputs(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Name -> (dtype, shape) of the inputs of a training step."""
         return _described(self._graph("train").inputs)
 
     @property
-    def outputs(self):
+    def outputs(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Name -> (dtype, shape) of the outputs of a training step."""
         return _described(self._graph("train").outputs)
 
     @property
-    def states(self):
+    def states(self) -> dict[str, tuple[str, str, tuple[int, ...]]]:
         """Name -> (role, dtype, shape) of each state: parameters, buffers, optimizer slots, counters, numbers."""
         return {name: (role, dtype, shape) for (name, dtype, shape), role in self._session.states()}
 
     @property
-    def graphs(self):
+    def graphs(self) -> tuple[str, ...]:
         """The names of the graphs: ("predict", "train", "evaluate")."""
         return self._session.graphs()
 
     @property
-    def recipe(self):
+    def recipe(self) -> dict[str, Any]:
         """The recipe with all defaults, as a dictionary."""
         return json.loads(self._session.recipe())
 
-    def metadata(self, key):
+    def metadata(self, key) -> Any:
         """What the artifact says under a key, such as "inputs.normalize" or "artifact.classes"; None: nothing."""
         text = self._session.metadata(key)
         return None if text is None else json.loads(text)
 
     @property
-    def memory(self):
+    def memory(self) -> dict[str, int]:
         """Bytes of the state, the arena, constants and code, as planned when it was compiled."""
         return self._session.memory()
 
     @property
-    def step_count(self):
+    def step_count(self) -> int:
         """How many steps the state has seen; 0 where the artifact counts none."""
         states = self.states
         return int(self._session.read("step")) if "step" in states else 0
 
     # -- state -------------------------------------------------------------
 
-    def __getitem__(self, name):
+    def __getitem__(self, name) -> Any:
         """A state as a numpy array that shows the step's own memory: each step changes it, and what is written to it
         counts from the next step on. On another device than the CPU it is a copy that can only be read."""
         role = self._role(name)
@@ -259,7 +269,7 @@ class Step:
             return self._session.read(name)
         return self._session.view(name)
 
-    def __setitem__(self, name, value):
+    def __setitem__(self, name, value) -> None:
         """Writes a whole state."""
         self._role(name)
         self._session.write(name, _arrays.bits(value) if _arrays.is_array(value) else _like(self.states[name], value))
@@ -278,11 +288,11 @@ class Step:
             raise KeyError(f"no state is called {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         return states[name][0]
 
-    def set(self, path, number):
+    def set(self, path, number) -> None:
         """Sets a number of the recipe from the next step on: set("optimizer.learning_rate", 0.05)."""
         self._session.set_number(self._number(path), number)
 
-    def get(self, path):
+    def get(self, path) -> float:
         """The number of the recipe that steps use now."""
         return self._session.number(self._number(path))
 
@@ -294,18 +304,18 @@ class Step:
             raise InvalidError(f"the step has no number {path}; it has {', '.join(numbers) or 'none'}")
         return path
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Copies of parameters and buffers by name, as numpy arrays."""
         return self._copies(MODEL_ROLES)
 
-    def optimizer_state(self):
+    def optimizer_state(self) -> dict[str, Any]:
         """Copies of the optimizer's slots, counters and the like by name."""
         return self._copies(OPTIMIZER_ROLES)
 
     def _copies(self, roles):
         return {name: self._session.read(name) for name, (role, _, _) in self.states.items() if role in roles}
 
-    def load_state_dict(self, values, strict=True):
+    def load_state_dict(self, values, strict=True) -> None:
         """Writes states by name, of arrays of any library. `strict`: all parameters and buffers must be there, and
         nothing else. No state has changed where one of them is refused."""
         states = self.states
@@ -339,7 +349,7 @@ class Step:
                     self._session.write(name, rest[name])
             raise
 
-    def copy_to(self, module):
+    def copy_to(self, module) -> Any:
         """Copies trained weights and running statistics into a PyTorch module of the same names."""
         import torch
 
@@ -358,13 +368,13 @@ class Step:
                 targets[name].copy_(_arrays.as_torch(self._session.read(state), dtype))
         return module
 
-    def reset(self):
+    def reset(self) -> None:
         """Gives each state its value from right after loading."""
         self._session.reset()
 
     # -- files -------------------------------------------------------------
 
-    def save(self, path, *, state=True):
+    def save(self, path, *, state=True) -> None:
         """Writes the artifact (`path` ends in .gradus), which `gradus train` and the C API run, and the state beside it
         (the same name in .safetensors), unless `state` is False; of a path in .safetensors, the state alone."""
         path = os.fspath(path)
@@ -377,22 +387,22 @@ class Step:
         if state:
             self.save_checkpoint(path[: -len(".gradus")] + ".safetensors")
 
-    def save_checkpoint(self, path=None):
+    def save_checkpoint(self, path=None) -> bytes | None:
         """Writes the whole state to a .safetensors file, atomically; without a path returns its bytes."""
         return self._session.save_checkpoint(path)
 
-    def resume(self, source):
+    def resume(self, source) -> None:
         """Reads the whole state from a checkpoint, a file or bytes: what follows is bitwise that of a run that was never
         stopped. Nothing has changed where it does not fit."""
         self._session.load_checkpoint(source)
 
     load_checkpoint = resume
 
-    def load_weights(self, source):
+    def load_weights(self, source) -> None:
         """Reads the parameters and buffers that a .safetensors file (or bytes) has, and leaves the rest: fine-tuning."""
         self._session.load_weights(source)
 
-    def ir(self, stage="gradients"):
+    def ir(self, stage="gradients") -> str:
         """The program after a stage of the compiler ("model", "gradients", "methods", "update", ...), as text. Needs the
         compiler, and an artifact that carries its program."""
         from ._compile import inspect_ir
@@ -400,7 +410,7 @@ class Step:
         self._alive()
         return inspect_ir(self._artifact.source(), stage)
 
-    def report(self, path=None):
+    def report(self, path=None) -> str | None:
         """The compiler's report as a page of HTML: written to `path`, or returned as text."""
         from ._tool import report
 
@@ -409,7 +419,7 @@ class Step:
 
     # -- its life ----------------------------------------------------------
 
-    def close(self):
+    def close(self) -> None:
         """Frees the step's memory, once no array shows it any more. Later calls raise InvalidError."""
         self._session.close()
         self._artifact.close()
@@ -418,10 +428,10 @@ class Step:
         if self._session.closed:
             raise InvalidError("this step was closed")
 
-    def __enter__(self):
+    def __enter__(self) -> Step:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error) -> None:
         self.close()
 
     def __reduce__(self):

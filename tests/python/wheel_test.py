@@ -32,7 +32,7 @@ def old():
     """Why the wheels are not of this tree: the first file of Python that differs; empty: they are."""
     for name in LIMITS:
         with zipfile.ZipFile(wheel(name)) as files:
-            for path in sorted(glob.glob(os.path.join(SOURCES, "**", "*.py"), recursive=True)):
+            for path in sorted(path for ending in ("py", "pyi") for path in glob.glob(os.path.join(SOURCES, "**", f"*.{ending}"), recursive=True)):
                 inside = f"{name}/{os.path.relpath(path, SOURCES)}"
                 with open(path, "rb") as file:
                     if inside not in files.namelist() or files.read(inside) != file.read():
@@ -94,7 +94,7 @@ class Wheel(unittest.TestCase):
 
     def test_they_have_the_package_the_libraries_and_the_command(self):
         whole, runtime = (set(zipfile.ZipFile(wheel(name)).namelist()) for name in LIMITS)
-        for file in ("_core.abi3.so", "_training.abi3.so", "__init__.py", "py.typed", "lib/libgradus.so.0", "licences/LICENSE"):
+        for file in ("_core.abi3.so", "_core.pyi", "_training.abi3.so", "__init__.py", "py.typed", "lib/libgradus.so.0", "licences/LICENSE"):
             self.assertIn(f"gradus/{file}", whole)
             self.assertIn(f"gradus_runtime/{file}", runtime)
         self.assertLessEqual({"gradus/bin/gradus", "gradus/lib/libgradus_compiler.so", "gradus/lib/libdnnl.so.3"}, whole)
