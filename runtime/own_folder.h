@@ -10,4 +10,9 @@ namespace gradus::runtime {
 /// program. Never the current folder, whose files may be anybody's.
 std::string ownFolder();
 
+/// The file of this program: what `link` is a link to, which is /proc/self/exe,
+/// or where there is no /proc what the system was asked to run, if that is a
+/// whole path; else nothing.
+std::string programFile(const char *link = "/proc/self/exe");
+
 } // namespace gradus::runtime

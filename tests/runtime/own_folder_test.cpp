@@ -5,14 +5,26 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sys/auxv.h>
 
 namespace fs = std::filesystem;
+
+using namespace gradus::runtime;
 
 TEST(OwnFolder, IsThisProgramsWhereverItRuns) {
   fs::path here = fs::current_path(),
            own = fs::canonical("/proc/self/exe").parent_path();
-  EXPECT_EQ(gradus::runtime::ownFolder(), own.string());
+  EXPECT_EQ(ownFolder(), own.string());
   fs::current_path(fs::temp_directory_path());
-  EXPECT_EQ(gradus::runtime::ownFolder(), own.string());
+  EXPECT_EQ(ownFolder(), own.string());
   fs::current_path(here);
+}
+
+// Where there is no /proc, a whole path by which the program was started is
+// left. The current folder is never asked.
+TEST(OwnFolder, IsOfWhatWasStartedWhereThereIsNoProc) {
+  std::string own = fs::canonical("/proc/self/exe"),
+              started = reinterpret_cast<const char *>(getauxval(AT_EXECFN));
+  EXPECT_EQ(programFile(), own);
+  EXPECT_EQ(programFile("/nowhere/self/exe"), started[0] == '/' ? own : "");
 }
