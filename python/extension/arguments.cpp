@@ -2,7 +2,6 @@
 
 #include "python/extension/arguments.h"
 
-#include "python/extension/dlpack.h"
 #include "python/extension/errors.h"
 
 #include <cstring>
@@ -108,16 +107,42 @@ bool isDense(const Py_ssize_t *shape, const Py_ssize_t *strides, int rank,
   return true;
 }
 
-/// The capsule of an array. One on a card says with stream 1, the default one,
-/// that work there comes behind what makes the array.
-PyObject *capsuleOf(PyObject *object, int card) {
-  int type = dlpack::kCpu, number = 0;
-  if (card >= 0 && PyObject_HasAttrString(object, "__dlpack_device__")) {
-    Owned device(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
-    if (!device || !PyArg_ParseTuple(device.get(), "ii", &type, &number))
-      return nullptr;
-  }
-  if (type != dlpack::kCuda)
+bool isHost(const dlpack::Device &device) {
+  return device.type == dlpack::kCpu || device.type == dlpack::kCudaHost;
+}
+
+bool isSame(const dlpack::Device &one, const dlpack::Device &other) {
+  return one.type == other.type && one.number == other.number;
+}
+
+/// Where an array lies; false with Python's error set.
+bool deviceOf(PyObject *object, dlpack::Device &found) {
+  if (!PyObject_HasAttrString(object, "__dlpack_device__"))
+    return true;
+  Owned said(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+  if (!said)
+    return false;
+  Owned type(PySequence_GetItem(said.get(), 0)),
+      number(PySequence_GetItem(said.get(), 1));
+  if (type && number)
+    found = {static_cast<int32_t>(PyLong_AsLong(type.get())),
+             static_cast<int32_t>(PyLong_AsLong(number.get()))};
+  return !PyErr_Occurred();
+}
+
+/// "the host's memory", "the host's memory or on cuda:0"
+std::string placesOf(const dlpack::Device &device) {
+  std::string host = "the host's memory";
+  return isHost(device) ? host : host + " or on " + dlpack::deviceText(device);
+}
+
+/// The capsule of an array. One on `device` says with stream 1, the default
+/// one, that work there comes behind what makes the array.
+PyObject *capsuleOf(PyObject *object, const dlpack::Device &device) {
+  dlpack::Device found = dlpack::kHost;
+  if (!isHost(device) && !deviceOf(object, found))
+    return nullptr;
+  if (isHost(found) || !isSame(found, device))
     return PyObject_CallMethod(object, "__dlpack__", nullptr);
   Owned method(PyObject_GetAttrString(object, "__dlpack__"));
   Owned none(PyTuple_New(0)), named(Py_BuildValue("{s:i}", "stream", 1));
@@ -141,18 +166,18 @@ void Argument::release() {
 }
 
 bool Argument::read(const char *what, const Tensor &tensor, PyObject *object,
-                    int card) {
+                    const dlpack::Device &device) {
   if (PyObject_CheckBuffer(object))
     return readBuffer(what, tensor, object);
   if (tensor.shape.empty() && (PyFloat_Check(object) || PyLong_Check(object)))
     return readNumber(what, tensor, object);
-  return readDlpack(what, tensor, object, card);
+  return readDlpack(what, tensor, object, device);
 }
 
 bool Argument::readBuffer(const char *what, const Tensor &tensor,
                           PyObject *object) {
   if (PyObject_GetBuffer(object, &view_, PyBUF_RECORDS_RO) < 0)
-    return refuse(what, tensor, object);
+    return refuse(what, tensor, object, dlpack::kHost);
   viewed_ = true;
   Found found{static_cast<const char *>(view_.buf), GRADUS_F32, view_.ndim,
               view_.shape, view_.strides};
@@ -192,7 +217,7 @@ bool Argument::readNumber(const char *what, const Tensor &tensor,
 }
 
 bool Argument::readDlpack(const char *what, const Tensor &tensor,
-                          PyObject *object, int card) {
+                          PyObject *object, const dlpack::Device &device) {
   if (!PyObject_HasAttrString(object, "__dlpack__")) {
     Owned type(PyType_GetName(Py_TYPE(object)));
     if (type)
@@ -203,9 +228,9 @@ bool Argument::readDlpack(const char *what, const Tensor &tensor,
                    type.get());
     return false;
   }
-  capsule_ = capsuleOf(object, card);
+  capsule_ = capsuleOf(object, device);
   if (!capsule_)
-    return refuse(what, tensor, object);
+    return refuse(what, tensor, object, device);
   if (!PyCapsule_IsValid(capsule_, dlpack::kName)) {
     raiseInvalid("%s \"%s\": its __dlpack__() gave no capsule of an array",
                  what, tensor.name.c_str());
@@ -214,15 +239,13 @@ bool Argument::readDlpack(const char *what, const Tensor &tensor,
   const auto &array = static_cast<dlpack::Managed *>(
                           PyCapsule_GetPointer(capsule_, dlpack::kName))
                           ->array;
-  onDevice_ = card >= 0 && array.device.type == dlpack::kCuda &&
-              array.device.number == card;
-  if (!onDevice_ && array.device.type != dlpack::kCpu &&
-      array.device.type != dlpack::kCudaHost) {
-    std::string own = card < 0 ? "" : ", or on cuda:" + std::to_string(card);
-    raiseInvalid("%s \"%s\": the array is on %s; expected one in the host's "
-                 "memory, as by .cpu()%s",
+  onDevice_ = !isHost(array.device) && isSame(array.device, device);
+  if (!onDevice_ && !isHost(array.device)) {
+    raiseInvalid("%s \"%s\": the array is on %s; expected one in %s; .cpu() "
+                 "gives one that the host has",
                  what, tensor.name.c_str(),
-                 dlpack::deviceText(array.device).c_str(), own.c_str());
+                 dlpack::deviceText(array.device).c_str(),
+                 placesOf(device).c_str());
     return false;
   }
   Found found{static_cast<const char *>(array.data) + array.offset, GRADUS_F32,
@@ -244,23 +267,43 @@ bool Argument::readDlpack(const char *what, const Tensor &tensor,
   return take(what, tensor, found);
 }
 
+namespace {
+
+/// "Tensor on cuda:0"; "" with Python's error set.
+std::string describe(PyObject *object) {
+  Owned type(PyType_GetName(Py_TYPE(object)));
+  const char *name =
+      type ? PyUnicode_AsUTF8AndSize(type.get(), nullptr) : nullptr;
+  dlpack::Device found = dlpack::kHost;
+  if (!name)
+    return "";
+  if (!deviceOf(object, found)) {
+    PyErr_Clear(); // The array's library has refused it already.
+    return name;
+  }
+  return isHost(found) ? name
+                       : std::string(name) + " on " + dlpack::deviceText(found);
+}
+
+} // namespace
+
 /// Says which array it is whose library did not lend its memory, and the
 /// library's own reason.
-bool Argument::refuse(const char *what, const Tensor &tensor,
-                      PyObject *object) {
+bool Argument::refuse(const char *what, const Tensor &tensor, PyObject *object,
+                      const dlpack::Device &device) {
   if (!PyErr_ExceptionMatches(PyExc_BufferError) &&
       !PyErr_ExceptionMatches(PyExc_ValueError))
     return false; // no refusal: Ctrl-C, a mistake in the array's own code
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   Owned kind(type), reason(value), place(trace);
-  Owned name(PyType_GetName(Py_TYPE(object)));
-  if (name)
+  std::string found = describe(object);
+  if (!found.empty())
     PyErr_Format(exceptions().invalid,
-                 "%s \"%s\": expected an array of %s that can be read from "
-                 "the host's memory; the %U that was found says: %S",
+                 "%s \"%s\": expected an array of %s that can be read in %s; "
+                 "the %s that was found says: %S",
                  what, tensor.name.c_str(), typeText(tensor).c_str(),
-                 name.get(), value ? value : type);
+                 placesOf(device).c_str(), found.c_str(), value ? value : type);
   return false;
 }
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "python/extension/tensors.h"
+#include "python/extension/dlpack.h"
 
 namespace gradus::python {
 
@@ -19,9 +19,9 @@ public:
 
   /// Reads `object` as the tensor; false with Python's error set, which names
   /// `what` ("input") and the tensor, what was found and what is expected. An
-  /// array in the memory of CUDA's device `card` is taken where it is.
+  /// array in the memory of `device` is taken where it is.
   bool read(const char *what, const Tensor &tensor, PyObject *object,
-            int card = -1);
+            const dlpack::Device &device = dlpack::kHost);
 
   void release();
 
@@ -46,9 +46,10 @@ private:
 
   bool readBuffer(const char *what, const Tensor &tensor, PyObject *object);
   bool readDlpack(const char *what, const Tensor &tensor, PyObject *object,
-                  int card);
+                  const dlpack::Device &device);
   bool readNumber(const char *what, const Tensor &tensor, PyObject *object);
-  bool refuse(const char *what, const Tensor &tensor, PyObject *object);
+  bool refuse(const char *what, const Tensor &tensor, PyObject *object,
+              const dlpack::Device &device);
   bool take(const char *what, const Tensor &tensor, const Found &found);
   bool convert(const Tensor &tensor, const Found &found);
 

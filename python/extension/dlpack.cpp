@@ -65,6 +65,8 @@ std::string deviceText(const Device &device) {
   switch (device.type) {
   case kCpu:
     return "cpu";
+  case kEmulated:
+    return "the emulated GPU";
   case kCuda:
     name = "cuda";
     break;

@@ -37,14 +37,16 @@ struct Managed {
 };
 
 constexpr char kName[] = "dltensor"; // of the capsule, until it is taken
-constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3;
+// kEmulated is DLPack's number for devices that it does not know.
+constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3, kEmulated = 12;
+constexpr Device kHost = {kCpu, 0};
 constexpr uint8_t kInt = 0, kUnsigned = 1, kFloat = 2, kBfloat = 4, kBool = 6;
 
 /// The type in our numbers; false if we have none for it.
 bool dtypeOf(const Type &type, gradus_dtype &dtype);
 Type typeOf(gradus_dtype dtype);
 
-/// "cuda:0"
+/// "cuda:0", "the emulated GPU"
 std::string deviceText(const Device &device);
 
 /// A capsule of the memory at `data`, which keeps `owner` alive.

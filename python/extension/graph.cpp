@@ -126,7 +126,8 @@ bool check(const Tensor &tensor, const Range &range, const void *data) {
 /// The arrays of one call, in memory of the caller: each input has one.
 class Inputs {
 public:
-  Inputs(Graph &graph, int card) : graph_(graph), card_(card) {}
+  Inputs(Graph &graph, const dlpack::Device &device)
+      : graph_(graph), device_(device) {}
 
   /// Sets `onDevice` for each address; false with Python's error set.
   bool read(PyObject *const *given, Py_ssize_t count, Argument *arguments,
@@ -158,7 +159,7 @@ private:
   const Argument *find(size_t i, PyObject *object, Argument &own) const {
     const Tensor &tensor = graph_.inputs[i];
     if (object != Py_None)
-      return own.read("input", tensor, object, card_) ? &own : nullptr;
+      return own.read("input", tensor, object, device_) ? &own : nullptr;
     if (!graph_.bindings[i])
       raiseInvalid("input \"%s\" of graph \"%s\": nothing is given or bound",
                    tensor.name.c_str(), graph_.name.c_str());
@@ -166,7 +167,7 @@ private:
   }
 
   Graph &graph_;
-  int card_;
+  dlpack::Device device_;
 };
 
 /// The options of a call where inputs may be on the device.
@@ -200,7 +201,7 @@ PyObject *step(PyObject *self, PyObject *const *given, Py_ssize_t count) {
   Some<const void *, 8> from(inputs);
   Some<unsigned char, 8> onDevice(inputs);
   Some<void *, 8> to(graph.outputs->tensors().size());
-  if (!Inputs(graph, of(self)->session->card)
+  if (!Inputs(graph, of(self)->session->device)
            .read(given, count, arguments.get(), from.get(), onDevice.get()))
     return nullptr;
   gradus_step_options options = optionsFor(onDevice.get());
@@ -223,7 +224,8 @@ double now() {
 /// A queue of batches with the memory of their outputs.
 class Queue {
 public:
-  Queue(Graph &graph, int card) : graph_(graph), card_(card) {}
+  Queue(Graph &graph, const dlpack::Device &device)
+      : graph_(graph), device_(device) {}
 
   /// Reads batches, each a sequence of arrays in the order of inputs; false
   /// with Python's error set.
@@ -289,14 +291,14 @@ private:
     for (Py_ssize_t i = 0; i < PyTuple_Size(fast.get()); ++i)
       given.push_back(PyTuple_GetItem(fast.get(), i));
     size_t first = number * graph_.inputs.size();
-    return Inputs(graph_, card_)
+    return Inputs(graph_, device_)
         .read(given.data(), static_cast<Py_ssize_t>(given.size()),
               arguments_.get() + first, from_.data() + first,
               onDevice_.data() + first);
   }
 
   Graph &graph_;
-  int card_;
+  dlpack::Device device_;
   Py_ssize_t count_ = 0;
   std::unique_ptr<Argument[]> arguments_;
   std::vector<const void *> from_;
@@ -312,7 +314,7 @@ PyObject *steps(PyObject *self, PyObject *arguments) {
     return nullptr;
   // The call begins before arrays are read, so that what is bound stays.
   Call call(of(self)->session, Call::Kind::runs);
-  Queue queue(*of(self)->graph, of(self)->session->card);
+  Queue queue(*of(self)->graph, of(self)->session->device);
   if (!call.ok() || !queue.read(batches) || !queue.run(call, done))
     return nullptr;
   Py_RETURN_NONE;
@@ -337,7 +339,7 @@ PyObject *bind(PyObject *self, PyObject *arguments) {
   Binding next;
   if (object != Py_None) {
     next = std::make_unique<Argument>();
-    if (!next->read("input", tensor, object, of(self)->session->card))
+    if (!next->read("input", tensor, object, of(self)->session->device))
       return nullptr;
     if (next->onDevice())
       return raiseInvalid("input \"%s\": an array that is bound lies in the "

@@ -224,13 +224,15 @@ void forgetView(SessionObject *session, int state, bool writable) {
     freeHandle(session);
 }
 
-/// The number of the device "cuda:1" in DLPack; -1 for one without memory of
-/// its own. The emulated GPU is the first one.
-static int cardOf(const char *device) {
-  if (!device || std::strcmp(device, "cpu") == 0)
-    return -1;
+/// The device "cuda:1" in DLPack.
+static dlpack::Device deviceOf(const char *device) {
+  std::string_view name = device ? device : "cpu";
+  if (name == "cpu")
+    return dlpack::kHost;
+  if (!name.starts_with("cuda"))
+    return {dlpack::kEmulated, 0};
   const char *number = std::strchr(device, ':');
-  return number ? std::atoi(number + 1) : 0;
+  return {dlpack::kCuda, number ? std::atoi(number + 1) : 0};
 }
 
 PyObject *load(PyObject *, PyObject *arguments) {
@@ -276,7 +278,7 @@ PyObject *load(PyObject *, PyObject *arguments) {
   session->process = getpid();
   session->closed = session->busy = 0;
   session->onHost = !device || std::string(device) == "cpu";
-  session->card = cardOf(device);
+  session->device = deviceOf(device);
   session->views = session->writers = 0;
   session->written = 0;
   session->shown =

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "python/extension/dlpack.h"
 #include "python/extension/errors.h"
 #include "python/extension/tensors.h"
 
@@ -21,13 +22,13 @@ struct Shown {
 struct SessionObject {
   PyObject_HEAD gradus_session *handle;
   int closed;
-  pid_t process;      // whose threads `busy` is about
-  int busy;           // a call runs, in any thread
-  int onHost;         // states lie in the host's memory
-  int card;           // of CUDA, whose memory inputs may lie in; -1: none
-  Py_ssize_t views;   // arrays that show states
-  Py_ssize_t writers; // of them those that may write
-  int written;        // some state may have been written through one
+  pid_t process;             // whose threads `busy` is about
+  int busy;                  // a call runs, in any thread
+  int onHost;                // states lie in the host's memory
+  dlpack::Device device;     // in whose memory inputs may lie beside the host's
+  Py_ssize_t views;          // arrays that show states
+  Py_ssize_t writers;        // of them those that may write
+  int written;               // some state may have been written through one
   std::vector<Shown> *shown; // for each state
 };
 

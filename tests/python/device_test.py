@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from package import BUILD, needs_package  # noqa: E402
 
 EMULATED = os.path.join(BUILD, "lib", "libgradus_emulated.so")
+CUDA, EMULATED_GPU = 2, 12  # device types of DLPack; the last one is that of devices which it does not know
 SQUARES = b"""
 gradus.program @squares {
   gradus.state @w : tensor<3xf32> {role = #gradus.role<parameter>, value = dense<[1.0, 2.0, 3.0]> : tensor<3xf32>}
@@ -36,13 +37,13 @@ class Array(ctypes.Structure):
 class OnCard:
     """An array of numbers in the memory of the emulated GPU, as other libraries have them on a card."""
 
-    def __init__(self, numbers, device=0, dtype="float32", strides=None):
+    def __init__(self, numbers, device=0, dtype="float32", strides=None, kind=EMULATED_GPU):
         import numpy
 
         numbers = numpy.asarray(numbers, dtype)
         memory = ctypes.CDLL(EMULATED).gradus_emulated_memory
         memory.restype, memory.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_size_t)
-        self.place = (2, device)  # CUDA's
+        self.place = (kind, device)
         self.shape = (ctypes.c_int64 * numbers.ndim)(*numbers.shape)
         self.strides = (ctypes.c_int64 * numbers.ndim)(*strides) if strides else None
         self.array = Array(memory(numbers.ctypes.data, numbers.nbytes), *self.place, numbers.ndim,
@@ -97,7 +98,10 @@ class Device(unittest.TestCase):
     def test_what_does_not_fit_is_refused(self):
         import gradus
 
-        for words, given in ((r'input "coefficient": the array is on cuda:1; expected .* or on cuda:0', OnCard([1, 1, 1], device=1)),
+        own = r"expected one in the host's memory or on the emulated GPU; .cpu\(\) gives one"
+        for words, given in ((f'input "coefficient": the array is on cuda:1; {own}', OnCard([1, 1, 1], device=1, kind=CUDA)),
+                             (f"the array is on cuda:0; {own}", OnCard([1, 1, 1], kind=CUDA)),
+                             (f"the array is on rocm:0; {own}", OnCard([1, 1, 1], kind=10)),
                              (r"expected f32\[3\], found f32\[2\]", OnCard([1, 1])),
                              (r"expected f32\[3\], found f64\[3\]", OnCard([1, 1, 1], dtype="float64")),
                              ("expected a dense array of .* another order", OnCard([1, 1, 1], strides=[2]))):
@@ -110,10 +114,25 @@ class Device(unittest.TestCase):
     def test_a_step_on_the_cpu_takes_none(self):
         import gradus
 
-        given = OnCard([1, 1, 1])
-        with self.assertRaisesRegex(gradus.InvalidError, r'input "coefficient": the array is on cuda:0; expected one in the host\'s '
-                                                         r"memory, as by .cpu\(\)$"):
-            self.compiled("cpu")(given, 1)
+        step = self.compiled("cpu")
+        for place, given in (("cuda:0", OnCard([1, 1, 1], kind=CUDA)), ("the emulated GPU", OnCard([1, 1, 1]))):
+            with self.assertRaisesRegex(gradus.InvalidError, f'input "coefficient": the array is on {place}; expected one in the host\'s '
+                                                             r"memory; .cpu\(\) gives one that the host has$"):
+                step(given, 1)
+
+    def test_a_refusal_of_the_arrays_own_library_says_where_it_lies(self):
+        """As PyTorch refuses a tensor on a card that requires a gradient."""
+        import gradus
+
+        class Kept(OnCard):
+            def __dlpack__(self, stream=None):
+                raise BufferError("it is kept; use .detach()")
+
+        given = Kept([1, 1, 1], kind=CUDA)
+        for step, places in ((self.step, "the host's memory or on the emulated GPU"), (self.compiled("cpu"), "the host's memory")):
+            with self.assertRaisesRegex(gradus.InvalidError, r'input "coefficient": expected an array of f32\[3\] that can be read in '
+                                                             f"{places}; the Kept on cuda:0 that was found says: it is kept"):
+                step(given, 1)
 
 
 if __name__ == "__main__":
