@@ -112,5 +112,42 @@ class Fork(unittest.TestCase):
         self.forks(act)
 
 
+class Asking:
+    """An array that asks a step for its recipe while the step reads the array."""
+
+    def __init__(self, step):
+        self.step, self.said = step, []
+
+    def __dlpack__(self, **_):
+        import gradus
+        import numpy
+
+        try:
+            self.said.append(self.step.recipe)
+        except gradus.InvalidError as error:
+            self.said.append(str(error))
+        return numpy.zeros(1, "float32").__dlpack__()  # of no size that an input has
+
+
+@needs_package
+class ForkBetweenSteps(unittest.TestCase):
+    def test_a_call_of_the_childs_is_the_childs(self):
+        """No call runs where it is forked, and so none of the child's is taken for one of the parent's."""
+        import gradus
+
+        step = gradus.load(artifact(), threads=1)
+        self.addCleanup(step.close)
+        step(*batch())
+        asks = Asking(step)
+
+        def act():
+            with self.assertRaisesRegex(gradus.InvalidError, "expected f32"):
+                step(asks, batch()[1])
+            self.assertEqual(len(asks.said), 1)
+            self.assertIn("in use by another thread", str(asks.said[0]))
+
+        self.assertEqual(in_child(act), "")
+
+
 if __name__ == "__main__":
     unittest.main()
