@@ -52,6 +52,7 @@ typedef struct gradus_abi_receiver {
  * GRADUS_OK or the code of a failure, and say it in `*words`. */
 typedef struct gradus_abi_basis {
   void *context;
+  const char *given; /* names what is opened in place of that file; or NULL */
   /* Opens the file that the recipe names, and checks its header. */
   gradus_status (*open)(void *context, const char *path,
                         gradus_abi_tensors *parts, const char **words);

@@ -18,8 +18,9 @@ using namespace mlir;
 namespace gradus::compiler {
 namespace {
 
-absl::Status refusal(const std::string &file, const std::string &words) {
-  return invalid("recipe: dim_reduce.basis ", file, ": ", words);
+/// `basis` is what a user knows it by.
+absl::Status refusal(const std::string &basis, const std::string &words) {
+  return invalid(basis, ": ", words);
 }
 
 std::vector<std::string> statesOfBasis(ProgramOp program) {
@@ -136,22 +137,24 @@ using Check = std::function<absl::Status()>;
 absl::StatusOr<Check> addFile(ProgramOp program,
                               const DimReduceSettings &settings,
                               const Request &request) {
-  const std::string &file = *settings.basis;
+  std::string name = request.givenBasis.empty()
+                         ? "recipe: dim_reduce.basis " + *settings.basis
+                         : request.givenBasis;
   if (!request.openBasis)
-    return refusal(file, "is not read here; `gradus compile` reads it");
-  absl::StatusOr<BasisFile> basis = request.openBasis(file);
+    return refusal(name, "is not read here; `gradus compile` reads it");
+  absl::StatusOr<BasisFile> basis = request.openBasis(*settings.basis);
   if (!basis.ok())
-    return refusal(file, std::string(basis.status().message()));
+    return refusal(name, std::string(basis.status().message()));
   int64_t directions = basis->parts.front().shape.front(),
           components = settings.components.value_or(directions);
   if (components > directions)
-    return refusal(file, message("has ", directions,
+    return refusal(name, message("has ", directions,
                                  " directions, and dim_reduce.components is ",
                                  components));
   if (absl::Status status = checkShapes(program, *basis); !status.ok())
-    return refusal(file, std::string(status.message()));
+    return refusal(name, std::string(status.message()));
   if (std::string read = dropBasis(program); !read.empty())
-    return refusal(file, message("comes too late for this program, whose steps "
+    return refusal(name, message("comes too late for this program, whose steps "
                                  "have a basis already: they read ",
                                  read));
   auto builder = OpBuilder::atBlockBegin(&program.getBody().front());
@@ -161,9 +164,9 @@ absl::StatusOr<Check> addFile(ProgramOp program,
   for (const Weight &part : basis->parts)
     if (!still.count(part.name) || !isZero(bytesOf(part, components)))
       addPart(builder, program, part, components, basis->owner);
-  return [file, verify = basis->verify]() -> absl::Status {
+  return [name, verify = basis->verify]() -> absl::Status {
     absl::Status status = verify();
-    return status.ok() ? status : refusal(file, std::string(status.message()));
+    return status.ok() ? status : refusal(name, std::string(status.message()));
   };
 }
 
@@ -177,7 +180,13 @@ absl::StatusOr<Check> addBasis(ProgramOp program, const Request &request) {
   }
   // A memory limit, say, that an artifact gets is no recipe.
   bool isSettled = request.carried || !saysRecipe(request);
-  if (!settings->basis || (isSettled && !statesOfBasis(program).empty()))
+  std::vector<std::string> own = statesOfBasis(program);
+  if (settings->basis && isSettled && !own.empty() &&
+      !request.givenBasis.empty())
+    return refusal(request.givenBasis,
+                   message(request.model, " has a basis already, as ",
+                           own.front(), ", and no other recipe is given"));
+  if (!settings->basis || (isSettled && !own.empty()))
     return Check();
   return addFile(program, *settings, request);
 }

@@ -163,6 +163,7 @@ Request requestOf(const gradus_abi_request &from, Told &told) {
   request.openBasis = [&from](const std::string &path) {
     return openBasis(from.basis, path);
   };
+  request.givenBasis = textOf(from.basis.given);
   request.plugins = listOf(options.plugins);
   request.plan = planOf(options);
   request.wanted = wantedOf(options, told);

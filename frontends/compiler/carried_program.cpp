@@ -22,6 +22,8 @@ namespace {
 std::string settledOption(const Request &request) {
   if (!request.recipe.file.empty())
     return "--recipe " + request.recipe.file;
+  if (!request.recipe.text.empty())
+    return "the recipe";
   if (!request.recipe.overrides.empty())
     return "--set " + request.recipe.overrides.front();
   if (!request.recipe.flags.empty())
@@ -33,6 +35,8 @@ std::string settledOption(const Request &request) {
     return "--dim " + request.dims.front();
   if (!request.weights.file.empty())
     return "--weights " + request.weights.file;
+  if (!request.givenBasis.empty())
+    return request.givenBasis;
   return request.weights.rule.empty() ? ""
                                       : "--initialize " + request.weights.rule;
 }

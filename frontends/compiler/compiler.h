@@ -136,6 +136,9 @@ struct Request {
   /// Opens a basis that the recipe names, and checks what needs neither the
   /// model nor its values; empty: a recipe with one is refused.
   std::function<absl::StatusOr<BasisFile>(const std::string &path)> openBasis;
+  /// Names in errors what that gives in place of the recipe's file; empty: it
+  /// gives that file.
+  std::string givenBasis;
   std::vector<std::string> plugins; // shared libraries with passes
   PlanOptions plan;
   WantedResult wanted;

@@ -137,6 +137,7 @@ struct ReadInputs {
   Tensors weights;
 
   gradus_source givenBasis = {}; // stands in place of the recipe's
+  std::string basisName;         // of that one, for errors
   std::optional<Safetensors> basisFile;
   Tensors basisParts;
   std::string basisError;
@@ -204,6 +205,7 @@ gradus_status answer(ReadInputs &read, const Status &status,
 gradus_abi_basis basisFor(ReadInputs &read) {
   gradus_abi_basis basis = {};
   basis.context = &read;
+  basis.given = read.basisName.empty() ? nullptr : read.basisName.c_str();
   basis.open = [](void *context, const char *path, gradus_abi_tensors *parts,
                   const char **words) {
     auto &read = *static_cast<ReadInputs *>(context);
@@ -291,6 +293,9 @@ Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
   request.weights = read.weights.all();
   request.program = read.artifact ? &read.program : nullptr;
   read.givenBasis = options.basis;
+  if (isGiven(options.basis))
+    read.basisName =
+        options.basis.path ? inWords("basis ", options.basis.path) : "basis";
   request.basis = basisFor(read);
   request.to = receiverOf(result);
   const gradus_abi_layout layout = {GRADUS_VERSION, GRADUS_ABI_SIZES,

@@ -163,6 +163,24 @@ class Files(unittest.TestCase):
         with self.assertRaisesRegex(gradus.InvalidError, "basis: expected a path or bytes; found int"):
             gradus.compile(SQUARES, optimizer="sgd", basis=3)
 
+    def test_a_basis_is_of_one_call(self):
+        """Whatever another call had, also one that failed."""
+        import gradus
+
+        def basis(*row, **options):
+            with gradus.compile(SQUARES, optimizer="sgd", dim_reduce="elsewhere", **options, **({"basis": tensors(w=[row])} if row else {})) as step:
+                return step["dim_reduce/basis/w"].astype("f8").round(4).tolist()[0]
+
+        self.assertEqual(basis(0.6, 0, 0.8), [0.6, 0, 0.8])
+        self.assertEqual(basis(0, 1, 0), [0, 1, 0])
+        with self.assertRaisesRegex(gradus.CompileError, "^basis: its rows are not orthonormal"):
+            basis(1, 1, 0)
+        self.assertEqual(basis(0, 0, 1), [0, 0, 1])
+        with self.assertRaisesRegex(gradus.CompileError, "^recipe: dim_reduce.basis elsewhere: elsewhere: cannot open"):
+            basis()
+        with self.assertRaisesRegex(gradus.CompileError, "^basis nowhere: nowhere: cannot open"):
+            gradus.compile(SQUARES, optimizer="sgd", dim_reduce="elsewhere", basis="nowhere")
+
     def test_names_of_weights_are_mapped(self):
         import gradus
 

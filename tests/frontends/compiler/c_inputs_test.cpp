@@ -68,8 +68,76 @@ TEST_F(CEntryBasis, MayBeGivenInPlaceOfTheFile) {
   EXPECT_EQ(told(GRADUS_ERROR).size(), 1u);
   file.resize(file.size() / 2);
   options.basis = sourceOf(file);
-  EXPECT_TRUE(contains(refusal(), "recipe: dim_reduce.basis elsewhere: its "
-                                  "bytes"));
+  std::string words = refusal();
+  EXPECT_EQ(words.find("basis: its bytes: "), 0u) << words;
+  EXPECT_FALSE(contains(words, "elsewhere"));
+}
+
+TEST_F(CEntryBasis, IsNamedAsItIsGiven) {
+  name("elsewhere");
+  options.basis = {"nowhere.safetensors", nullptr, 0};
+  EXPECT_EQ(refusal(), "basis nowhere.safetensors: nowhere.safetensors: cannot "
+                       "open: No such file or directory");
+  file.back() ^= 0x40;
+  options.basis = sourceOf(file);
+  options.basis.path = "made.safetensors";
+  std::string words = refusal();
+  EXPECT_EQ(words.find("basis made.safetensors: its rows are not orthonormal"),
+            0u)
+      << words;
+  file.back() ^= 0x40;
+  EXPECT_EQ(compile(), GRADUS_OK) << gradus_last_error(nullptr);
+  options.basis = {};
+  EXPECT_EQ(refusal().find("recipe: dim_reduce.basis elsewhere: elsewhere: "),
+            0u);
+}
+
+TEST_F(CEntryBasis, OfAnArtifactIsSettled) {
+  std::string whole = artifact();
+  options.model = sourceOf(whole);
+  options.recipe = {};
+  EXPECT_EQ(compile(), GRADUS_OK) << gradus_last_error(nullptr);
+  options.basis = sourceOf(file);
+  EXPECT_EQ(refusal(), "basis: the model is an artifact, whose recipe and "
+                       "weights are settled; compile from the model");
+  options.basis = {};
+  options.recipe = sourceOf(recipe);
+  EXPECT_EQ(refusal(), "the recipe: the model is an artifact, whose recipe and "
+                       "weights are settled; compile from the model");
+}
+
+TEST_F(CEntryBasis, OfAProgramsTextIsItsOwnWithItsRecipe) {
+  options.stop_after = "model";
+  ASSERT_EQ(compile(), GRADUS_OK) << gradus_last_error(nullptr);
+  std::string printed = gradus_compiled_ir(result);
+  options.stop_after = nullptr;
+  options.model = sourceOf(printed);
+  options.recipe = {};
+  EXPECT_EQ(compile(), GRADUS_OK) << gradus_last_error(nullptr);
+  options.basis = sourceOf(file);
+  EXPECT_EQ(refusal(), "basis: the model has a basis already, as "
+                       "dim_reduce/basis/w, and no other recipe is given");
+}
+
+// Each compilation has the basis that it is given, whatever another one had.
+TEST_F(CEntryBasis, IsOfOneCompilationAlone) {
+  std::string first = artifact(), good = file;
+  const float other[3] = {0, 1, 0};
+  std::string second = good;
+  std::memcpy(second.data() + second.size() - sizeof(other), other,
+              sizeof(other));
+  options.basis = sourceOf(second);
+  std::string ofOther = artifact();
+  EXPECT_FALSE(ofOther == first);
+  std::string broken = good.substr(0, good.size() - 4);
+  options.basis = sourceOf(broken);
+  refusal();
+  options.basis = {};
+  EXPECT_TRUE(artifact() == first);
+  unlink(path.c_str());
+  EXPECT_TRUE(contains(refusal(), "cannot open"));
+  options.basis = sourceOf(second);
+  EXPECT_TRUE(artifact() == ofOther);
 }
 
 TEST_F(CEntryBasis, IsRefusedWhereTheRecipeNamesNone) {
