@@ -3,6 +3,7 @@
 
 #include "frontends/compiler/compiler.h"
 #include "frontends/compiler/extra_options.h"
+#include "frontends/compiler/text_file.h"
 #include "messages/message.h"
 #include "runtime/compiler_abi.h"
 
@@ -170,8 +171,17 @@ Request requestOf(const gradus_abi_request &from, Told &told) {
   return request;
 }
 
+absl::Status checkFiles(const gradus_compile_options &options) {
+  for (const gradus_source &source : {options.model, options.recipe})
+    if (!source.bytes && source.path && isNoFile(source.path))
+      return invalid(source.path, ": is not a file");
+  return absl::OkStatus();
+}
+
 gradus_status compile(const gradus_abi_request &from) {
   Told told(from.to);
+  if (absl::Status files = checkFiles(*from.options); !files.ok())
+    return told.fail(files);
   Request request = requestOf(from, told);
   absl::Status extra = addExtraOptions(listOf(from.options->extra), request);
   if (!extra.ok())

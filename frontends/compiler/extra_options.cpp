@@ -5,6 +5,7 @@
 #include "frontends/compiler/extra_options.h"
 
 #include "frontends/compiler/name_map.h"
+#include "frontends/compiler/text_file.h"
 #include "frontends/compiler/tuning_file.h"
 #include "messages/message.h"
 #include "recipe/nearest.h"
@@ -36,7 +37,15 @@ absl::Status setKernelCache(const Values &values, Request &request) {
   return setText("kernel-cache", values, request.plan.kernelCache);
 }
 
+absl::Status checkFiles(const Values &paths) {
+  for (const std::string &path : paths)
+    if (isNoFile(path))
+      return invalid(path, ": is not a file");
+  return absl::OkStatus();
+}
+
 absl::Status readTuning(const Values &values, Request &request) {
+  GRADUS_RETURN_IF_ERROR(checkFiles(values));
   GRADUS_ASSIGN_OR_RETURN(request.plan.tuning, readTuningFiles(values));
   return absl::OkStatus();
 }
@@ -47,6 +56,7 @@ absl::Status renameWeights(const Values &rules, Request &request) {
   if (weights.empty())
     return invalid("weights-map ", rules.front(),
                    ": needs weights, whose names it maps");
+  GRADUS_RETURN_IF_ERROR(checkFiles(rules));
   GRADUS_ASSIGN_OR_RETURN(NameMap map, NameMap::of("weights-map", rules));
   std::vector<std::string> names;
   for (const Weight &weight : weights)

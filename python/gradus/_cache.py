@@ -12,7 +12,7 @@ import os
 import time
 
 from . import _core, _onnx_files
-from ._files import PARTIAL, whole_file
+from ._files import PARTIAL, regular_file, whole_file
 
 LIMIT = 2 << 30
 OF_FILES = ("model", "recipe", "weights")  # options that are known by the content of what they name
@@ -85,7 +85,7 @@ def _state(path):
 
 
 def _bytes(path):
-    with open(path, "rb") as file:
+    with regular_file(path) as file:
         return file.read()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from . import _cache, _core
 from ._core import Error, FailedError, InvalidError
 from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
+from ._files import regular_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _recipe(recipe, asked):
     elif isinstance(recipe, str) and recipe.lstrip().startswith("{"):
         given = _json(recipe, "recipe")
     elif isinstance(recipe, (str, os.PathLike)):
-        with open(recipe, encoding="utf-8") as file:
+        with regular_file(recipe, "r", encoding="utf-8") as file:
             text = file.read()
         if not made:
             return text.encode()

@@ -1,10 +1,22 @@
-"""Files that appear at their name whole or not at all."""
+"""Files that are read and nothing else, and files that appear at their name whole or not at all."""
 
 import contextlib
 import os
 import secrets
+import stat
+
+from ._core import InvalidError
 
 PARTIAL = ".gradus-partial"  # how the names of files end that are being written
+
+
+def regular_file(path, mode="rb", **options):
+    """A file to read. What is there and is none is refused: a pipe waits for its writer, and a device need not end."""
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise InvalidError(f"{os.fsdecode(path)}: is not a file")
+    return open(number, mode, **options)
 
 
 @contextlib.contextmanager

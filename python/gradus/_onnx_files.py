@@ -3,7 +3,9 @@ say; the model may come from anybody."""
 
 import hashlib
 import os
-import stat
+
+from ._core import InvalidError
+from ._files import regular_file
 
 # The fields that lead from a model to its tensors: (message, field) -> message.
 MESSAGES = {("model", 7): "graph", ("graph", 1): "node", ("graph", 5): "tensor", ("graph", 15): "sparse", ("sparse", 1): "tensor",
@@ -81,11 +83,7 @@ def hash_beside(model_path, location):
 
 def _hash(path):
     try:
-        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe does not wait for its writer
-    except OSError:
+        with regular_file(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, InvalidError):
         return None
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        return None
-    with open(number, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,11 +4,12 @@ import json
 import os
 
 from ._core import InvalidError
+from ._files import regular_file
 
 
 def metadata(path):
     """The file's own metadata: strings by name."""
-    with open(path, "rb") as file:
+    with regular_file(path) as file:
         size = int.from_bytes(file.read(8), "little")
         if size > os.path.getsize(path):
             raise InvalidError(f"{path}: is no .safetensors file: its header would have {size} bytes")

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -180,6 +181,27 @@ class Files(unittest.TestCase):
             basis()
         with self.assertRaisesRegex(gradus.CompileError, "^basis nowhere: nowhere: cannot open"):
             gradus.compile(SQUARES, optimizer="sgd", dim_reduce="elsewhere", basis="nowhere")
+
+    def test_what_is_no_file_is_refused(self):
+        """A pipe that nobody writes would be waited for, and /dev/zero does not end."""
+        import gradus
+
+        signal.alarm(120)
+        self.addCleanup(signal.alarm, 0)
+        pipe = os.path.join(self.folder.name, "pipe")
+        os.mkfifo(pipe)
+        weights = tensors(w=[4, 5, 6])
+        for bad in (pipe, "/dev/zero", self.folder.name):
+            given = [(bad, {"recipe": bad}), (bad, {"weights": bad}), (bad, {"weights": weights, "weights_map": bad}),
+                     (bad, {"dim_reduce": "elsewhere", "basis": bad}), (bad, {"dim_reduce": bad}), (bad, {"targets": "emulated", "tuning": bad})]
+            for ending in ("", ".onnx", ".mlir", ".gradus"):
+                link = os.path.join(self.folder.name, f"link{len(os.listdir(self.folder.name))}{ending}")
+                os.symlink(bad, link)
+                given.append((link, {"model": link}))
+            for path, options in given:
+                for cache in (False, True):
+                    with self.subTest(**options, cache=cache), self.assertRaisesRegex(gradus.InvalidError, f"{path}: is not a file$"):
+                        gradus.compile(**{"model": SQUARES, "optimizer": "sgd", "cache": cache, **options})
 
     def test_names_of_weights_are_mapped(self):
         import gradus

@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>

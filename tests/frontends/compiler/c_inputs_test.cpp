@@ -140,6 +140,32 @@ TEST_F(CEntryBasis, IsOfOneCompilationAlone) {
   EXPECT_TRUE(artifact() == ofOther);
 }
 
+// What waits for a writer, or never ends, is no file to compile from.
+TEST_F(CEntry, CompilesFromFilesAlone) {
+  std::string pipe =
+      testing::TempDir() + "c_entry_pipe." + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string &path :
+       {pipe, std::string("/dev/zero"), std::string("/tmp")}) {
+    std::string words = path + ": is not a file";
+    options.recipe = {path.c_str(), nullptr, 0};
+    EXPECT_EQ(refusal(), words);
+    options.recipe = sourceOf(recipe);
+    options.model.path = path.c_str();
+    EXPECT_EQ(refusal(), words);
+    options.model.path = kModel;
+    options.weights = {path.c_str(), nullptr, 0};
+    EXPECT_EQ(refusal(), words);
+    options.weights = {};
+    std::string tuning = "tuning=" + path;
+    const char *extra[] = {tuning.c_str(), nullptr};
+    options.extra = extra;
+    EXPECT_EQ(refusal(), words);
+    options.extra = kNoCache;
+  }
+  unlink(pipe.c_str());
+}
+
 TEST_F(CEntryBasis, IsRefusedWhereTheRecipeNamesNone) {
   options.basis = sourceOf(file);
   options.recipe = {};
