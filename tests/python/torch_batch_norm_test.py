@@ -1,4 +1,4 @@
-"""A module's batch normalizations train, or keep their statistics, as their modes say."""
+"""A module's normalizations train, or keep their statistics, as their modes say."""
 
 import copy
 import os
@@ -77,6 +77,29 @@ class BatchNorm(unittest.TestCase):
         self.module[4].eval()
         with self.assertRaisesRegex(gradus.NotExpressible, "the batch normalization '4' is in eval mode and '1' trains"):
             self.compiled()
+
+
+@unittest.skipIf(torch is None, torch_is_missing())
+class InstanceNorm(unittest.TestCase):
+    def compiled(self, **options):
+        import gradus
+
+        torch.manual_seed(5)
+        nn = torch.nn
+        self.module = nn.Sequential(nn.Conv1d(2, 4, 3), nn.InstanceNorm1d(4, **options), nn.Flatten(), nn.Linear(24, 3))
+        self.inputs = torch.randn(5, 2, 8)
+        return gradus.compile(self.module, example=(self.inputs,), loss="softmax_cross_entropy", optimizer="sgd", threads=1, cache=False)
+
+    def test_running_statistics_that_would_not_move_are_refused(self):
+        import gradus
+
+        with self.assertRaisesRegex(gradus.NotExpressible, r"the InstanceNorm1d '1' keeps running statistics \(track_running_stats=True\)"):
+            self.compiled(track_running_stats=True, affine=True)
+
+    def test_without_them_it_predicts_as_in_eager(self):
+        with self.compiled(affine=True) as step, torch.no_grad():
+            found = next(iter(dict(step.predict(self.inputs)).values()))
+            torch.testing.assert_close(torch.from_numpy(found), self.module.eval()(self.inputs), rtol=1e-4, atol=1e-5)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Which batch normalizations of a module train: torch.export writes all of them in inference form, whatever their mode."""
+"""Which normalizations of a module train: torch.export writes all batch normalizations in inference form, whatever their mode, and
+instance normalizations that train without their running statistics."""
 
 from .errors import NotExpressible
 
@@ -9,6 +10,17 @@ def modes_of(module):
     """Whether the owner of a buffer is in training mode, by each of the buffer's names."""
     return {f"{path}.{name}" if path else name: owner.training
             for path, owner in module.named_modules(remove_duplicate=False) for name in owner._buffers}
+
+
+def refuse_running_instances(module):
+    """Running statistics of an instance normalization that trains are in no file: a step would not move them, and `predict` not use them."""
+    from torch.nn.modules.instancenorm import _InstanceNorm
+
+    for path, part in module.named_modules():
+        if isinstance(part, _InstanceNorm) and part.track_running_stats and part.training:
+            raise NotExpressible(f"the {type(part).__name__} '{path}' keeps running statistics (track_running_stats=True), which the exporter "
+                                 "leaves out while it trains: they would stay as they are; make it with track_running_stats=False, or put it "
+                                 "into eval mode, where it uses those that it has")
 
 
 def say_modes(graph, modes):

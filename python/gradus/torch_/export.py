@@ -11,7 +11,7 @@ import logging
 import re
 import warnings
 
-from .batch_norm import modes_of, say_modes
+from .batch_norm import modes_of, refuse_running_instances, say_modes
 from .errors import NotExpressible
 from .module import checked, parameters_of, unwrapped
 from .tree import Outputs, flat_inputs, tensors_of
@@ -61,6 +61,7 @@ def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=N
     names = arguments.names + label_names(arguments.names, len(examples_of_labels), label)
     tensors = arguments.tensors + examples_of_labels
     with as_it_was(module), in_training(module), with_flat_forward(module, arguments, outside):
+        refuse_running_instances(module)
         if loss is not None:
             refuse_cut_loss(module, tensors)
         try:
