@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._step import Step
 
 
-def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, metrics=(), precision=None, clip_grad_norm=None,
+def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, metrics=None, precision=None, clip_grad_norm=None,
             ema=None, recipe=None, set=None, label=None, labels=None, inputs=None, outputs=None, dynamic=None, dims=None, weights=None,
             targets=None, libraries=None, memory_limit=None, plugins=None, initialize=None, kernel_cache=None, node_outputs=False,
             gradient_outputs=False, program=True, basis=None, epilogues=None, tuning=None, weights_map=None, threads=0, device="cpu",
@@ -55,9 +55,9 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     if title:
         export = {"labels": labels, "label": label, "inputs": inputs, "outputs": outputs, "dynamic": dynamic}
         model, asked, names = _of_module(model, example, export, asked)
-    elif example is not None:
-        raise InvalidError("example= belongs to a torch.nn.Module; an ONNX file knows its inputs")
-    if deterministic is not None:
+    else:
+        _refuse_export(example=example, labels=labels, inputs=inputs, outputs=outputs, dynamic=dynamic)
+    if deterministic is not None and not _is_artifact(model):
         asked["deterministic"] = bool(deterministic)
     options = {
         "model": _source(model, "model"), "recipe": (None, _recipe(recipe, asked)),
@@ -139,6 +139,18 @@ def inspect_ir(model, stage, **options) -> str:
     return _run({"model": source, "stop_after": stage, **options})[1]
 
 
+def _refuse_export(**given):
+    """Refuses what says how a module is exported, where there is none."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidError(f"{name}= belongs to a torch.nn.Module; a file knows its inputs, outputs and labels")
+
+
+def _is_artifact(model):
+    """Whether the recipe is settled, so that `deterministic` is said where the step is loaded alone."""
+    return isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".gradus")
+
+
 def _is_module(model):
     return any(f"{kind.__module__}.{kind.__qualname__}" == "torch.nn.modules.module.Module" for kind in type(model).__mro__)
 
@@ -158,14 +170,19 @@ def _of_module(module, example, export, asked):
     made = exported(module, example, loss=asked["loss"] if exports else None, **export)
     if made.freeze_batch_norm:
         asked = {"freeze_batch_norm": True, **asked}
-    return made.model, {**asked, "module": module, "names": made.names, "fixed": made.fixed}, made.names
+    fixed = sorted({*_list(asked.get("fixed")), *made.fixed})
+    return made.model, {**asked, "module": module, "names": made.names, "fixed": fixed}, made.names
+
+
+def _list(names):
+    return [names] if isinstance(names, str) else names or []
 
 
 def _recipe(recipe, asked):
     """The recipe as the bytes of a JSON text: the given one with the arguments over it; None if there is neither."""
     from .torch_.recipe import recipe_of
 
-    asked = {name: value for name, value in asked.items() if value is not None and (name != "metrics" or value)}
+    asked = {name: value for name, value in asked.items() if value is not None}
     made = recipe_of(**asked) if asked else {}
     if recipe is None and not made:
         return None
@@ -181,6 +198,8 @@ def _recipe(recipe, asked):
         given = _json(text, os.fspath(recipe))
     else:
         raise InvalidError(f"recipe: expected a dictionary, JSON text or a path; found {type(recipe).__name__}")
+    if "module" in asked and _list(given.get("fixed")):  # what the module itself fixes is no wish against the recipe's
+        made["fixed"] = sorted({*_list(given["fixed"]), *_list(made.get("fixed"))})
     return _text({**given, **made}, "recipe").encode()
 
 

@@ -265,6 +265,30 @@ class Compile(unittest.TestCase):
             with self.assertRaisesRegex(gradus.InvalidError, words):
                 gradus.compile(model, cache=False)
 
+    def test_no_keyword_is_dropped(self):
+        import gradus
+
+        for key in ("example", "labels", "inputs", "outputs", "dynamic"):
+            with self.assertRaisesRegex(gradus.InvalidError, f"{key}= belongs to a torch.nn.Module"):
+                digits(**{key: ["x"]})
+        for key, value in (("label", "y"), ("output", "y"), ("soft_labels", True), ("interval", "epoch"), ("schedule_steps", 3)):
+            with self.assertRaisesRegex(gradus.NotExpressible, f"{key}={value!r} is given without a "):
+                gradus.compile(SQUARES, recipe={"optimizer": {"type": "sgd"}}, **{key: value})
+        with gradus.compile(SQUARES, recipe={"optimizer": {"type": "sgd"}, "metrics": ["gradient_norm"]}, metrics=[]) as step:
+            self.assertEqual(step.recipe["metrics"], [])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "squares.gradus")
+            with gradus.compile(SQUARES, optimizer="sgd") as step:
+                step.save(path, state=False)
+            with open(path, "rb") as file:
+                whole = file.read()
+            gradus.compile(path, deterministic=True).close()
+            for model in (path, whole):
+                for options in ({"optimizer": "adamw"}, {"recipe": {"seed": 3}}, {"ema": 0.9}, {"set": {"seed": 3}}, {"dims": {"n": 3}},
+                                {"weights": tensors(w=[1, 2, 3])}, {"initialize": "zeros"}, {"basis": tensors(w=[1, 0, 0])}):
+                    with self.subTest(**options), self.assertRaisesRegex(gradus.InvalidError, "is an artifact, whose recipe and weights are settled"):
+                        gradus.compile(model, **options)
+
     def test_the_ir_is_text_at_each_stage(self):
         with digits() as step:
             self.assertIn("gradus.update", step.ir("gradients"))

@@ -135,6 +135,10 @@ class Refused(unittest.TestCase):
         self.says("clip_grad_norm and clip_grad_value are both given", lambda: recipe_of(clip_grad_norm=1, clip_grad_value=1))
         self.says("clip_grad_norm is a list; expected a number", lambda: recipe_of(clip_grad_norm=[1]))
         self.says("an AveragedModel keeps its decay inside", lambda: recipe_of(ema=torch.optim.swa_utils.AveragedModel(layer())))
+        self.says("soft_labels=True is given, and this loss is exported", lambda: recipe_of(loss=nn.BCELoss(), soft_labels=True))
+        self.says("output='logits' is given, and this loss is exported", lambda: recipe_of(loss=lambda out, y: out, output="logits"))
+        self.says("soft_labels=True is given, and the loss says False", lambda: recipe_of(loss={"type": "mse", "soft_labels": False}, soft_labels=True))
+        self.says("label='y' is given, and the loss is a sum", lambda: recipe_of(loss={"type": "sum", "of": []}, label="y"))
         self.says("the recipe's key 'clip' is given twice", lambda: recipe_of(clip_grad_norm=1, clip={"value": 1}))
 
 
@@ -156,6 +160,22 @@ class Recipes(unittest.TestCase):
         moves = sgd()
         recipe = recipe_of(optimizer=moves, scheduler=torch.optim.lr_scheduler.StepLR(moves, 3), interval="epoch")
         self.assertEqual(recipe["schedule"], {"learning_rate": [{"type": "step", "period": 3, "rate": 0.1, "interval": "epoch"}]})
+
+    def test_no_argument_is_dropped_beside_a_dictionary_or_nothing(self):
+        """Of each pair that says more of a thing: it is taken, or refused by its name."""
+        more = {"loss": {"output": "logits", "label": "y", "soft_labels": True}, "scheduler": {"interval": "epoch", "schedule_steps": 12}}
+        alone = {"loss": (None,), "scheduler": (None, {"learning_rate": []})}
+        for what, said in more.items():
+            for key, value in said.items():
+                for given in alone[what]:
+                    for optimizer in (None, "adamw", {"type": "adamw"}, sgd()):
+                        with self.assertRaisesRegex(NotExpressible, f"{key}={value!r} is given without a {what}"):
+                            recipe_of(**{what: given, key: value, "optimizer": optimizer})
+        for loss in ("softmax_cross_entropy", {"type": "softmax_cross_entropy"}):
+            self.assertEqual(recipe_of(loss=loss, **more["loss"])["loss"], {"type": "softmax_cross_entropy", **more["loss"]})
+
+    def test_an_empty_list_of_metrics_is_said(self):
+        self.assertEqual(recipe_of(metrics=[]), {"metrics": []})
 
     def test_probabilities_as_labels(self):
         recipe = recipe_of(loss=torch.nn.CrossEntropyLoss(label_smoothing=0.1), soft_labels=True)

@@ -57,6 +57,16 @@ class Compiled(unittest.TestCase):
         self.assertGreater(moved.max().item(), 1e-4)
         self.assertLess(moved.max().item(), 2e-3)
 
+    def test_what_is_fixed_is_joined(self):
+        """What the module says, the keyword or else the recipe."""
+        self.module[4].bias.requires_grad_(False)
+        for options in ({}, {"fixed": "0.*"}, {"fixed": ["0.weight"]}, {"recipe": {"fixed": ["0.*"]}}):
+            step = self.compiled(self.module, **options)
+            before = step.state_dict()
+            step(*self.batches[0])
+            stay = {name for name, array in step.state_dict().items() if (array == before[name]).all()}
+            self.assertEqual(stay, {"4.bias", "0.weight"} if options else {"4.bias"}, options)
+
     def test_what_cannot_be_said_is_an_error_of_gradus(self):
         import gradus
 

@@ -39,13 +39,20 @@ def needs_export(loss):
 
 def loss_of(loss, output=None, soft_labels=False, label=None):
     names = {key: name for key, name in (("output", output), ("label", label)) if name}
+    if soft_labels and isinstance(loss, (str, collections.abc.Mapping)):
+        names["soft_labels"] = True
     if isinstance(loss, str):
         return {"type": loss, **names}
     if isinstance(loss, collections.abc.Mapping):
         return joined(loss, names)
     row = row_of(loss)
     if row is None or not is_in_recipe(loss):
-        return exported(loss)
+        made = exported(loss)
+        for key, given in (("output", output), ("soft_labels", soft_labels)):
+            if given:
+                raise NotExpressible(f"{key}={given!r} is given, and this loss is exported with the model: it picks outputs and takes labels "
+                                     "by itself")
+        return made
     made = {"type": row.type}
     for argument, key in row.keys.items():
         value = getattr(loss, argument)
@@ -66,6 +73,9 @@ def joined(loss, names):
     for key, name in names.items():
         if loss.get(key, name) != name:
             raise NotExpressible(f"{key}={name!r} is given, and the loss says {loss[key]!r}; give one of them")
+    if names and loss.get("type") == "sum":
+        raise NotExpressible(f"{', '.join(f'{key}={name!r}' for key, name in names.items())} is given, and the loss is a sum; say it in those "
+                             "that it sums")
     return {**names, **loss}
 
 

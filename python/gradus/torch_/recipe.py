@@ -13,7 +13,7 @@ from .optimizer import optimizer_of
 from .schedule import schedule_of
 
 
-def recipe_of(module=None, loss=None, optimizer=None, scheduler=None, clip_grad_norm=None, clip_grad_value=None, ema=None, metrics=(),
+def recipe_of(module=None, loss=None, optimizer=None, scheduler=None, clip_grad_norm=None, clip_grad_value=None, ema=None, metrics=None,
               precision=None, *, names=None, fixed=None, output=None, label=None, soft_labels=False, interval=None, schedule_steps=None,
               **keys):
     """The recipe of what is given.
@@ -31,9 +31,14 @@ def recipe_of(module=None, loss=None, optimizer=None, scheduler=None, clip_grad_
     recipe = {}
     if loss is not None:
         recipe["loss"] = loss_of(loss, output, soft_labels, label)
+    else:
+        refuse_alone("loss", output=output, soft_labels=soft_labels or None, label=label)
     if fixed is None:
         fixed = fixed_of(module, names)
+    told = {"interval": interval, "schedule_steps": schedule_steps}
     optimizer, scheduler, interval = configured(optimizer, scheduler, interval)
+    if scheduler is None or isinstance(scheduler, collections.abc.Mapping):
+        refuse_alone("scheduler of PyTorch", **told)
     if optimizer is not None:
         schedule = schedule_of(scheduler, optimizer, interval, schedule_steps)
         recipe.update(optimizer_of(optimizer, module, names, schedule))
@@ -46,11 +51,19 @@ def recipe_of(module=None, loss=None, optimizer=None, scheduler=None, clip_grad_
     recipe.update(clip_of(clip_grad_norm, clip_grad_value))
     if ema is not None:
         recipe["ema"] = ema_of(ema)
-    if metrics:
+    if metrics is not None:
         recipe["metrics"] = [metrics] if isinstance(metrics, str) else list(metrics)
     if precision is not None:
         recipe["precision"] = precision_of(precision)
     return joined(recipe, keys)
+
+
+def refuse_alone(what, **told):
+    """Refuses what is said of something that is not given."""
+    for name, value in told.items():
+        if value is not None:
+            raise NotExpressible(f"{name}={value!r} is given without a {what}, of which it says more; a dictionary or the recipe has keys of "
+                                 "its own for it")
 
 
 def fixed_of(module, names):
