@@ -282,14 +282,26 @@ void takeBack(Batches &batches) {
   }
 }
 
+/// A call of next(), however it ends.
+class InUse {
+public:
+  explicit InUse(Batches &batches) : batches_(batches) { batches_.busy = true; }
+  InUse(const InUse &) = delete;
+  ~InUse() { batches_.busy = false; }
+
+private:
+  Batches &batches_;
+};
+
 /// Goes on to the next chunk where the last one is done; false at the end, or
 /// with Python's error set.
 bool advance(Batches &batches) {
   if (batches.chunk && batches.at < batches.chunk->count)
     return true;
-  batches.busy = true;
-  batches.chunk = unlocked([&] { return batches.batches->next(); });
-  batches.busy = false;
+  {
+    InUse use(batches);
+    batches.chunk = unlocked([&] { return batches.batches->next(); });
+  }
   batches.at = 0;
   if (!batches.chunk && !batches.batches->status().ok())
     raise(batches.batches->status());
@@ -333,19 +345,19 @@ void deallocate(PyObject *self) {
 }
 
 PyMethodDef feedMethods[] = {
-    {"verify_evaluates", verifyEvaluates, METH_NOARGS, nullptr},
-    {"share", share, METH_O, nullptr},
-    {"batches", makeBatches, METH_VARARGS, nullptr},
+    {"verify_evaluates", guarded<verifyEvaluates>, METH_NOARGS, nullptr},
+    {"share", guarded<share>, METH_O, nullptr},
+    {"batches", guarded<makeBatches>, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyGetSetDef feedProperties[] = {
-    {"samples", samples, nullptr, nullptr, nullptr},
-    {"batch", batch, nullptr, nullptr, nullptr},
-    {"per_epoch", perEpoch, nullptr, nullptr, nullptr},
-    {"evaluated", evaluated, nullptr, nullptr, nullptr},
-    {"remarks", remarks, nullptr, nullptr, nullptr},
-    {"classes", classes, nullptr, nullptr, nullptr},
+    {"samples", guarded<samples>, nullptr, nullptr, nullptr},
+    {"batch", guarded<batch>, nullptr, nullptr, nullptr},
+    {"per_epoch", guarded<perEpoch>, nullptr, nullptr, nullptr},
+    {"evaluated", guarded<evaluated>, nullptr, nullptr, nullptr},
+    {"remarks", guarded<remarks>, nullptr, nullptr, nullptr},
+    {"classes", guarded<classes>, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -363,7 +375,7 @@ PyType_Spec feedSpec = {"gradus._training.Feed", sizeof(Holder<Feed>), 0,
 PyType_Slot batchesSlots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
     {Py_tp_iter, reinterpret_cast<void *>(PyObject_SelfIter)},
-    {Py_tp_iternext, reinterpret_cast<void *>(next)},
+    {Py_tp_iternext, reinterpret_cast<void *>(guarded<next>)},
     {0, nullptr},
 };
 
@@ -372,8 +384,8 @@ PyType_Spec batchesSpec = {
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, batchesSlots};
 
 PyMethodDef functions[] = {
-    {"feed", makeFeed, METH_VARARGS, nullptr},
-    {"loss_is_total", lossIsTotal, METH_O, nullptr},
+    {"feed", guarded<makeFeed>, METH_VARARGS, nullptr},
+    {"loss_is_total", guarded<lossIsTotal>, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -72,16 +72,16 @@ PyObject *bestText(PyObject *self, void *) {
 }
 
 PyMethodDef bestMethods[] = {
-    {"verify", verify, METH_O, nullptr},
-    {"update", update, METH_VARARGS, nullptr},
-    {"to_json", save<BestMetric>, METH_NOARGS, nullptr},
-    {"restore", restoreBest, METH_O, nullptr},
+    {"verify", guarded<verify>, METH_O, nullptr},
+    {"update", guarded<update>, METH_VARARGS, nullptr},
+    {"to_json", guarded<save<BestMetric>>, METH_NOARGS, nullptr},
+    {"restore", guarded<restoreBest>, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyGetSetDef bestProperties[] = {
-    {"stale", stale, nullptr, nullptr, nullptr},
-    {"text", bestText, nullptr, nullptr, nullptr},
+    {"stale", guarded<stale>, nullptr, nullptr, nullptr},
+    {"text", guarded<bestText>, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -122,10 +122,10 @@ PyObject *restoreFigures(PyObject *self, PyObject *json) {
 }
 
 PyMethodDef figuresMethods[] = {
-    {"add", add, METH_O, nullptr},
-    {"means", means, METH_NOARGS, nullptr},
-    {"to_json", save<EpochFigures>, METH_NOARGS, nullptr},
-    {"restore", restoreFigures, METH_O, nullptr},
+    {"add", guarded<add>, METH_O, nullptr},
+    {"means", guarded<means>, METH_NOARGS, nullptr},
+    {"to_json", guarded<save<EpochFigures>>, METH_NOARGS, nullptr},
+    {"restore", guarded<restoreFigures>, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -182,13 +182,13 @@ PyObject *weight(PyObject *self, void *) {
 }
 
 PyMethodDef meansMethods[] = {
-    {"add", addBatch, METH_VARARGS, nullptr},
-    {"figures", testFigures, METH_NOARGS, nullptr},
+    {"add", guarded<addBatch>, METH_VARARGS, nullptr},
+    {"figures", guarded<testFigures>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyGetSetDef meansProperties[] = {
-    {"weight", weight, nullptr, nullptr, nullptr},
+    {"weight", guarded<weight>, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -204,9 +204,9 @@ PyType_Spec meansSpec = {
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, meansSlots};
 
 PyMethodDef functions[] = {
-    {"best_metric", makeBest, METH_O, nullptr},
-    {"epoch_figures", makeFigures, METH_NOARGS, nullptr},
-    {"test_means", makeMeans, METH_VARARGS, nullptr},
+    {"best_metric", guarded<makeBest>, METH_O, nullptr},
+    {"epoch_figures", guarded<makeFigures>, METH_NOARGS, nullptr},
+    {"test_means", guarded<makeMeans>, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

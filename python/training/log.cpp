@@ -96,10 +96,10 @@ PyObject *takeRemarks(PyObject *self, PyObject *) {
 }
 
 PyMethodDef methods[] = {
-    {"step", step, METH_VARARGS, nullptr},
-    {"epoch", epoch, METH_VARARGS, nullptr},
-    {"flush", flush, METH_NOARGS, nullptr},
-    {"take_remarks", takeRemarks, METH_NOARGS, nullptr},
+    {"step", guarded<step>, METH_VARARGS, nullptr},
+    {"epoch", guarded<epoch>, METH_VARARGS, nullptr},
+    {"flush", guarded<flush>, METH_NOARGS, nullptr},
+    {"take_remarks", guarded<takeRemarks>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -114,7 +114,7 @@ PyType_Spec spec = {"gradus._training.Log", sizeof(Holder<Log>), 0,
                     slots};
 
 PyMethodDef functions[] = {
-    {"log", makeLog, METH_VARARGS, nullptr},
+    {"log", guarded<makeLog>, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -45,8 +45,8 @@ PyObject *page(PyObject *, PyObject *arguments) {
 }
 
 PyMethodDef methods[] = {
-    {"add", add, METH_VARARGS, nullptr},
-    {"to_json", toJson, METH_NOARGS, nullptr},
+    {"add", guarded<add>, METH_VARARGS, nullptr},
+    {"to_json", guarded<toJson>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -61,8 +61,8 @@ PyType_Spec spec = {"gradus._training.Curves", sizeof(Holder<cli::Curves>), 0,
                     slots};
 
 PyMethodDef functions[] = {
-    {"curves", makeCurves, METH_NOARGS, nullptr},
-    {"page", page, METH_VARARGS, nullptr},
+    {"curves", guarded<makeCurves>, METH_NOARGS, nullptr},
+    {"page", guarded<page>, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -2,6 +2,8 @@
 
 #include "python/training/values.h"
 
+#include "messages/caught.h"
+
 namespace gradus::python {
 namespace {
 
@@ -35,6 +37,18 @@ PyObject *raise(const runtime::Status &status) {
   if (words)
     PyErr_SetObject(type, words.get());
   return nullptr;
+}
+
+PyObject *raiseCaught() {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return PyErr_NoMemory();
+  } catch (const std::length_error &) {
+    return PyErr_NoMemory();
+  } catch (const std::exception &) {
+    return raise(runtime::failed(wordsOfCaught()));
+  }
 }
 
 PyObject *toText(const std::string &bytes) {

@@ -6,6 +6,7 @@
 #include "runtime/status.h"
 #include "training/metric.h"
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,13 +56,40 @@ template <typename Value> void drop(PyObject *self) {
   freeObject(holder);
 }
 
-/// Calls a function without Python's lock.
+/// Calls a function without Python's lock, which is there again where the
+/// function throws. What ends a thread of Python that the interpreter does not
+/// wait for is no std::exception, and passes.
 template <typename Function> auto unlocked(const Function &function) {
   PyThreadState *state = PyEval_SaveThread();
-  auto result = function();
+  auto result = [&] {
+    try {
+      return function();
+    } catch (const std::exception &) {
+      PyEval_RestoreThread(state);
+      throw;
+    }
+  }();
   PyEval_RestoreThread(state);
   return result;
 }
+
+/// Sets Python's error to the exception that is being handled. Returns nullptr.
+PyObject *raiseCaught();
+
+template <auto function> struct Guarded;
+template <typename... Arguments, PyObject *(*function)(Arguments...)>
+struct Guarded<function> {
+  static PyObject *call(Arguments... arguments) {
+    try {
+      return function(arguments...);
+    } catch (const std::exception &) {
+      return raiseCaught();
+    }
+  }
+};
+
+/// A function as Python calls it: no exception of a library passes into Python.
+template <auto function> constexpr auto guarded = &Guarded<function>::call;
 
 /// Add the types and functions of the module; false on failure.
 bool addFeeds(PyObject *module);

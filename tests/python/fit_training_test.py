@@ -281,6 +281,20 @@ class Training(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "released"):
             first[0].tobytes()
 
+    def test_an_exception_of_a_library_becomes_one_of_python(self):
+        """The extension is C++ with exceptions, and Python's own code can take none."""
+        import numpy
+        from gradus import _training
+
+        batch = 1 << 58  # samples, of 16 bytes
+        outline = {"path": "large", "recipe": {}, "classes": 0,
+                   "graphs": [{"name": "evaluate", "inputs": [["x", "f32", [batch, 4], 0], ["count", "i64", [], 0]], "outputs": []}]}
+        column = ("x", "f32", numpy.zeros((3, 4), "float32"))
+        feed = _training.feed(json.dumps(outline), "evaluate", [column], "arrays", ())
+        for _ in range(2):
+            with self.assertRaises(MemoryError):
+                feed.batches(0, 1, 0, False, 1)
+
     def test_an_epoch_is_as_long_as_its_batches(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
