@@ -6,12 +6,17 @@
 #include "training/feeds.h"
 #include "training/test_means.h"
 
+#include <algorithm>
+#include <deque>
+
 namespace gradus::python {
 namespace {
 
 using training::ArtifactOutline;
 
 PyTypeObject *feedType = nullptr, *batchesType = nullptr;
+/// More than any machine has cores.
+constexpr int kMostThreads = 1 << 16;
 
 /// A type of the artifact's schema is of the same number in the C API.
 static_assert(static_cast<int>(runtime::DType::u64) == GRADUS_U64);
@@ -32,17 +37,18 @@ public:
     for (Py_buffer &each : views_)
       PyBuffer_Release(&each);
   }
-  /// The bytes of a dense array; nullptr with Python's error set.
+  /// The bytes of a dense array; nullptr with Python's error set. The shape of
+  /// some lies in the buffer itself, so that it stays where it was filled in.
   const Py_buffer *hold(PyObject *array) {
-    Py_buffer view = {};
-    if (PyObject_GetBuffer(array, &view, PyBUF_ND | PyBUF_FORMAT) < 0)
-      return nullptr;
-    views_.push_back(view);
-    return &views_.back();
+    Py_buffer &view = views_.emplace_back();
+    if (PyObject_GetBuffer(array, &view, PyBUF_ND | PyBUF_FORMAT) == 0)
+      return &view;
+    views_.pop_back();
+    return nullptr;
   }
 
 private:
-  std::vector<Py_buffer> views_;
+  std::deque<Py_buffer> views_;
 };
 
 struct Feed {
@@ -54,7 +60,30 @@ struct Feed {
 
 //===-- making one --------------------------------------------------------===//
 
-/// Reads [(name, array)...] as columns that show the arrays; false with
+/// The column that shows an array; fails where its bytes are no such numbers.
+runtime::Status columnOf(const char *name, const char *dtype,
+                         const Py_buffer &view, data::Column &column) {
+  const auto &types = artifact::EnumValuesDType();
+  auto type = std::ranges::find_if(types, [&](runtime::DType each) {
+    return std::string_view(runtime::nameOf(each)) == dtype;
+  });
+  if (type == std::end(types))
+    return runtime::invalid("input '", name, "': '", dtype,
+                            "' is no type of numbers");
+  column.name = name;
+  column.type.dtype = *type;
+  column.type.shape.assign(view.shape, view.shape + view.ndim);
+  auto expected = static_cast<Py_ssize_t>(runtime::bytesOf(*type));
+  if (view.itemsize != expected)
+    return runtime::invalid("input '", name, "': numbers of type ", dtype,
+                            " have ", expected, " bytes, found an array of ",
+                            view.itemsize);
+  column.bytes = {static_cast<const uint8_t *>(view.buf),
+                  static_cast<size_t>(view.len)};
+  return {};
+}
+
+/// Reads [(name, type, array)...] as columns that show the arrays; false with
 /// Python's error set.
 bool readArrays(PyObject *list, Buffers &held,
                 std::vector<data::Column> &columns) {
@@ -69,14 +98,10 @@ bool readArrays(PyObject *list, Buffers &held,
     const Py_buffer *view = held.hold(array);
     if (!view)
       return false;
-    data::Column &column = columns.emplace_back();
-    column.name = name;
-    for (runtime::DType each : artifact::EnumValuesDType())
-      if (std::string_view(runtime::nameOf(each)) == dtype)
-        column.type.dtype = each;
-    column.type.shape.assign(view->shape, view->shape + view->ndim);
-    column.bytes = {static_cast<const uint8_t *>(view->buf),
-                    static_cast<size_t>(view->len)};
+    runtime::Status status =
+        columnOf(name, dtype, *view, columns.emplace_back());
+    if (!status.ok())
+      return raise(status) != nullptr;
   }
   return count >= 0;
 }
@@ -188,9 +213,13 @@ PyObject *share(PyObject *self, PyObject *number) {
   if (PyErr_Occurred())
     return nullptr;
   const data::Feed &feed = valueOf<Feed>(self).feed;
+  int64_t all = training::evaluatedSamples(feed);
+  int64_t batches = (all + feed.batch() - 1) / feed.batch();
+  if (batch < 0 || batch >= batches)
+    return raise(runtime::invalid("batch ", batch, ": the test has ", batches,
+                                  " batches, counted from 0"));
   int64_t first = batch * feed.batch();
-  int64_t count =
-      std::min(feed.batch(), training::evaluatedSamples(feed) - first);
+  int64_t count = std::min(feed.batch(), all - first);
   auto found = unlocked([&] { return training::shareOf(feed, first, count); });
   if (!found.ok())
     return raise(found.status());
@@ -221,6 +250,21 @@ struct Batches {
   bool busy = false; // in next(), in any thread
 };
 
+/// Fails unless the batches exist, and their samples can be counted.
+runtime::Status verify(const data::BatchOptions &options,
+                       const data::Feed &feed) {
+  int64_t most = INT64_MAX / feed.batch() -
+                 data::Batches::perEpoch(feed, /*shuffle=*/false);
+  if (options.first < 0 || options.end < options.first || options.end > most)
+    return runtime::invalid("batches ", options.first, " up to ", options.end,
+                            ": expected two numbers in order, from 0 to ",
+                            most);
+  if (options.threads < 1 || options.threads > kMostThreads)
+    return runtime::invalid(options.threads, " threads: expected 1 to ",
+                            kMostThreads);
+  return {};
+}
+
 /// batches(first, end, seed, shuffle,
 /// threads): batch `first` up to `end` of all, which are counted from the first
 /// epoch on.
@@ -236,6 +280,9 @@ PyObject *makeBatches(PyObject *self, PyObject *arguments) {
   options.end = end;
   options.seed = seed;
   options.shuffle = shuffle;
+  runtime::Status status = verify(options, valueOf<Feed>(self).feed);
+  if (!status.ok())
+    return raise(status);
   auto made = std::make_unique<Batches>();
   made->feed = Owned::of(self);
   made->batches =

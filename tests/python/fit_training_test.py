@@ -295,6 +295,34 @@ class Training(unittest.TestCase):
             with self.assertRaises(MemoryError):
                 feed.batches(0, 1, 0, False, 1)
 
+    def test_columns_and_numbers_of_batches_are_checked(self):
+        import gradus
+        from gradus import _data, _training
+
+        outline = _data._outline(self.load())
+        image, label = batch(0, 70)
+
+        def feed(dtype="i64", labels=label):
+            return _training.feed(outline, "evaluate", [("image", "f32", image), ("label", dtype, labels)], "arrays", ())
+
+        for words, arguments in (("input 'label': 'i65' is no type of numbers", ("i65",)),
+                                 ("numbers of type i64 have 8 bytes, found an array of 4", ("i64", label.astype("int32"))),
+                                 ("tensor 'label' has 560 samples, others have 70", ("u8", bytearray(label.astype("int64").tobytes())))):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
+                feed(*arguments)
+        labels = bytearray(label.astype("uint8").tobytes())
+        made = feed("u8", labels)
+        self.assertEqual([made.share(number) for number in range(3)], [(32.0, 32.0), (32.0, 32.0), (6.0, 6.0)])
+        for number in (-1, 3, 1 << 62):
+            with self.assertRaisesRegex(gradus.InvalidError, rf"batch {number}: the test has 3 batches, counted from 0"):
+                made.share(number)
+        for first, end, threads, words in ((-1, 2, 1, "batches -1 up to 2: expected two numbers in order, from 0"), (2, 1, 1, "batches 2 up to 1"),
+                                           (0, 1 << 62, 1, "up to 4611686018427387904"), (0, 1, 0, "0 threads: expected 1 to"),
+                                           (0, 1, 1 << 30, "1073741824 threads")):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
+                made.batches(first, end, 0, False, threads)
+        self.assertEqual(sum(len(each[1]) for each in made.batches(0, 3, 0, False, 1)), 96, "the last one is filled up")
+
     def test_an_epoch_is_as_long_as_its_batches(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
