@@ -14,7 +14,7 @@ namespace {
 
 using training::ArtifactOutline;
 
-PyTypeObject *feedType = nullptr, *batchesType = nullptr;
+PyTypeObject *feedType = nullptr, *batchesType = nullptr, *shownType = nullptr;
 /// More than any machine has cores.
 constexpr int kMostThreads = 1 << 16;
 
@@ -240,10 +240,11 @@ PyObject *lossIsTotal(PyObject *, PyObject *text) {
 //===-- its batches -------------------------------------------------------===//
 
 /// An iterator over batches, each a tuple of buffers that are valid until the
-/// next one is asked for.
+/// next one is asked for: then they show another one, and their memory stays
+/// as long as somebody has them.
 struct Batches {
   Owned feed; // which must outlive the batches
-  std::unique_ptr<data::Batches> batches;
+  std::shared_ptr<data::Batches> batches;
   const data::Chunk *chunk = nullptr;
   int64_t at = 0;    // the next batch in the chunk
   Owned shown;       // the buffers of the last batch
@@ -286,22 +287,43 @@ PyObject *makeBatches(PyObject *self, PyObject *arguments) {
   auto made = std::make_unique<Batches>();
   made->feed = Owned::of(self);
   made->batches =
-      std::make_unique<data::Batches>(valueOf<Feed>(self).feed, options);
+      std::make_shared<data::Batches>(valueOf<Feed>(self).feed, options);
   return hold(batchesType, std::move(made));
 }
 
-/// A buffer of Python's that shows memory.
-PyObject *show(Tensor &tensor, const void *memory) {
-  Py_buffer view = {};
-  view.buf = const_cast<void *>(memory);
-  view.len = tensor.bytes;
-  view.itemsize = sizeOf(tensor.dtype);
-  view.readonly = 1;
-  view.ndim = static_cast<int>(tensor.shape.size());
-  view.format = const_cast<char *>(formatOf(tensor.dtype));
-  view.shape = tensor.shape.data();
-  view.strides = tensor.strides.data();
-  return PyMemoryView_FromBuffer(&view);
+/// What a buffer of an input shows; it owns all of that.
+struct Shown {
+  Owned feed; // which has the type
+  std::shared_ptr<data::Batches> batches;
+  Tensor &tensor;
+  const void *memory;
+};
+
+int fill(PyObject *self, Py_buffer *view, int flags) {
+  const Shown &shown = valueOf<Shown>(self);
+  if (flags & PyBUF_WRITABLE) {
+    PyErr_SetString(PyExc_BufferError, "a batch can only be read");
+    return -1;
+  }
+  *view = {};
+  view->buf = const_cast<void *>(shown.memory);
+  view->obj = Py_NewRef(self);
+  view->len = shown.tensor.bytes;
+  view->itemsize = sizeOf(shown.tensor.dtype);
+  view->readonly = 1;
+  view->ndim = static_cast<int>(shown.tensor.shape.size());
+  view->format = const_cast<char *>(formatOf(shown.tensor.dtype));
+  view->shape = shown.tensor.shape.data();
+  view->strides = shown.tensor.strides.data();
+  return 0;
+}
+
+/// A buffer of Python's that shows an input of a batch.
+PyObject *show(const Batches &batches, Tensor &tensor, const void *memory) {
+  Owned shown(hold(shownType, std::unique_ptr<Shown>(
+                                  new Shown{Owned::of(batches.feed.get()),
+                                            batches.batches, tensor, memory})));
+  return shown ? PyMemoryView_FromObject(shown.get()) : nullptr;
 }
 
 /// An error of Python's that is set aside: while one is set, no method may be
@@ -369,7 +391,7 @@ PyObject *next(PyObject *self) {
       static_cast<size_t>(batches.at++) * inputs.size(), inputs.size());
   Owned tuple(PyTuple_New(static_cast<Py_ssize_t>(inputs.size())));
   for (size_t i = 0; tuple && i < inputs.size(); ++i) {
-    PyObject *array = show(inputs[i], places[i]);
+    PyObject *array = show(batches, inputs[i], places[i]);
     if (!array ||
         PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), array) < 0)
       return nullptr;
@@ -383,9 +405,10 @@ void deallocate(PyObject *self) {
   SetAside error;
   auto &batches = valueOf<Batches>(self);
   takeBack(batches);
-  // Its threads end once they have prepared the sample that they are at.
+  // Its threads end once they have prepared the sample that they are at. The
+  // memory stays where a buffer is still in use.
   unlocked([&] {
-    batches.batches.reset();
+    batches.batches->end();
     return 0;
   });
   drop<Batches>(self);
@@ -430,6 +453,16 @@ PyType_Spec batchesSpec = {
     "gradus._training.Batches", sizeof(Holder<Batches>), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, batchesSlots};
 
+PyType_Slot shownSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(drop<Shown>)},
+    {Py_bf_getbuffer, reinterpret_cast<void *>(fill)},
+    {0, nullptr},
+};
+
+PyType_Spec shownSpec = {"gradus._training.Shown", sizeof(Holder<Shown>), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                         shownSlots};
+
 PyMethodDef functions[] = {
     {"feed", guarded<makeFeed>, METH_VARARGS, nullptr},
     {"loss_is_total", guarded<lossIsTotal>, METH_O, nullptr},
@@ -441,6 +474,7 @@ PyMethodDef functions[] = {
 bool addFeeds(PyObject *module) {
   return (feedType = addType(module, feedSpec)) &&
          (batchesType = addType(module, batchesSpec)) &&
+         (shownType = addType(module, shownSpec)) &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -323,6 +323,26 @@ class Training(unittest.TestCase):
                 made.batches(first, end, 0, False, threads)
         self.assertEqual(sum(len(each[1]) for each in made.batches(0, 3, 0, False, 1)), 96, "the last one is filled up")
 
+    def test_memory_of_batches_stays_as_long_as_an_array_shows_it(self):
+        import numpy
+        from gradus import _data
+
+        step = self.load()
+
+        def batches(seed):
+            return iter(_data.data_set(arrays(96, seed), step, "train", step._graph("train").inputs, "data", shuffle=False).epoch(0, 0))
+
+        given = batches(0)
+        shown = [numpy.asarray(each) for each in next(given)]
+        read = [each.copy() for each in shown]
+        self.assertFalse(shown[0].flags.writeable)
+        del given
+        for seed in range(1, 6):
+            list(batches(seed))
+        numpy.testing.assert_array_equal(shown[0], read[0])
+        numpy.testing.assert_array_equal(shown[1], read[1])
+        self.assertEqual(shown[0].tobytes(), arrays(96)["image"][:32].tobytes())
+
     def test_an_epoch_is_as_long_as_its_batches(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -71,7 +71,9 @@ void Batches::startThreads(int64_t count) {
   }
 }
 
-Batches::~Batches() {
+Batches::~Batches() { end(); }
+
+void Batches::end() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -79,6 +81,7 @@ Batches::~Batches() {
   room_.notify_all();
   for (std::thread &thread : threads_)
     thread.join();
+  threads_.clear();
 }
 
 void Batches::layOut(Slot &slot) {
@@ -99,7 +102,7 @@ const Chunk *Batches::next() {
   std::unique_lock lock(mutex_);
   ++ring_.taken; // which releases the chunk before
   room_.notify_all();
-  if (ring_.slots.empty() || !status_.ok())
+  if (stop_ || ring_.slots.empty() || !status_.ok())
     return nullptr;
   const Slot &slot = ring_.lastTaken();
   auto isReady = [&] {

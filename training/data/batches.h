@@ -49,6 +49,9 @@ public:
   /// The next chunk, valid until the next call; null after the last chunk and
   /// after an error.
   const Chunk *next();
+  /// Ends the threads. What the last chunk shows stays in memory as long as
+  /// this, and there is no next one.
+  void end();
   /// The error after which next() returned null, of the first sample that has
   /// one; ok after the last chunk.
   const runtime::Status &status() const { return status_; }

@@ -280,6 +280,19 @@ TEST(Batches, CanBeLeftBeforeTheirEnd) {
   EXPECT_NE(batches.next(), nullptr);
 }
 
+TEST(Batches, ShowTheLastChunkOnceTheyHaveEnded) {
+  Numbers numbers;
+  Batches batches(numbers.feed, {.end = 30, .chunkBytes = 1});
+  const Chunk *chunk = batches.next();
+  ASSERT_NE(chunk, nullptr);
+  batches.end();
+  EXPECT_EQ(batches.threads(), 0u);
+  auto *x = static_cast<const int64_t *>(chunk->inputs[0]);
+  EXPECT_THAT(std::vector<int64_t>(x, x + 4), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(batches.next(), nullptr);
+  EXPECT_TRUE(batches.status().ok());
+}
+
 TEST(Batches, AreTheSameForAnyNumberOfThreads) {
   Images images;
   BatchOptions options{.shuffle = true, .seed = 3, .end = 20, .chunkBytes = 1};
