@@ -2,6 +2,7 @@
 
 #include "python/extension/tensors.h"
 #include "python/training/values.h"
+#include "runtime/origin.h"
 #include "training/data/batches.h"
 #include "training/feeds.h"
 #include "training/test_means.h"
@@ -246,9 +247,10 @@ struct Batches {
   Owned feed; // which must outlive the batches
   std::shared_ptr<data::Batches> batches;
   const data::Chunk *chunk = nullptr;
-  int64_t at = 0;    // the next batch in the chunk
-  Owned shown;       // the buffers of the last batch
-  bool busy = false; // in next(), in any thread
+  int64_t at = 0;         // the next batch in the chunk
+  Owned shown;            // the buffers of the last batch
+  bool busy = false;      // in next(), in any thread
+  runtime::Origin origin; // the process that has the threads
 };
 
 /// Fails unless the batches exist, and their samples can be counted.
@@ -379,6 +381,10 @@ bool advance(Batches &batches) {
 
 PyObject *next(PyObject *self) {
   auto &batches = valueOf<Batches>(self);
+  if (batches.origin.isOther())
+    return raise(runtime::invalid(
+        "these batches were begun by the parent process, before fork, whose "
+        "threads prepare them; begin others in this process"));
   if (batches.busy) {
     PyErr_SetString(PyExc_ValueError, "these batches are in use");
     return nullptr;
@@ -400,17 +406,26 @@ PyObject *next(PyObject *self) {
   return tuple.release();
 }
 
+/// Ends the threads, once they have prepared the sample that they are at. The
+/// memory stays where a buffer is in use. In a child of fork there are none to
+/// wait for, and they may have held a lock: there all of it stays for ever.
+void end(const Batches &batches) {
+  if (batches.origin.isOther()) {
+    new std::shared_ptr<data::Batches>(batches.batches);
+    return;
+  }
+  unlocked([&] {
+    batches.batches->end();
+    return 0;
+  });
+}
+
 /// A loop that an exception leaves frees its batches while that one is set.
 void deallocate(PyObject *self) {
   SetAside error;
   auto &batches = valueOf<Batches>(self);
   takeBack(batches);
-  // Its threads end once they have prepared the sample that they are at. The
-  // memory stays where a buffer is still in use.
-  unlocked([&] {
-    batches.batches->end();
-    return 0;
-  });
+  end(batches);
   drop<Batches>(self);
 }
 

@@ -149,5 +149,31 @@ class ForkBetweenSteps(unittest.TestCase):
         self.assertEqual(in_child(act), "")
 
 
+@needs_package
+class ForkBesideBatches(unittest.TestCase):
+    def test_the_parents_batches_say_whose_they_are(self):
+        """They are prepared by threads of the parent: a child has none that it could wait for."""
+        import gradus
+        from gradus import _data
+
+        image, label = batch(0, 320)
+        with gradus.load(artifact(), threads=1) as step:
+            data = _data.data_set((image, label), step, "train", step._graph("train").inputs, "data")
+            batches = [data.epoch(0, 0)]
+            first = [bytes(each) for each in next(batches[0])]
+
+            def act():
+                for _ in range(2):
+                    with self.assertRaisesRegex(gradus.InvalidError, "begun by the parent process, before fork"):
+                        next(batches[0])
+                batches.clear()
+                own = data.epoch(0, 0)
+                self.assertEqual([bytes(each) for each in next(own)], first)
+
+            for _ in range(5):
+                self.assertEqual(in_child(act), "")
+            self.assertEqual(sum(1 for _ in batches[0]), 9)
+
+
 if __name__ == "__main__":
     unittest.main()
