@@ -20,11 +20,11 @@ class Samples:
         self.samples, self.batch, self.remarks, self.classes = (
             getattr(self.feed, name) for name in ("samples", "batch", "remarks", "classes"))
         self.shuffle = shuffle
-        self.full_batches = self.feed.per_epoch if shuffle else self.samples // self.batch
+        self.full_batches = self.feed.per_epoch
 
     def epoch(self, seed, number, first=0):
         """The batches of an epoch from number `first` on, as buffers that are valid until the next one is asked for."""
-        begin = number * (self.full_batches if self.shuffle else -(-self.samples // self.batch))
+        begin = number * (self.full_batches if self.shuffle else -(-self.samples // self.batch))  # of all, as they are counted
         return self._batches(begin + first, begin + self.full_batches, seed, self.shuffle)
 
     @property

@@ -343,6 +343,22 @@ class Training(unittest.TestCase):
         numpy.testing.assert_array_equal(shown[1], read[1])
         self.assertEqual(shown[0].tobytes(), arrays(96)["image"][:32].tobytes())
 
+    def test_the_rest_fills_a_batch_also_where_the_order_stays(self):
+        import numpy
+
+        data = arrays(70)
+        rest = numpy.r_[64:70, 0:26]  # filled up with others, whose labels are ignored
+        label = data["label"][rest]
+        label[6:] = -1
+        batches = [(data["image"][i : i + 32], data["label"][i : i + 32]) for i in (0, 32)] + [(data["image"][rest], label)]
+        with digits(threads=1, set={"loss.ignore_index": -1, "inputs.last_batch": "mask"}) as step:
+            records = step.fit(data, epochs=2, shuffle=False)
+            self.assertEqual([record["step"] for record in records], [3, 6])
+            bits = step.save_checkpoint()
+            step.reset()
+            step.fit(batches, epochs=2)
+            self.assertEqual(step.save_checkpoint(), bits)
+
     def test_an_epoch_is_as_long_as_its_batches(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -28,7 +28,7 @@ int64_t BatchSamples::real(int64_t batch) const {
 runtime::Status BatchSamples::copy(int64_t batch, int64_t place,
                                    void *const *inputs) const {
   int64_t epoch = whole(batch) / perEpoch_, filled = real(batch);
-  if (place >= filled && !shuffles_)
+  if (place >= filled && !trains())
     return runtime::Status();
   int64_t from = start(batch) + place;
   if (place >= filled)
@@ -41,7 +41,7 @@ runtime::Status BatchSamples::copy(int64_t batch, int64_t place,
 
 void BatchSamples::finish(int64_t batch, void *const *inputs) const {
   int64_t filled = real(batch);
-  if (!shuffles_ || filled == feed_.batch())
+  if (!trains() || filled == feed_.batch())
     feed_.finish(filled, inputs);
   else
     feed_.ignoreLabels(filled, inputs);

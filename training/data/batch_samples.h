@@ -15,8 +15,9 @@ struct Deal {
 /// Training shuffles, and drops the samples of an epoch that do not fill a
 /// batch or fills that batch up with samples whose labels are ignored
 /// (Feed::maskLastBatch); evaluation uses every sample in order, and the last
-/// batch is padded with zeros. Batches are counted from epoch 0 on: batch k of
-/// all is the own batches k * turns up to (k + 1) * turns.
+/// batch is padded with zeros. Without `shuffle` a feed that masks its last
+/// batch fills it up as training does, in order. Batches are counted from epoch
+/// 0 on: batch k of all is the own batches k * turns up to (k + 1) * turns.
 class BatchSamples {
 public:
   /// The feed must outlive this.
@@ -42,6 +43,8 @@ public:
 private:
   /// The batch of all that an own batch is of.
   int64_t whole(int64_t batch) const { return batch / deal_.turns; }
+  /// Whether no batch of this is padded with zeros, as those of tests are.
+  bool trains() const { return shuffles_ || feed_.masksLastBatch(); }
   /// The position of an own batch's first sample in its epoch.
   int64_t start(int64_t batch) const;
 

@@ -116,6 +116,19 @@ void expectAnyProcesses(int64_t samples, bool shuffle, bool masks) {
 
 } // namespace
 
+TEST(BatchSamples, InOrderFillTheLastBatchWithIgnoredLabels) {
+  Numbers numbers;
+  BatchSamples padded(numbers.feed, /*shuffle=*/false, /*seed=*/1);
+  EXPECT_THAT(filled(padded, 2), ElementsAre(4, 0, 9, 0));
+  ASSERT_TRUE(numbers.feed.maskLastBatch().ok());
+  BatchSamples masked(numbers.feed, /*shuffle=*/false, /*seed=*/1);
+  EXPECT_EQ(masked.perEpoch(), 3);
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    EXPECT_THAT(filled(masked, 3 * epoch + 1), ElementsAre(2, 3, 7, 8));
+    EXPECT_THAT(filled(masked, 3 * epoch + 2), ElementsAre(4, 0, 9, -1));
+  }
+}
+
 TEST(BatchSamples, AreAllInOrderWithZerosInTheLast) {
   Numbers numbers;
   BatchSamples samples(numbers.feed, /*shuffle=*/false, /*seed=*/1);
