@@ -89,6 +89,10 @@ def as_torch(array, dtype):
     return torch.from_numpy(array)
 
 
+# DLPack's kinds of devices whose memory numpy reads, the host's, also where GPUs share it; and names of others.
+_READABLE, _DEVICES = (1, 3, 11, 13), {2: "cuda", 10: "rocm"}
+
+
 def as_numpy(value):
     """A numpy array of an array of any library, without a copy where that can be; of bf16, its bits."""
     import numpy
@@ -104,6 +108,10 @@ def as_numpy(value):
 
             return numpy.from_dlpack(value.view(torch.int16)).view(numpy.uint16)
     if hasattr(value, "__dlpack__"):
+        kind, number = getattr(value, "__dlpack_device__", lambda: (1, 0))()
+        if kind not in _READABLE:
+            name = _DEVICES.get(kind, f"a device of DLPack's kind {int(kind)}")
+            raise InvalidError(f"an array on {name}:{number} was found; expected one in the host's memory")
         return numpy.from_dlpack(value)
     return bits(numpy.asarray(value))
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 
 from . import _training
-from ._arrays import NUMPY_NAMES, as_numpy, is_array
+from ._arrays import NUMPY_NAMES, as_numpy, fits, is_array
 from ._core import InvalidError
 
 
@@ -45,18 +45,54 @@ class Samples:
 
 
 class Whole:
-    """One batch of arrays without an axis of samples."""
+    """One batch of arrays that its graph reads where they are, and how much it counts."""
 
     left_out = 0
 
-    def __init__(self, arrays):
-        self.arrays = arrays
+    def __init__(self, arrays, share):
+        self.arrays, self._share = arrays, share
 
     def in_order(self):
         return [self.arrays]
 
     def share(self, number):
-        return 1.0, 1.0
+        return self._share
+
+
+class Shares:
+    """How much the full batches of a test count. Of their arrays only labels are looked at, where some do not count."""
+
+    def __init__(self, step, graph, inputs):
+        self._labels, self._batch = _training.label_shares(_outline(step), graph), float(batch_of(inputs))
+        self._place = next((place for place, (name, _, _) in enumerate(inputs) if name == self._labels.input), None)
+        self._input = None if self._place is None else inputs[self._place]
+
+    def of(self, arrays):
+        """The labels of a batch that are not ignored, and the sum of their weights."""
+        if self._place is None:
+            return self._batch, self._batch
+        return self._labels.of([_column(on_host(arrays[self._place]), *self._input)])
+
+
+def on_host(array):
+    """An array in the host's memory, copied there where its library does that: PyTorch, or one with __array__, as JAX."""
+    import numpy
+
+    if hasattr(array, "detach"):
+        return array.detach().cpu()
+    return numpy.asarray(array) if hasattr(array, "__array__") else array
+
+
+def can_be_read(inputs, arrays):
+    """Whether a graph reads arrays as they are. Of what only the device can read the graph says itself what it lacks."""
+    for (_, dtype, shape), array in zip(inputs, arrays):
+        try:
+            found = as_numpy(array)
+        except InvalidError:
+            continue
+        if found.shape != shape or not fits(found.dtype, dtype):
+            return False
+    return True
 
 
 def loss_is_total(step):
@@ -140,7 +176,10 @@ def _column(array, name, dtype, shape):
     """An array of all samples as (name, type, dense array)."""
     import numpy
 
-    array = as_numpy(array)
+    try:
+        array = as_numpy(array)
+    except InvalidError as error:
+        raise InvalidError(f"input {name!r}: {error}") from None
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("="))
     found = "bf16" if dtype == "bf16" and array.dtype == numpy.uint16 else _TYPES.get(array.dtype.name)
     if found is None:

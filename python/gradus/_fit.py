@@ -335,15 +335,20 @@ def _smaller(step, arrays):
 
 
 def _spoiled(step, arrays):
-    """Which input has a number that is not finite, in words."""
+    """Which input has a number that is not finite, in words; of arrays that only the step can read nothing is said."""
     import numpy
 
+    read = 0
     for name, array in zip(step._names, arrays):
-        array = _data.as_numpy(array)
+        try:
+            array = _data.as_numpy(array)
+        except InvalidError:
+            continue
         if array.dtype.kind == "f" and not numpy.isfinite(array).all():
             place = numpy.argwhere(~numpy.isfinite(array))[0].tolist()
             return f"; input {name!r} has {array[tuple(place)]} at {place}"
-    return "; all inputs are finite"
+        read += 1
+    return "; all inputs are finite" if read == len(step._names) else ""
 
 
 def _test_inputs(step, graph):
@@ -382,16 +387,28 @@ def evaluate(step, data, name="evaluate"):
 
 
 def _sets_of(step, name, inputs, data):
-    """The data set of a test; of a user's batches each is a small one."""
+    """The data set of a test; of a user's batches each is one, and those that fit go to the graph as they are."""
     if isinstance(data, _data.Samples):
         data.feed.verify_evaluates()
         yield data
         return
     names, size = [each for each, _, _ in inputs], _data.batch_of(inputs)
-    label, ignored = step._labels()
+    counts_samples = size is not None and all(shape[:1] == (size,) for _, _, shape in inputs)
+    more = [size or 1] * (len(step._graph(name).inputs) - len(inputs))  # how many samples of a batch are real
+    shares = _data.Shares(step, name, inputs) if counts_samples else None
     for batch in data.in_order():
         arrays = step._matched(batch, names, "the test")
-        if size is None or any(shape[:1] != (size,) for _, _, shape in inputs):  # no axis counts samples
-            yield _data.Whole(arrays + [size or 1] * (len(step._graph(name).inputs) - len(inputs)))
-        elif ignored is None or label not in names or (_data.as_numpy(arrays[names.index(label)]) != ignored).any():
-            yield _data.arrays_set(step, name, inputs, arrays, "a batch of the test")
+        if not counts_samples:
+            yield _data.Whole(arrays + more, (1.0, 1.0))
+        elif _data.samples_of(arrays) == size and _data.can_be_read(inputs, arrays):
+            yield _data.Whole(arrays + more, shares.of(arrays))
+        else:
+            yield from _small_set(step, name, inputs, list(map(_data.on_host, arrays)))
+
+
+def _small_set(step, name, inputs, arrays):
+    """A batch as a data set of its own, which is filled up and whose numbers are converted; none where no label counts."""
+    label, ignored = step._labels()
+    labels = [array for (each, _, _), array in zip(inputs, arrays) if each == label and ignored is not None]
+    if all((_data.as_numpy(array) != ignored).any() for array in labels):
+        yield _data.arrays_set(step, name, inputs, arrays, "a batch of the test")

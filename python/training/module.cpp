@@ -22,8 +22,8 @@ PyMODINIT_FUNC PyInit__training() {
   using namespace gradus::python;
   Owned module(PyModule_Create(&definition));
   if (!module || !findExceptions(module.get()) || !addFeeds(module.get()) ||
-      !addFigures(module.get()) || !addLog(module.get()) ||
-      !addReport(module.get()))
+      !addFigures(module.get()) || !addLabelShares(module.get()) ||
+      !addLog(module.get()) || !addReport(module.get()))
     return nullptr;
   return module.release();
 }

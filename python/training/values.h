@@ -94,6 +94,7 @@ template <auto function> constexpr auto guarded = &Guarded<function>::call;
 /// Add the types and functions of the module; false on failure.
 bool addFeeds(PyObject *module);
 bool addFigures(PyObject *module);
+bool addLabelShares(PyObject *module);
 bool addLog(PyObject *module);
 bool addReport(PyObject *module);
 

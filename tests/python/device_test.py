@@ -6,7 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from package import BUILD, needs_package  # noqa: E402
+from package import BUILD, batch, digits, needs_package  # noqa: E402
 
 EMULATED = os.path.join(BUILD, "lib", "libgradus_emulated.so")
 CUDA, EMULATED_GPU = 2, 12  # device types of DLPack; the last one is that of devices which it does not know
@@ -133,6 +133,67 @@ class Device(unittest.TestCase):
             with self.assertRaisesRegex(gradus.InvalidError, r'input "coefficient": expected an array of f32\[3\] that can be read in '
                                                              f"{places}; the Kept on cuda:0 that was found says: it is kept"):
                 step(given, 1)
+
+    def digits(self, **set_):
+        step = digits(targets=["emulated"], device="emulated", dims={"batch": 2}, set=set_)
+        self.addCleanup(step.close)
+        return step
+
+    def test_batches_of_a_test_are_read_where_they_are(self):
+        import gradus
+        import numpy
+
+        image, label = batch(0, 5)
+        step, places = self.digits(**{"loss.ignore_index": -1}), (0, 2)
+        whole = step.evaluate((image[:4], label[:4]))
+        on_card = [(OnCard(image[i : i + 2]), label[i : i + 2]) for i in places]
+        self.assertEqual(step.evaluate(on_card), whole)
+        self.assertEqual([image.streams for image, _ in on_card], [[1], [1]])
+        some = numpy.where(numpy.arange(4) == 1, label[:4], -1)
+        ignoring = step.evaluate((image[:4], some))
+        self.assertEqual(step.evaluate([(OnCard(image[i : i + 2]), some[i : i + 2]) for i in places]), ignoring)
+        self.assertNotEqual(ignoring, whole)
+        for words, given in (("input 'image': an array on cuda:0 was found; expected one in the host's memory", (OnCard(image[:1]), label[:1])),
+                             ("input 'label': an array on cuda:0 was found", (OnCard(image[:2]), OnCard(label[:2], dtype="int64"))),
+                             (r'input "image": expected f32\[2,1,28,28\], found f32\[2,1,28,27\]', (OnCard(image[:2, :, :, 1:]), label[:2]))):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
+                step.evaluate([given])
+
+    def test_labels_on_a_card_are_copied_where_not_all_count(self):
+        image, label = batch(0, 5)
+        step = self.digits(**{"loss.ignore_index": -1})
+
+        class Copied(OnCard):
+            """An array of a library that copies it to the host when numpy asks."""
+
+            def __init__(self, numbers):
+                super().__init__(numbers, dtype="int64")
+                self.numbers = numbers
+
+            def __array__(self, dtype=None, copy=None):
+                return self.numbers
+
+        label[1] = -1
+        pieces = [(OnCard(image[i : i + 2]), Copied(label[i : i + 2])) for i in (0, 2)] + [(image[4:], Copied(label[4:]))]
+        self.assertEqual(step.evaluate(pieces), step.evaluate((image, label)))
+
+    def test_a_fit_reads_batches_where_they_are(self):
+        import gradus
+        import numpy
+
+        image, label = batch(0, 4)
+        step = self.digits()
+        on_card = [(OnCard(image[i : i + 2]), OnCard(label[i : i + 2], dtype="int64")) for i in (0, 2)]
+        test = [(image, label[i : i + 2]) for (image, _), i in zip(on_card, (0, 2))]
+        found = step.fit(on_card, eval=test, epochs=2)
+        step.reset()
+        expected = step.fit((image, label), eval=(image, label), epochs=2, shuffle=False)
+        self.assertEqual([(each["train"], each["test"]) for each in found], [(each["train"], each["test"]) for each in expected])
+        spoiled = numpy.where(numpy.arange(28) == 3, numpy.float32("nan"), image[:2])
+        with self.assertRaisesRegex(gradus.FailedError, r"step 1: the loss is nan\. The recipe's on_nonfinite"):
+            step.fit([(OnCard(spoiled), label[:2])])
+        with self.assertRaisesRegex(gradus.FailedError, "step 1: the loss is nan; input 'image' has nan at"):
+            step.fit([(spoiled, OnCard(label[:2], dtype="int64"))])
 
 
 if __name__ == "__main__":

@@ -158,6 +158,29 @@ class Training(unittest.TestCase):
             with self.assertRaisesRegex(gradus.InvalidError, "no sample to evaluate"):
                 step.evaluate([(image[:32], none)])
 
+    def test_full_batches_of_a_test_count_as_those_of_a_data_set(self):
+        import unittest.mock
+
+        import gradus
+        import numpy
+        from gradus import _data
+
+        image, label = batch(0, 76)
+        label[5:20] = -1
+        weights = [0.5 + number for number in range(10)]
+        for set_ in ({"loss.ignore_index": -1}, {"loss.ignore_index": -1, "loss.class_weights": weights}):
+            with digits(threads=1, set=set_) as step:
+                pieces = [(image[i : i + 32], label[i : i + 32].astype(kind)) for i, kind in ((0, "int64"), (32, "int32"), (64, "int64"))]
+                whole = step.evaluate((image, label))
+                self.assertEqual(step.evaluate(pieces), whole)
+                with unittest.mock.patch.object(_data, "arrays_set", side_effect=AssertionError):
+                    step.evaluate(pieces[:2])
+                wider = [(image.astype("float64"), label) for image, label in pieces]
+                self.assertEqual(step.evaluate(wider), whole, "numbers are converted as those of a data set")
+                self.assertEqual(step.evaluate([*pieces, (image[:3], numpy.full(3, -1))]), whole)
+                with self.assertRaisesRegex(gradus.InvalidError, "sample 3 has the label 10"):
+                    step.evaluate([(image[:32], numpy.where(numpy.arange(32) == 3, 10, label[:32]))])
+
     def test_means_of_an_epoch_leave_skipped_gradients_out_and_keep_the_last_rate(self):
         from gradus import _training
 
