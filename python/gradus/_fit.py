@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import sys
 import time
 import warnings
 
@@ -59,6 +60,14 @@ def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint
     return loop.run()
 
 
+def _warn(words):
+    """Warns of the line of the user's program that called the package."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(words, stacklevel=level)
+
+
 def _hash(path):
     return _safetensors.metadata(path).get("content_hash")
 
@@ -105,7 +114,7 @@ class _Loop:
         self.seed = step.recipe.get("seed", 0) if seed is None else seed
         self.epoch, self.done, self.at, self.records, self.in_steps = 0, 0, step.step_count, Records(), 0.0
         self.figures = _training.epoch_figures()
-        self.interrupts, self.reader = Interrupts(), None
+        self.interrupts, self.reader, self.untold = Interrupts(), None, []
         self.stops = step.recipe.get("on_nonfinite", "stop") == "stop" and step.metadata("loss_scale") is None
 
     # -- where it stands ---------------------------------------------------
@@ -137,9 +146,8 @@ class _Loop:
             if not before:
                 self.step.set(path, length)
             elif before != length and not isinstance((recipe.get("schedule") or {}).get(name), (int, float)):
-                warnings.warn(f"the schedule is for {what} of {before:g} updates, and this run has {length:g}: it goes on as it began; "
-                              f"{path} in the recipe, or step.set(\"{path}\", {length:g}) in a callback, makes it fit this run",
-                              stacklevel=5)
+                _warn(f"the schedule is for {what} of {before:g} updates, and this run has {length:g}: it goes on as it began; "
+                      f"{path} in the recipe, or step.set(\"{path}\", {length:g}) in a callback, makes it fit this run")
 
     def restore(self, path):
         if not os.path.exists(path):
@@ -164,10 +172,18 @@ class _Loop:
         self.log = _training.log(file, events, self.at if self.resumed else None, inside)
         self.tell(self.log.take_remarks())
 
-    def tell(self, remarks):
-        for words in remarks:
-            self.facts.remarks.append(words)
-            warnings.warn(words, stacklevel=5)
+    def note(self, remarks):
+        """Keeps remarks, once each, for the report, and for the user as soon as nothing can be lost by an error."""
+        remarks = [words for words in remarks if words not in self.facts.remarks]
+        self.facts.remarks.extend(remarks)
+        self.untold.extend(remarks)
+
+    def tell(self, remarks=()):
+        """Warns of remarks, and of those that were noted before. Where warnings are errors, the first one is raised."""
+        self.note(remarks)
+        untold, self.untold = self.untold, []
+        for words in untold:
+            _warn(words)
 
     def save(self, path):
         """Writes the state, and beside it what `fit` goes on with. At each moment the notes have an entry for the state
@@ -209,19 +225,31 @@ class _Loop:
         return self.records
 
     def end(self, how, why):
-        """Ends the log and the report of a run, however it ended."""
+        """Ends the log and the report of a run, however it ended. What ended it counts more than what then goes wrong."""
         self.line.end()
+        wrong, ended = [], how in ("failed", "interrupted")
+        for act in (self.end_log, lambda: self.end_report(how, why)):
+            try:
+                act()
+            except (OSError, ValueError, RuntimeError) as error:  # InvalidError is a ValueError, FailedError a RuntimeError
+                wrong.append(error)
+        if wrong and not ended:
+            raise wrong[0]
+        try:
+            self.tell(map(str, wrong))
+        except UserWarning:  # where warnings are errors
+            if not ended:
+                raise
+
+    def end_log(self):
         if self.log is not None:
             self.log.flush()
-            self.tell(self.log.take_remarks())
-        try:
-            self.records.run = self.facts.end(how, why)
-            if self.facts.path is not None:
-                self.records.report(self.facts.path)
-        except (OSError, InvalidError) as error:  # what ended a run counts more
-            if how not in ("failed", "interrupted"):
-                raise
-            warnings.warn(f"report: {error}", stacklevel=4)
+            self.note(self.log.take_remarks())
+
+    def end_report(self, how, why):
+        self.records.run = self.facts.end(how, why)
+        if self.facts.path is not None:
+            self.records.report(self.facts.path)
 
     def run_epochs(self):
         try:
@@ -243,9 +271,10 @@ class _Loop:
         record = {"epoch": self.epoch + 1, "step": self.at, "seconds": time.monotonic() - start, "train": self.figures.means()}
         each = (self.in_steps - in_steps) / max(self.at - before, 1)
         if self.test is not None:
-            record["test"] = evaluate(self.step, self.test)
+            record["test"] = evaluate(self.step, self.test, tell=lambda words: self.note([words]))
         with self.interrupts.held:
             self.end_epoch(record, each)
+        self.tell()
         self.line.epoch(record, self.epochs)
         return self.call("on_epoch", record)
 
@@ -253,7 +282,7 @@ class _Loop:
         """Counts a tested epoch and saves. The best state is in its file before a checkpoint says that there is one."""
         if self.log is not None:
             self.log.epoch(record["epoch"], self.at, record["train"], record.get("test", {}), seconds_per_step)
-            self.tell(self.log.take_remarks())
+            self.note(self.log.take_remarks())
         self.facts.add_epoch(record, seconds_per_step)
         if self.test is not None and self.judge.better(record["test"], self.at) and self.judge.writes:
             self.step.save_checkpoint(os.path.splitext(self.checkpoint)[0] + ".best.safetensors")
@@ -361,13 +390,15 @@ def _test_inputs(step, graph):
     return inputs[:-1] if inputs[-1] == ("count", "i64", ()) else inputs
 
 
-def evaluate(step, data, name="evaluate"):
-    """Means over all samples, each batch weighted by its samples; of the labels that the loss ignores there are none."""
+def evaluate(step, data, name="evaluate", tell=None):
+    """Means over all samples, each batch weighted by its samples; of the labels that the loss ignores there are none.
+    `tell` gets what is to be noted; None: the user is warned."""
+    tell = tell or _warn
     inputs = _test_inputs(step, name)
     if not isinstance(data, (_data.Samples, _data.Batches)):
         data = _data.data_set(data, step, name, inputs, "data")
         for words in getattr(data, "remarks", ()):
-            warnings.warn(words, stacklevel=3)
+            tell(words)
     graph = step._graph(name)
     names, left_out = [output for output, _, shape in graph.outputs if not shape], 0
     means = _training.test_means(names, _data.loss_is_total(step))
@@ -379,8 +410,7 @@ def evaluate(step, data, name="evaluate"):
                 out = graph.step(*arrays)
                 means.add([float(out[each]) for each in names], labels, weight)
     if left_out:
-        warnings.warn(f"{left_out} samples are in none of the figures: this graph takes full batches of {_data.batch_of(inputs)} alone",
-                      stacklevel=3)
+        tell(f"{left_out} samples are in none of the figures: this graph takes full batches of {_data.batch_of(inputs)} alone")
     if means.weight == 0:
         raise InvalidError("data: there is no sample to evaluate")
     return means.figures()

@@ -231,6 +231,57 @@ class Training(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "/dev/full: can be written no more"):
             self.assertEqual(len(self.load().fit(arrays(64), epochs=2, log="/dev/full")), 2)
 
+    def test_a_warning_that_is_an_error_loses_no_checkpoint(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        step, path = self.load(), self.at("state.safetensors")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "/dev/full: can be written no more"):
+                step.fit(arrays(64), epochs=2, log="/dev/full", checkpoint=path)
+            other = self.load()
+            other.resume(path)
+            self.assertEqual(other.save_checkpoint(), step.save_checkpoint())
+            self.assertEqual(len(other.fit(arrays(64), epochs=2, checkpoint=path, resume=True)), 2)
+
+    def test_a_warning_of_a_test_comes_once_and_after_the_checkpoint(self):
+        import unittest.mock
+
+        from gradus import _fit
+
+        path, evaluate = self.at("state.safetensors"), _fit.evaluate
+
+        def told(step, data, name="evaluate", tell=None):
+            tell("18 samples are in none of the figures")
+            return evaluate(step, data, name, tell)
+
+        with unittest.mock.patch.object(_fit, "evaluate", told), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.load().fit(arrays(64), eval=arrays(40, 1), epochs=3, report=self.at("run.json"))
+            self.assertEqual([(str(each.message), each.filename) for each in caught], [("18 samples are in none of the figures", __file__)])
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "18 samples"):
+                self.load().fit(arrays(64), eval=arrays(40, 1), checkpoint=path)
+        self.assertTrue(os.path.exists(path))
+        with open(self.at("run.json")) as file:
+            self.assertEqual([each["text"] for each in json.load(file)["warnings"]], ["18 samples are in none of the figures"])
+
+    def test_what_ended_a_run_counts_more_than_its_last_warnings(self):
+        def broken():
+            yield batch(0)
+            raise OSError("the disk is gone")
+
+        report = self.at("folder.json")
+        os.mkdir(report)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(OSError, "the disk is gone"):
+                self.load().fit(broken(), report=report)
+        with self.assertWarnsRegex(UserWarning, "folder.json"), self.assertRaisesRegex(OSError, "the disk is gone"):
+            self.load().fit(broken(), report=report)
+        with self.assertRaises(IsADirectoryError):
+            self.load().fit(arrays(64), report=report)
+
     def test_the_report_of_a_run(self):
         step = self.load()
         step.set("optimizer.learning_rate", 0.002)
