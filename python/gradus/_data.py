@@ -1,7 +1,6 @@
 """Data sets as batches of arrays: files and arrays, read by the library of `gradus train`, and iterables of the
 user's, read ahead by a thread."""
 
-import json
 import os
 import queue
 import threading
@@ -10,6 +9,7 @@ from collections.abc import Mapping
 from . import _training
 from ._arrays import NUMPY_NAMES, as_numpy, fits, is_array
 from ._core import InvalidError
+from ._text import utf8_json
 
 
 class Samples:
@@ -104,7 +104,7 @@ def _outline(step):
     """What of the artifact decides how data reach its graphs, as training/artifact_outline.h reads it."""
     if step._outline is None:
         indices = step.metadata("artifact.indices") or {}
-        step._outline = json.dumps({
+        step._outline = utf8_json({
             "path": step._artifact.path or "the artifact", "recipe": step.recipe, "classes": step.metadata("artifact.classes") or 0,
             "graphs": [{"name": name, "outputs": [(*tensor, 0) for tensor in step._graph(name).outputs],
                         "inputs": [(*tensor, indices.get(name, {}).get(tensor[0], 0)) for tensor in step._graph(name).inputs]}

@@ -10,6 +10,7 @@ from . import _training
 from ._arrays import NUMPY_NAMES
 from ._core import InvalidError
 from ._files import whole_file
+from ._text import utf8, utf8_json
 
 PIECE = 0.05  # seconds in steps of a point of the throughput
 
@@ -27,7 +28,7 @@ class Records(list):
         name = "run.html" if path is None else os.fspath(path)
         if not name.endswith((".html", ".json")):
             raise InvalidError(f"{name}: expected a name that ends in .html, for a page, or in .json, for its data alone")
-        text = _training.page(json.dumps(self.run), name)
+        text = _training.page(utf8_json(self.run), utf8(name))
         if path is None:
             return text
         with whole_file(path, "w", encoding="utf-8") as file:

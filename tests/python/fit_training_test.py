@@ -282,6 +282,26 @@ class Training(unittest.TestCase):
         with self.assertRaises(IsADirectoryError):
             self.load().fit(arrays(64), report=report)
 
+    def test_names_of_files_need_not_be_utf8(self):
+        import gradus
+
+        def name(bytes_):
+            return self.at(os.fsdecode(bytes_))
+
+        path, data = name(b"\xff.gradus"), arrays(64)
+        with self.load() as step:
+            step.save(path, state=False)
+        options = {"checkpoint": name(b"\xff.safetensors"), "log": name(b"\xff.jsonl"), "report": name(b"\xff.html")}
+        step = self.load(path)
+        step.fit(data, eval=data, **options)
+        records = step.fit(data, epochs=2, eval=data, resume=True, **options)
+        self.assertEqual(len(records), 2)
+        self.assertIn("?.safetensors", records.report())
+        self.assertEqual(set(step.evaluate(data)), {"loss", "accuracy"})
+        self.assertLessEqual({path, *options.values()}, {self.at(each) for each in os.listdir(self.folder.name)})
+        with self.assertRaisesRegex(gradus.InvalidError, "no such checkpoint"):
+            step.fit(data, checkpoint=self.at("\ud800.safetensors"), resume=True)
+
     def test_the_report_of_a_run(self):
         step = self.load()
         step.set("optimizer.learning_rate", 0.002)
