@@ -29,7 +29,7 @@ def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint
     eval        a data set to test on after each epoch
     best        a figure of the test: "accuracy", "loss"; ":min" or ":max" says which is better. The best state is written
                 beside the checkpoint as NAME.best.safetensors
-    patience    stops after so many tests in succession that are no better
+    patience    stops after so many tests in succession that are no better: 1 or more
     checkpoint  a file for the newest state: after each epoch, and where Ctrl-C ends the training, between two steps.
                 Beside it, NAME.fit.json has the epoch and the figures so far
     resume      True: goes on from `checkpoint`; or a file. With the same epochs, what follows is bitwise that of a run
@@ -89,6 +89,8 @@ class _Judge:
     """Which test is the best, and when to stop."""
 
     def __init__(self, best, patience, checkpoint, test, step):
+        if patience is not None and patience < 1:
+            raise InvalidError(f"patience: expected 1 test or more, found {patience}; None never ends a run early")
         if (best or patience) and test is None:
             raise InvalidError("best= and patience= go by a test: give eval=, a data set to test on")
         if best and checkpoint is None:
