@@ -41,7 +41,9 @@ def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint
     progress    whether a line on stderr shows how far training is; None: in terminals, and as a bar in notebooks
     prefetch    how many batches of an iterable are read ahead by a thread, which needs batches that are arrays of their
                 own: an iterable that fills one buffer again and again is read with 0, when it is asked, by the caller
-    log         a file of JSON lines, a step or an epoch each, as `gradus train --log` writes them
+    log         a file of JSON lines, a step or an epoch each, as `gradus train --log` writes them. A step that has made
+                steps goes on in it: lines of steps before stay, and those of later ones come again. Of a step that
+                has made none the file is written anew
     tensorboard a folder for TensorBoard's events of the same figures
     report      a file for the report of the run (.html, or .json for its data), written however the run ends
     """
@@ -66,6 +68,10 @@ def _warn(words):
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
         frame, level = frame.f_back, level + 1
     warnings.warn(words, stacklevel=level)
+
+
+def _has_bytes(path):
+    return os.path.isfile(path) and os.path.getsize(path) > 0
 
 
 def _hash(path):
@@ -128,7 +134,7 @@ class _Loop:
             raise InvalidError("resume=True needs checkpoint=FILE")
         if source:
             self.restore(os.fspath(source))
-        elif self.checkpoint and os.path.exists(self.checkpoint) and os.path.getsize(self.checkpoint):
+        elif self.checkpoint and _has_bytes(self.checkpoint):
             raise InvalidError(f"{self.checkpoint}: a checkpoint is there; go on from it (resume=True), or name another file")
         batches = self.data.full_batches
         if batches is not None:
@@ -171,7 +177,8 @@ class _Loop:
             return
         file, events = (None if path is None else os.fspath(path) for path in (file, events))
         inside = self.done > 0 and self.epoch < self.epochs
-        self.log = _training.log(file, events, self.at if self.resumed else None, inside)
+        goes_on = self.resumed or (self.at > 0 and file is not None and _has_bytes(file))
+        self.log = _training.log(file, events, self.at if goes_on else None, inside)
         self.tell(self.log.take_remarks())
 
     def note(self, remarks):

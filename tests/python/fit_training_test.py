@@ -215,6 +215,21 @@ class Training(unittest.TestCase):
         with open(events[1], "rb") as file:
             self.assertRegex(file.read(), b"(?s)train/loss.*epoch/loss.*test/loss")
 
+    def test_a_second_fit_of_a_step_goes_on_in_its_log(self):
+        step, path = self.load(), self.at("log.jsonl")
+
+        def logged():
+            return [(("epoch" if "train" in line else "step"), line["step"]) for line in lines(path)]
+
+        step.fit(arrays(64), log=path)
+        first = lines(path)
+        step.fit(arrays(96, 1), log=path)
+        self.assertEqual(lines(path)[:3], first)
+        self.assertEqual(logged(), [("step", 1), ("step", 2), ("epoch", 2), ("step", 3), ("step", 4), ("step", 5), ("epoch", 5)])
+        step.reset()
+        step.fit(arrays(64), log=path)
+        self.assertEqual(lines(path), first, "of a step that has made none it is written anew")
+
     def test_a_file_that_is_no_log_is_not_written_over(self):
         import gradus
 
