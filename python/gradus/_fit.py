@@ -319,6 +319,7 @@ class _Loop:
             batches = self.reader = _data.Prefetched(iter(batches), self.prefetch)
         for batch in batches:
             arrays = self.step._matched(batch)
+            _refuse_lists(self.step, arrays)
             if _data.is_full(arrays, self.data.batch):
                 self.run_step(arrays)
             else:
@@ -359,6 +360,14 @@ class _Loop:
             if function is not None and function(*arguments) is True:
                 ends = True
         return ends
+
+
+def _refuse_lists(step, arrays):
+    """A data set of Hugging Face gives lists unless it is told otherwise."""
+    for name, array in zip(step._names, arrays):
+        if isinstance(array, list):
+            raise InvalidError(f"data: input {name!r} came as a list, expected an array. A data set of Hugging Face gives arrays as "
+                               '.with_format("numpy"), and batches of them by .iter(batch_size)')
 
 
 def _smaller(step, arrays):

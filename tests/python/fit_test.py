@@ -269,6 +269,10 @@ class Fit(unittest.TestCase):
         rows = [{"image": image[i], "label": label[i]} for i in range(32)]
         with self.assertRaisesRegex(gradus.InvalidError, r"no full batch: input 'image' came as \[1, 28, 28\], expected \[32, 1, 28, 28\]"):
             self.step.fit(rows)
+        for given in ({"image": image[0].tolist(), "label": 3}, {"image": image, "label": label.tolist()}):
+            with self.assertRaisesRegex(gradus.InvalidError, r"input '(image|label)' came as a list, expected an array\. A data set of Hugging Face "
+                                                             r'gives arrays as \.with_format\("numpy"\)'):
+                self.step.fit([given])
 
     def test_samples_that_cannot_be_tested_are_counted(self):
         import gradus
