@@ -15,12 +15,23 @@ from ._text import utf8_json
 class Samples:
     """A data set of known samples, files or arrays in memory: their order in an epoch is that of `gradus train`."""
 
-    def __init__(self, step, graph, source, what=None, classes=(), shuffle=True):
-        self.feed = _training.feed(_outline(step), graph, source, what, classes)
-        self.samples, self.batch, self.remarks, self.classes = (
-            getattr(self.feed, name) for name in ("samples", "batch", "remarks", "classes"))
-        self.shuffle = shuffle
-        self.full_batches = self.feed.per_epoch
+    def __init__(self, feed, shuffle=True):
+        self.feed, self.shuffle = feed, shuffle
+        self._measure()
+
+    @classmethod
+    def of(cls, step, graph, source, what=None, classes=(), shuffle=True):
+        return cls(_training.feed(_outline(step), graph, source, what, classes), shuffle)
+
+    def _measure(self):
+        self.samples, self.batch, self.remarks, self.classes, self.full_batches = (
+            getattr(self.feed, name) for name in ("samples", "batch", "remarks", "classes", "per_epoch"))
+
+    def hold_out(self, step, graph, part, seed):
+        """The data set of a part of these samples, chosen by the seed as `gradus train --validation` does; the others stay."""
+        held = Samples(self.feed.hold_out(_outline(step), graph, part, seed))
+        self._measure()
+        return held
 
     def epoch(self, seed, number, first=0):
         """The batches of an epoch from number `first` on, as buffers that are valid until the next one is asked for."""
@@ -152,9 +163,9 @@ def data_set(data, step, graph, inputs, what, **options):
     samples, or an iterable of batches. `inputs` are those of the graph that come from it."""
     names = [name for name, _, _ in inputs]
     if _is_path(data):
-        return Samples(step, graph, [os.fspath(data)], **options)
+        return Samples.of(step, graph, [os.fspath(data)], **options)
     if isinstance(data, (tuple, list)) and data and all(map(_is_path, data)):
-        return Samples(step, graph, list(map(os.fspath, data)), **options)
+        return Samples.of(step, graph, list(map(os.fspath, data)), **options)
     if isinstance(data, Mapping) or (isinstance(data, tuple) and all(map(is_array, data))):
         return arrays_set(step, graph, inputs, step._matched(data, names, what), what, **options)
     if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
@@ -165,7 +176,7 @@ def data_set(data, step, graph, inputs, what, **options):
 
 def arrays_set(step, graph, inputs, arrays, what, **options):
     """The data set of arrays in the order of inputs."""
-    return Samples(step, graph, [_column(array, *each) for each, array in zip(inputs, arrays)], what, **options)
+    return Samples.of(step, graph, [_column(array, *each) for each, array in zip(inputs, arrays)], what, **options)
 
 
 def _is_path(data):

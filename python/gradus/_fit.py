@@ -15,7 +15,7 @@ from ._progress import Line
 from ._records import Records, Run
 
 
-def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
+def fit(step, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
         shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None):
     """Trains `step` and returns a list with a dictionary for each epoch: {"epoch", "step", "seconds", "train": {...},
     "test": {...}}. A notebook shows it as the report of the run, which `.report("run.html")` writes.
@@ -27,6 +27,8 @@ def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint
     epochs      counts from the beginning of the training, also where it is resumed. A schedule in parts of the run is as
                 long as the first call said: a later one that gives other epochs is warned
     eval        a data set to test on after each epoch
+    validation  a part of `data`, such as 0.1, to test on instead: files or arrays, of which the seed chooses the samples,
+                as `gradus train --validation` does. The rest is trained on; `shuffle`=False keeps the order of that choice
     best        a figure of the test: "accuracy", "loss"; ":min" or ":max" says which is better. The best state is written
                 beside the checkpoint as NAME.best.safetensors
     patience    stops after so many tests in succession that are no better: 1 or more
@@ -51,7 +53,9 @@ def fit(step, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint
     if eval is not None:
         loop.test = _data.data_set(eval, step, "evaluate", _test_inputs(step, "evaluate"), "eval",
                                    classes=getattr(loop.data, "classes", ()))
-    loop.judge = _Judge(best, patience, checkpoint, eval, step)
+    if validation is not None:
+        loop.hold_out(validation)
+    loop.judge = _Judge(best, patience, checkpoint, loop.test, step)
     loop.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
     loop.callbacks = list(callbacks) if isinstance(callbacks, (tuple, list)) else [callbacks]
     loop.line = Line(progress)
@@ -98,7 +102,7 @@ class _Judge:
         if patience is not None and patience < 1:
             raise InvalidError(f"patience: expected 1 test or more, found {patience}; None never ends a run early")
         if (best or patience) and test is None:
-            raise InvalidError("best= and patience= go by a test: give eval=, a data set to test on")
+            raise InvalidError("best= and patience= go by a test: give eval=, a data set to test on, or validation=, a part of the data")
         if best and checkpoint is None:
             raise InvalidError("best= needs checkpoint=FILE, beside which the best state is written")
         self.metric, self.patience, self.writes = _training.best_metric(best or "loss"), patience, bool(best)
@@ -122,10 +126,21 @@ class _Loop:
         self.seed = step.recipe.get("seed", 0) if seed is None else seed
         self.epoch, self.done, self.at, self.records, self.in_steps = 0, 0, step.step_count, Records(), 0.0
         self.figures = _training.epoch_figures()
+        self.part = None  # of the data, that is held out for tests
         self.interrupts, self.reader, self.untold = Interrupts(), None, []
         self.stops = step.recipe.get("on_nonfinite", "stop") == "stop" and step.metadata("loss_scale") is None
 
     # -- where it stands ---------------------------------------------------
+
+    def hold_out(self, part):
+        """Tests on a part of the data."""
+        if self.test is not None:
+            raise InvalidError("give eval=, other data to test on, or validation=, a part of the data, and not both")
+        if not isinstance(self.data, _data.Samples):
+            raise InvalidError("validation: expected files or arrays of all samples as data; batches of an iterable cannot be told apart "
+                               "from epoch to epoch: split its data set, and give the other part as eval=")
+        _test_inputs(self.step, "evaluate")
+        self.part, self.test = part, self.data.hold_out(self.step, "evaluate", part, self.seed)
 
     def begin(self, resume):
         source = self.checkpoint if resume is True else resume
@@ -166,6 +181,9 @@ class _Loop:
                                "takes its state, and fit then begins with epoch 1")
         if noted["seed"] != self.seed:
             raise InvalidError(f"{path}: was trained with seed={noted['seed']}, found seed={self.seed}")
+        if noted.get("validation") != self.part:
+            raise InvalidError(f"{path}: was trained with validation={noted.get('validation')}, found validation={self.part}: it has "
+                               "seen samples that would be tested on, or not those that are trained on")
         self.step.resume(path)
         self.epoch, self.done, self.at = noted["epoch"], noted["done"], self.step.step_count
         self.records.extend(noted["records"])
@@ -198,7 +216,7 @@ class _Loop:
         """Writes the state, and beside it what `fit` goes on with. At each moment the notes have an entry for the state
         that is there: that of the old one stays until the new one is in its place."""
         noted = {"epoch": self.epoch, "done": self.done, "records": self.records, "figures": self.figures.to_json(),
-                 "seed": self.seed, "best": self.judge.metric.to_json()}
+                 "seed": self.seed, "validation": self.part, "best": self.judge.metric.to_json()}
         if self.log is not None:
             self.log.flush()  # it must never be behind the state
         whole = f"{path}.gradus-state"

@@ -198,13 +198,13 @@ class Step:
 
         return evaluate(self, data, "evaluate_ema" if ema else "evaluate")
 
-    def fit(self, data, *, epochs=1, eval=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
+    def fit(self, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
             shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None) -> Records:
         """Trains on a data set and returns a list with a dictionary for each epoch, which a notebook shows as the report of
         the run. `gradus._fit.fit` says what each option means, as docs/python.md does."""
         from ._fit import fit
 
-        return fit(self, data, epochs=epochs, eval=eval, best=best, patience=patience, checkpoint=checkpoint, resume=resume,
+        return fit(self, data, epochs=epochs, eval=eval, validation=validation, best=best, patience=patience, checkpoint=checkpoint, resume=resume,
                    callbacks=callbacks, seed=seed, shuffle=shuffle, progress=progress, prefetch=prefetch, log=log, tensorboard=tensorboard,
                    report=report)
 

@@ -29,9 +29,15 @@ Tensor tensorOf(const runtime::TensorInfo &info) {
                  info.type.shape.data(), info.bytes});
 }
 
-struct Feed {
+/// What a user gave, which several graphs may read.
+struct Source {
   Buffers arrays;
   data::Dataset dataset;
+  bool isOfFiles = false; // which are prepared as the recipe says
+};
+
+struct Feed {
+  std::shared_ptr<Source> source = std::make_shared<Source>();
   data::Feed feed;
   std::vector<Tensor> inputs;
 };
@@ -40,7 +46,7 @@ struct Feed {
 
 /// Opens what a user gave as a data set: the arguments of `--data`, or arrays
 /// where `what` names them. Sets Python's error on failure.
-bool openDataset(PyObject *source, const char *what, Feed &made) {
+bool openDataset(PyObject *source, const char *what, Source &made) {
   std::vector<data::Column> columns;
   std::vector<std::string> files;
   if (what ? !readArrays(source, made.arrays, columns) : !read(source, files))
@@ -52,6 +58,7 @@ bool openDataset(PyObject *source, const char *what, Feed &made) {
   if (!opened.ok())
     return raise(opened.status()) != nullptr;
   made.dataset = *std::move(opened);
+  made.isOfFiles = !what;
   return true;
 }
 
@@ -60,14 +67,15 @@ training::Use useOf(const std::string &graph) {
 }
 
 runtime::Status match(const std::string &outline, const std::string &graph,
-                      bool prepares, Feed &made) {
+                      Feed &made) {
   auto artifact = ArtifactOutline::parse(outline);
   GRADUS_TRY(artifact.status());
   const training::GraphOutline *found = artifact->find(graph);
   if (!found)
     return runtime::invalid("there is no graph '", graph, "'");
-  GRADUS_ASSIGN(made.feed, training::feedOf(*artifact, *found, made.dataset,
-                                            useOf(graph), prepares));
+  GRADUS_ASSIGN(made.feed,
+                training::feedOf(*artifact, *found, made.source->dataset,
+                                 useOf(graph), made.source->isOfFiles));
   for (const runtime::TensorInfo &input : found->inputs)
     made.inputs.push_back(tensorOf(input));
   return {};
@@ -84,13 +92,42 @@ PyObject *makeFeed(PyObject *, PyObject *arguments) {
       !read(classes, names))
     return nullptr;
   auto made = std::make_unique<Feed>();
-  if (!openDataset(source, what, *made))
+  if (!openDataset(source, what, *made->source))
     return nullptr;
+  data::Dataset &dataset = made->source->dataset;
   runtime::Status status;
-  if (!names.empty() && made->dataset.classes())
-    status = made->dataset.countClassesAs(names, "the training data");
+  if (!names.empty() && dataset.classes())
+    status = dataset.countClassesAs(names, "the training data");
   if (status.ok())
-    status = unlocked([&] { return match(outline, graph, !what, *made); });
+    status = unlocked([&] { return match(outline, graph, *made); });
+  return status.ok() ? hold(feedType, std::move(made)) : raise(status);
+}
+
+/// hold_out(outline of the artifact, graph, part, seed): the feed of a test on
+/// a part of the samples, which the seed chooses; the others stay. No batches
+/// of this feed may have been begun.
+PyObject *holdOut(PyObject *self, PyObject *arguments) {
+  const char *outline = nullptr, *graph = nullptr;
+  double part = 0;
+  unsigned long long seed = 0;
+  if (!PyArg_ParseTuple(arguments, "ssdK:hold_out", &outline, &graph, &part,
+                        &seed))
+    return nullptr;
+  if (!(part > 0 && part < 1))
+    return raise(runtime::invalid("validation: expected a part between 0 and "
+                                  "1, found ",
+                                  part));
+  auto &rest = valueOf<Feed>(self);
+  auto made = std::make_unique<Feed>();
+  made->source = rest.source;
+  runtime::Status status = unlocked([&]() -> runtime::Status {
+    GRADUS_TRY(match(outline, graph, *made));
+    training::TrainingFeeds feeds{rest.feed, made->feed};
+    GRADUS_TRY(feeds.split(rest.feed.source(), part, seed));
+    rest.feed = std::move(feeds.train);
+    made->feed = *std::move(feeds.test);
+    return {};
+  });
   return status.ok() ? hold(feedType, std::move(made)) : raise(status);
 }
 
@@ -118,7 +155,7 @@ PyObject *evaluated(PyObject *self, void *) {
 
 PyObject *remarks(PyObject *self, void *) {
   const Feed &feed = valueOf<Feed>(self);
-  std::vector<std::string> all = feed.dataset.remarks();
+  std::vector<std::string> all = feed.source->dataset.remarks();
   for (const std::string &note : feed.feed.notes())
     all.push_back(feed.feed.source() + ": " + note);
   return toList(all);
@@ -126,7 +163,7 @@ PyObject *remarks(PyObject *self, void *) {
 
 /// The names of the classes that labels count; none if they have no names.
 PyObject *classes(PyObject *self, void *) {
-  const auto *names = valueOf<Feed>(self).dataset.classes();
+  const auto *names = valueOf<Feed>(self).source->dataset.classes();
   return toList(names ? *names : std::vector<std::string>());
 }
 
@@ -361,6 +398,7 @@ void deallocate(PyObject *self) {
 }
 
 PyMethodDef feedMethods[] = {
+    {"hold_out", guarded<holdOut>, METH_VARARGS, nullptr},
     {"verify_evaluates", guarded<verifyEvaluates>, METH_NOARGS, nullptr},
     {"share", guarded<share>, METH_O, nullptr},
     {"batches", guarded<makeBatches>, METH_VARARGS, nullptr},

@@ -329,7 +329,7 @@ class Fit(unittest.TestCase):
     def test_what_best_and_patience_need_is_said(self):
         import gradus
 
-        for words, options in (("give eval=", {"patience": 1}), ("patience: expected 1 test or more, found 0", {"patience": 0, "eval": arrays(32)}),
+        for words, options in (("give eval=.* or validation=", {"patience": 1}), ("patience: expected 1 test or more, found 0", {"patience": 0, "eval": arrays(32)}),
                                ("patience: .* found -1", {"patience": -1}), ("needs checkpoint", {"best": "loss", "eval": arrays(32)}),
                                ("expected METRIC, METRIC:max or METRIC:min", {"best": "loss:most", "eval": arrays(32), "checkpoint": self.checkpoint}),
                                ("best: f1: evaluation gives loss, accuracy", {"best": "f1", "eval": arrays(32), "checkpoint": self.checkpoint})):

@@ -70,6 +70,33 @@ class Training(unittest.TestCase):
         records = self.assert_as_the_tool(artifact(), [TRAIN], ("--eval", TEST, "--epochs", "2", "--seed", "5"), eval=TEST, epochs=2, seed=5)
         self.assertEqual(records[-1]["test"], lines(self.at("tool.jsonl"))[-1]["test"])
 
+    def test_a_part_that_is_held_out_is_the_commands(self):
+        import gradus
+        import numpy
+
+        records = self.assert_as_the_tool(artifact(), [TRAIN], ("--validation", "0.2", "--epochs", "2", "--seed", "5", "--best", "accuracy"),
+                                          validation=0.2, epochs=2, seed=5, best="accuracy")
+        self.assertEqual(records[-1]["test"], lines(self.at("tool.jsonl"))[-1]["test"])
+        self.assertEqual(tensors(self.at("fit.best.safetensors")), tensors(self.at("tool.best.safetensors")))
+        data = arrays(100)
+        numpy.savez(self.at("data.npz"), **data)
+        expected = self.load().fit(self.at("data.npz"), validation=0.25, epochs=2)
+        other = self.load()
+        found = other.fit((data["image"], data["label"]), validation=0.25, epochs=2, checkpoint=self.at("a.safetensors"))
+        self.assertEqual([(each["step"], each["train"], each["test"]) for each in found],
+                         [(each["step"], each["train"], each["test"]) for each in expected])
+        self.assertEqual(found[0]["step"], 2, "75 samples are left")
+        for words, options in (("give eval=.*, and not both", {"eval": data, "validation": 0.1}), ("between 0 and 1, found 1", {"validation": 1}),
+                               ("between 0 and 1, found 0", {"validation": 0.0}), ("trained with validation=0.25, found validation=0.5",
+                                                                                  {"validation": 0.5, "checkpoint": self.at("a.safetensors"), "resume": True}),
+                               ("trained with validation=0.25, found validation=None", {"checkpoint": self.at("a.safetensors"), "resume": True})):
+            with self.assertRaisesRegex(gradus.InvalidError, words):
+                self.load().fit(data, **options)
+        with self.assertRaisesRegex(gradus.InvalidError, "validation: expected files or arrays of all samples"):
+            self.load().fit([batch()], validation=0.1)
+        again = other.fit(data, validation=0.25, epochs=3, checkpoint=self.at("a.safetensors"), resume=True)
+        self.assertEqual(again[2]["test"], self.load().fit(data, validation=0.25, epochs=3)[2]["test"])
+
     def test_what_the_recipe_prepares_augments_and_fills_up_is_the_commands_too(self):
         import numpy
 
