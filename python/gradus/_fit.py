@@ -34,7 +34,7 @@ def fit(step, data, *, epochs=1, eval=None, validation=None, best=None, patience
     patience    stops after so many tests in succession that are no better: 1 or more
     checkpoint  a file for the newest state: after each epoch, and where Ctrl-C ends the training, between two steps.
                 Beside it, NAME.fit.json has the epoch and the figures so far
-    resume      True: goes on from `checkpoint`; or a file. With the same epochs, what follows is bitwise that of a run
+    resume      True: goes on from `checkpoint`; or a file, also one of `gradus train` with the same data. With the same epochs, what follows is bitwise that of a run
                 that was not stopped; for an iterable, as far as it gives the same batches again
     callbacks   called with each epoch's dictionary; one that returns True ends the training. An object may instead have
                 the methods on_step(number, outputs), on_epoch(record) and on_end(records)
@@ -175,9 +175,9 @@ class _Loop:
     def restore(self, path):
         if not os.path.exists(path):
             raise InvalidError(f"{path}: there is no such checkpoint")
-        noted = _notes(path).get(_hash(path))
+        noted = _notes(path).get(_hash(path)) or self.noted_by_the_command(path)
         if noted is None or "figures" not in noted:
-            raise InvalidError(f"{path}: was not written by fit: nothing beside it says which epoch it is in. step.resume(path) "
+            raise InvalidError(f"{path}: was not written by fit or `gradus train`: nothing says which epoch it is in. step.resume(path) "
                                "takes its state, and fit then begins with epoch 1")
         if noted["seed"] != self.seed:
             raise InvalidError(f"{path}: was trained with seed={noted['seed']}, found seed={self.seed}")
@@ -189,6 +189,32 @@ class _Loop:
         self.records.extend(noted["records"])
         self.figures.restore(noted["figures"])
         self.judge.metric.restore(noted["best"])
+
+    def noted_by_the_command(self, path):
+        """What `gradus train` noted in a checkpoint (training/training_record.h), as `fit` notes it; None: nothing."""
+        metadata = _safetensors.metadata(path)
+        if "training" not in metadata:
+            return None
+        try:
+            record, step = json.loads(metadata["training"]), int(metadata["step"])
+            noted = {"seed": record["seed"], "validation": record.get("validation"), "records": [], "best": json.dumps(record.get("best"))}
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise InvalidError(f"{path}: what `gradus train` noted of its training in it cannot be read") from None
+        if (noted["seed"], noted["validation"]) == (self.seed, self.part):  # what differs there is told of any checkpoint
+            self.verify_data(path, record)
+        epoch, done = divmod(step, self.data.full_batches or 1)
+        return {**noted, "epoch": epoch, "done": done, "figures": json.dumps(record.get("epoch")) if done else self.figures.to_json()}
+
+    def verify_data(self, path, record):
+        """Refuses other data than those of a run of `gradus train`."""
+        found = tuple(record.get(name) for name in ("samples", "batch", "ranks"))
+        expected = getattr(self.data, "samples", None), self.data.batch, 1
+        if found != expected:
+            raise InvalidError(f"{path}: `gradus train` had {found[0]} samples in batches of {found[1]} on {found[2]} ranks, found {expected[0]} "
+                               f"samples in batches of {expected[1]}: fit goes on with the same data alone, as files or arrays")
+        normalized = (self.step.recipe.get("inputs") or {}).get("normalize") or {}
+        if (record.get("normalize") or {}) != normalized:
+            raise InvalidError(f"{path}: was trained with inputs.normalize {record['normalize']}, and this step has {normalized}")
 
     def open_log(self, file, events):
         if file is None and events is None:

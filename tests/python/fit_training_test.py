@@ -97,6 +97,48 @@ class Training(unittest.TestCase):
         again = other.fit(data, validation=0.25, epochs=3, checkpoint=self.at("a.safetensors"), resume=True)
         self.assertEqual(again[2]["test"], self.load().fit(data, validation=0.25, epochs=3)[2]["test"])
 
+    def test_a_fit_goes_on_from_a_checkpoint_of_the_command(self):
+        import gradus
+
+        options = ("--data", TRAIN, "--validation", "0.2", "--seed", "5", "--best", "loss:min")
+        fitted = {"validation": 0.2, "seed": 5, "best": "loss:min", "epochs": 3}
+        self.train(artifact(), *options, "--epochs", "3", "--log", self.at("whole.jsonl"))
+        expected = tensors(self.at("tool.safetensors")), lines(self.at("whole.jsonl"))
+        whole = self.load().fit(TRAIN, checkpoint=self.at("whole.safetensors"), **fitted)
+        for steps in (36, 50):  # at the end of an epoch, and inside the next
+            self.train(artifact(), *options, "--overwrite", "--steps", str(steps), "--log", self.at("log.jsonl"))
+            step, path = self.load(), self.at(f"{steps}.safetensors")
+            records = step.fit(TRAIN, resume=self.at("tool.safetensors"), checkpoint=path, log=self.at("log.jsonl"), **fitted)
+            self.assertEqual([{**each, "seconds": 0} for each in records], [{**each, "seconds": 0} for each in whole[1:]])
+            self.assertEqual((tensors(path), lines(self.at("log.jsonl"))), expected)
+            for words, given, others in (("trained with seed=5, found seed=6", TRAIN, {"seed": 6}),
+                                         ("trained with validation=0.2, found validation=None", TRAIN, {"validation": None}),
+                                         ("`gradus train` had 1150 samples in batches of 32 on 1 ranks, found 75 samples", arrays(94), {}),
+                                         ("trained with validation=0.2, found validation=None", [batch()], {"validation": None})):
+                with self.assertRaisesRegex(gradus.InvalidError, words):
+                    self.load().fit(given, resume=self.at("tool.safetensors"), checkpoint=self.at("other.safetensors"), **{**fitted, "best": None, **others})
+
+    def test_what_the_command_prepares_otherwise_is_refused(self):
+        import gradus
+
+        set_, path = {"inputs.normalize": {"image": {"mean": [0.2], "std": [0.4]}}}, self.at("normalized.gradus")
+        with digits(threads=1, set=set_) as step:
+            step.save(path, state=False)
+        self.train(path, "--data", TRAIN)
+        options = {"epochs": 2, "resume": self.at("tool.safetensors")}
+        self.assertEqual(len(self.load(path).fit(TRAIN, **options)), 1)
+        with self.assertRaisesRegex(gradus.InvalidError, r"inputs.normalize \{'image': .*\}, and this step has \{\}"):
+            self.load().fit(TRAIN, **options)
+        with self.assertRaisesRegex(gradus.InvalidError, "1437 samples in batches of 32 on 1 ranks, found None samples"):
+            self.load().fit([batch()], **options)
+
+    def test_the_command_goes_on_from_a_checkpoint_of_fit(self):
+        self.train(artifact(), "--data", TRAIN, "--epochs", "2", "--seed", "5")
+        expected = tensors(self.at("tool.safetensors"))
+        self.load().fit(TRAIN, seed=5, checkpoint=self.at("fit.safetensors"))
+        self.train(artifact(), "--data", TRAIN, "--epochs", "2", "--seed", "5", "--resume", self.at("fit.safetensors"), "--overwrite")
+        self.assertEqual(tensors(self.at("tool.safetensors")), expected)
+
     def test_what_the_recipe_prepares_augments_and_fills_up_is_the_commands_too(self):
         import numpy
 
