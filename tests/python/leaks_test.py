@@ -13,7 +13,7 @@ from unittest import mock
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "bench")]
 from onnx_writer import Model  # noqa: E402
-from package import MODEL, PRELOADED, RECIPE, artifact, batch, digits, environment, needs_package, resident  # noqa: E402
+from package import MODEL, PRELOADED, RECIPE, TEST, artifact, batch, digits, environment, needs_package, resident  # noqa: E402
 
 MANY = "leaks" in os.environ.get("GRADUS_ONLY", "")  # asked for by name: as many cycles as a long run has
 
@@ -159,6 +159,51 @@ class Leaks(unittest.TestCase):
             self.assertEqual((len(outputs), len(logits), len(dict(outputs[0]))), (10, 5, 2))
 
         self.check(cycle, warm=20, cycles=200, many=5000)
+
+    def test_fits_and_tests(self):
+        step, folder = self.step(), tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        image, label = batch(0, 80)
+        pieces = [(image[i : i + 32], label[i : i + 32]) for i in range(0, 80, 32)]
+        options = {"log": os.path.join(folder.name, "log.jsonl"), "report": os.path.join(folder.name, "run.html")}
+
+        def cycle():
+            path = os.path.join(folder.name, "state.safetensors")
+            step.reset()
+            step.fit((image, label), validation=0.2, best="loss", checkpoint=path, **options)
+            step.fit((image, label), validation=0.2, best="loss", checkpoint=path, epochs=2, resume=True, **options)
+            step.fit(pieces, eval=pieces, seed=1)
+            step.fit(TEST)
+            self.assertEqual(len({step.evaluate(each)["accuracy"] for each in ((image, label), pieces)}), 1)
+            for name in os.listdir(folder.name):
+                os.unlink(os.path.join(folder.name, name))
+
+        self.check(cycle, warm=10, cycles=40, many=1000)
+
+    def test_what_a_fit_refuses(self):
+        import gradus
+        import numpy
+        from gradus import _data
+
+        step = self.step()
+        image, label = batch(0, 64)
+
+        def broken():
+            yield image[:32], label[:32]
+            raise OSError("the disk is gone")
+
+        def cycle():
+            for data, options in ((broken(), {}), ((image, label + 10), {}), ((image, label[:9]), {}), ([(image[:32], label[:32].tolist())], {}),
+                                  ("nowhere.csv", {}), ((image, label), {"validation": 2.0}), ((image, label), {"patience": 0}),
+                                  ((image, label), {"eval": [(image[:32], label[:32] + 10)]})):
+                with self.assertRaises((OSError, gradus.InvalidError)):
+                    step.fit(data, **options)
+            batches = _data.data_set((image, label), step, "train", step._graph("train").inputs, "data").epoch(0, 0)
+            shown = numpy.asarray(next(batches)[0])  # which outlives its batches
+            del batches
+            self.assertEqual(shown.shape, (32, 1, 28, 28))
+
+        self.check(cycle, warm=20, cycles=60, many=2000)
 
 
 ROWS = 10240  # and columns of a matrix: 400 MiB
