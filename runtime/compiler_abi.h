@@ -67,6 +67,9 @@ typedef struct gradus_abi_request {
   /* Of a model in memory: whether it is text, and whether data files lie beside
    * its path, because that was the caller's. */
   int model_is_text, model_has_folder;
+  /* The data files of a model in memory, by the names that it has for them. */
+  const gradus_source *data_files;
+  size_t data_file_count;
   gradus_abi_tensors weights;
   const gradus_abi_program *program;
   gradus_abi_basis basis;

@@ -39,6 +39,20 @@ std::vector<Weight> weightsOf(const gradus_abi_tensors &tensors) {
   return weights;
 }
 
+/// A model in memory with the data files that are there, too.
+ModelBytes modelOf(const gradus_abi_request &from) {
+  const gradus_source &source = from.options->model;
+  ModelBytes model{bytesOf<uint8_t>(source.bytes, source.size),
+                   from.model_is_text != 0,
+                   from.model_has_folder != 0,
+                   {}};
+  for (size_t i = 0; i < from.data_file_count; ++i) {
+    const gradus_source &file = from.data_files[i];
+    model.dataFiles[file.path] = bytesOf<uint8_t>(file.bytes, file.size);
+  }
+  return model;
+}
+
 CarriedProgram programOf(const gradus_abi_program &program) {
   return {program.compiler, bytesOf<uint8_t>(program.bytecode, program.size),
           program.recipe, weightsOf(program.values)};
@@ -153,8 +167,7 @@ Request requestOf(const gradus_abi_request &from, Told &told) {
   Request request;
   request.model = options.model.path;
   if (options.model.bytes)
-    request.bytes = {bytesOf<uint8_t>(options.model.bytes, options.model.size),
-                     from.model_is_text != 0, from.model_has_folder != 0};
+    request.bytes = modelOf(from);
   if (from.program)
     request.carried = programOf(*from.program);
   request.recipe = recipeOf(options);

@@ -49,6 +49,9 @@ struct ModelBytes {
   bool isText = false; // a program (.mlir) rather than ONNX
   /// Whether data files are looked for in the folder of Request::model.
   bool hasFolder = false;
+  /// Data files in memory, by the names that the model has for them; they live
+  /// as long, and come before those of the folder.
+  std::map<std::string, std::span<const uint8_t>> dataFiles = {};
 };
 
 /// An error or a warning about a model.

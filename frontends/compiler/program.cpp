@@ -104,6 +104,9 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readOnnx(const Request &request,
   if (request.bytes) {
     options.bytes = textOf(*request.bytes);
     options.hasFolder = request.bytes->hasFolder;
+    for (const auto &[name, bytes] : request.bytes->dataFiles)
+      options.dataFiles[name] = {reinterpret_cast<const char *>(bytes.data()),
+                                 bytes.size()};
   }
   return importOnnx(request.model, options, context);
 }

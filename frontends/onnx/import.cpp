@@ -459,9 +459,9 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const std::string &path,
                                                 MLIRContext &context) {
   GRADUS_ASSIGN_OR_RETURN(
       std::unique_ptr<ModelFile> file,
-      options.bytes
-          ? ModelFile::fromBytes(*options.bytes, path, options.hasFolder)
-          : ModelFile::open(path));
+      options.bytes ? ModelFile::fromBytes(*options.bytes, path,
+                                           options.hasFolder, options.dataFiles)
+                    : ModelFile::open(path));
   GRADUS_RETURN_IF_ERROR(checkWellFormed(*file));
   GRADUS_RETURN_IF_ERROR(checkInitialize(options));
   Location location = FileLineColLoc::get(&context, path, 0, 0);

@@ -37,10 +37,14 @@ public:
            number(dictionary, "threads", options_.threads) &&
            number(dictionary, "flags", options_.flags) &&
            source(dictionary, "basis", options_.basis) &&
-           list(dictionary, "extra", options_.extra);
+           list(dictionary, "extra", options_.extra) && dataFiles(dictionary) &&
+           path(dictionary, "artifact", artifact_);
   }
 
-  const gradus_compile_options *get() const { return &options_; }
+  gradus_status compile(gradus_compiled **result) const {
+    return gradus_compile_with(&options_, dataFiles_.data(), dataFiles_.size(),
+                               artifact_, result);
+  }
 
 private:
   /// A value that is there and not None, else nullptr; look for an error then.
@@ -105,8 +109,34 @@ private:
 
   bool source(PyObject *dictionary, const char *key, gradus_source &target) {
     PyObject *value = find(dictionary, key);
+    return !value || source(value, target);
+  }
+
+  bool path(PyObject *dictionary, const char *key, const char *&target) {
+    PyObject *value = find(dictionary, key), *encoded = nullptr;
     if (!value)
       return true;
+    if (!PyUnicode_FSConverter(value, &encoded))
+      return false;
+    Owned owned(encoded);
+    target = texts_.emplace_back(PyBytes_AsString(encoded)).c_str();
+    return true;
+  }
+
+  /// Pairs of a name and an array, whose memory is read where it is.
+  bool dataFiles(PyObject *dictionary) {
+    PyObject *value = find(dictionary, "data_files");
+    Py_ssize_t count = value ? PySequence_Size(value) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      Owned item(PySequence_GetItem(value, i));
+      if (!item || !source(item.get(), dataFiles_.emplace_back()))
+        return false;
+    }
+    return count >= 0;
+  }
+
+  /// A path and bytes, of which either may be None.
+  bool source(PyObject *value, gradus_source &target) {
     PyObject *path = nullptr, *bytes = nullptr;
     if (!PyArg_ParseTuple(value, "OO", &path, &bytes))
       return false;
@@ -132,6 +162,8 @@ private:
   std::deque<std::string> texts_;
   std::deque<std::vector<const char *>> lists_;
   std::vector<Py_buffer> views_;
+  std::vector<gradus_source> dataFiles_;
+  const char *artifact_ = nullptr; // the file to write
 };
 
 PyObject *diagnosticsOf(const gradus_compiled *result) {
@@ -187,7 +219,7 @@ PyObject *compile(PyObject *, PyObject *dictionary) {
   gradus_compiled *result = nullptr;
   gradus_status status;
   Py_BEGIN_ALLOW_THREADS;
-  status = gradus_compile(options.get(), &result);
+  status = options.compile(&result);
   Py_END_ALLOW_THREADS;
   std::string words = status ? gradus_last_error(nullptr) : "";
   Owned owner(result ? PyCapsule_New(result, nullptr, freeCompiled)

@@ -15,8 +15,10 @@
 #include "runtime/session/initial_values.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <deque>
+#include <fcntl.h>
 #include <mutex>
 #include <unistd.h>
 
@@ -30,10 +32,60 @@ struct Diagnostic {
   std::string pass, place, text;
 };
 
+/// A file that an artifact is written to, piece by piece.
+class ArtifactFile {
+public:
+  ArtifactFile() = default;
+  ~ArtifactFile() { close(); }
+  ArtifactFile(const ArtifactFile &) = delete;
+  ArtifactFile &operator=(const ArtifactFile &) = delete;
+
+  Status open(const char *path) {
+    path_ = path;
+    number_ = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (number_ < 0)
+      status_ = failed(path_, ": cannot write: ", strerror(errno));
+    return status_;
+  }
+  void close() {
+    if (number_ >= 0 && ::close(number_) != 0 && status_.ok())
+      status_ = failed(path_, ": cannot write: ", strerror(errno));
+    number_ = -1;
+  }
+  bool isOpen() const { return number_ >= 0; }
+  bool isGiven() const { return !path_.empty(); }
+  /// The failure of the first call that failed.
+  const Status &status() const { return status_; }
+
+  bool write(uint64_t offset, const void *bytes, size_t size) {
+    const auto *from = static_cast<const char *>(bytes);
+    while (size) {
+      ssize_t done = pwrite(number_, from, size, static_cast<off_t>(offset));
+      if (done < 0 && errno == EINTR)
+        continue;
+      if (done <= 0) {
+        status_ = failed(
+            path_, ": cannot write: ", strerror(done < 0 ? errno : ENOSPC));
+        return false;
+      }
+      from += done;
+      offset += static_cast<uint64_t>(done);
+      size -= static_cast<size_t>(done);
+    }
+    return true;
+  }
+
+private:
+  std::string path_;
+  int number_ = -1;
+  Status status_;
+};
+
 } // namespace
 
 struct gradus_compiled {
   std::vector<uint8_t> artifact;
+  ArtifactFile file; // instead of `artifact`, if it is given
   std::string ir;
   std::deque<Diagnostic> diagnostics;
   std::string error; // the words of the failure
@@ -51,6 +103,8 @@ void tell(void *context, const gradus_diagnostic *told) {
 }
 
 int write(void *context, uint64_t offset, const void *bytes, size_t size) {
+  if (ArtifactFile &file = compiledOf(context).file; file.isOpen())
+    return file.write(offset, bytes, size);
   std::vector<uint8_t> &artifact = compiledOf(context).artifact;
   if (artifact.size() < offset + size)
     artifact.resize(offset + size);
@@ -229,6 +283,19 @@ Status verifySource(const char *what, const gradus_source &source) {
   return Status();
 }
 
+using DataFiles = std::span<const gradus_source>;
+
+Status verify(const gradus_compile_options &options, DataFiles files) {
+  if (!files.empty() && !options.model.bytes)
+    return invalid("gradus_compile_with: data files are given, and the "
+                   "model's bytes are not: files beside its path are opened");
+  for (size_t i = 0; i < files.size(); ++i)
+    if (!files[i].path || (!files[i].bytes && files[i].size))
+      return invalid("gradus_compile_with: data file ", i, " has no ",
+                     files[i].path ? "bytes" : "path, the model's name for it");
+  return Status();
+}
+
 Status verify(const gradus_compile_options &options) {
   constexpr uint32_t kKnown = GRADUS_NO_PROGRAM | GRADUS_NODE_OUTPUTS |
                               GRADUS_GRADIENT_OUTPUTS | GRADUS_PRINT_WEIGHTS |
@@ -278,7 +345,7 @@ Status readInputs(const gradus_compile_options &options, ReadInputs &read) {
 }
 
 Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
-                   gradus_compiled &result) {
+                   DataFiles files, gradus_compiled &result) {
   gradus_abi_request request = {};
   request.model_has_folder = options.model.path != nullptr;
   request.model_is_text = options.model.bytes && isText(bytesOf(options.model));
@@ -290,6 +357,8 @@ Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
     return status;
   }
   request.options = &options;
+  request.data_files = files.data();
+  request.data_file_count = files.size();
   request.weights = read.weights.all();
   request.program = read.artifact ? &read.program : nullptr;
   read.givenBasis = options.basis;
@@ -308,6 +377,9 @@ Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
     result.diagnostics.push_back({GRADUS_ERROR, "", "", result.error});
     status = GRADUS_INVALID;
   }
+  result.file.close();
+  if (Status written = result.file.status(); !written.ok())
+    return written;
   if (status == GRADUS_OK)
     return Status();
   result.artifact.clear(); // It may be a part of one.
@@ -356,18 +428,30 @@ private:
 
 } // namespace
 
-gradus_status gradus_compile(const gradus_compile_options *given,
+gradus_status gradus_compile(const gradus_compile_options *options,
                              gradus_compiled **result) {
+  return gradus_compile_with(options, nullptr, 0, nullptr, result);
+}
+
+gradus_status gradus_compile_with(const gradus_compile_options *given,
+                                  const gradus_source *data_files, size_t count,
+                                  const char *artifact,
+                                  gradus_compiled **result) {
   if (!result)
     return reject(nullptr, "the place for the result is NULL");
   *result = nullptr;
   if (!given)
     return reject(nullptr, "the options are NULL");
+  if (count && !data_files)
+    return reject(nullptr, "the data files are NULL");
+  DataFiles files(data_files, count);
   auto options = complete(given, gradus_default_compile_options(), kFirstSize,
                           "gradus_compile_options");
   if (!options.ok())
     return report(nullptr, options.status());
   if (Status status = verify(*options); !status.ok())
+    return report(nullptr, status);
+  if (Status status = verify(*options, files); !status.ok())
     return report(nullptr, status);
   static OneAtATime one;
   if (Status status = one.ready(); !status.ok())
@@ -378,7 +462,10 @@ gradus_status gradus_compile(const gradus_compile_options *given,
   if (!entry.ok())
     return report(nullptr, at(entry.status(), "compiling"));
   *result = new gradus_compiled;
-  return report(nullptr, compileWith(*entry, *options, **result));
+  if (artifact)
+    if (Status status = (*result)->file.open(artifact); !status.ok())
+      return report(nullptr, status);
+  return report(nullptr, compileWith(*entry, *options, files, **result));
 }
 
 const char *gradus_compiler_identity() {
@@ -408,7 +495,10 @@ gradus_status gradus_compiled_artifact(const gradus_compiled *result,
                                   : kNoResult);
   if (result->artifact.empty())
     return reject(nullptr,
-                  result->error.empty()
+                  result->file.isGiven()
+                      ? "the artifact was written to the file that "
+                        "gradus_compile_with was given"
+                  : result->error.empty()
                       ? "there is no artifact: the compilation stopped at the "
                         "stage that was asked for"
                       : "there is no artifact: the compilation failed");

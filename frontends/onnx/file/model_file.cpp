@@ -176,12 +176,16 @@ ModelFile::open(const std::string &path, Contents contents) {
 
 absl::StatusOr<std::unique_ptr<ModelFile>>
 ModelFile::fromBytes(llvm::StringRef bytes, const std::string &path,
-                     bool hasFolder) {
+                     bool hasFolder,
+                     const std::map<std::string, llvm::StringRef> &dataFiles) {
   std::unique_ptr<ModelFile> file(new ModelFile);
   file->path_ = path;
   file->hasFolder_ = hasFolder;
   file->file_ = llvm::MemoryBuffer::getMemBuffer(
       bytes, path, /*RequiresNullTerminator=*/false);
+  for (const auto &[name, contents] : dataFiles)
+    file->dataFiles_[name] = std::shared_ptr(llvm::MemoryBuffer::getMemBuffer(
+        contents, name, /*RequiresNullTerminator=*/false));
   GRADUS_RETURN_IF_ERROR(file->read(Contents::separated));
   return file;
 }

@@ -43,9 +43,11 @@ public:
   static absl::StatusOr<std::unique_ptr<ModelFile>>
   open(const std::string &path, Contents contents = Contents::separated);
   /// Reads a model in memory, which lives as long as its values; `path` is its
-  /// name. Without a folder its data files are missing.
+  /// name. So do its data files, by the names that it has for them; those that
+  /// are not given are in its folder, or without a folder missing.
   static absl::StatusOr<std::unique_ptr<ModelFile>>
-  fromBytes(llvm::StringRef bytes, const std::string &path, bool hasFolder);
+  fromBytes(llvm::StringRef bytes, const std::string &path, bool hasFolder,
+            const std::map<std::string, llvm::StringRef> &dataFiles = {});
   ~ModelFile();
 
   const std::string &path() const { return path_; }

@@ -29,6 +29,9 @@ struct ImportOptions {
   /// program. Its data files are beside the path or, without a folder, nowhere.
   std::optional<llvm::StringRef> bytes;
   bool hasFolder = true;
+  /// Data files of a model in memory that are there, too, by the names that the
+  /// model has for them.
+  std::map<std::string, llvm::StringRef> dataFiles;
 };
 
 } // namespace gradus

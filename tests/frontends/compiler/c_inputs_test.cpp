@@ -261,3 +261,58 @@ TEST_F(CInputs, FailsWhereAnInputIsNotInTheMemoryOfTheDevice) {
   EXPECT_TRUE(contains(gradus_last_error(session), "reading inputs on "))
       << gradus_last_error(session);
 }
+
+TEST_F(CEntry, DataFilesBelongToTheBytesOfAModel) {
+  std::string without = artifact(), model = fileText(kModel);
+  const float values[] = {1, 2};
+  gradus_source file = {"w", values, sizeof(values)};
+  auto refusal = [&](const gradus_source *files) {
+    gradus_compiled_free(result);
+    EXPECT_EQ(gradus_compile_with(&options, files, 1, nullptr, &result),
+              GRADUS_INVALID);
+    return std::string(gradus_last_error(nullptr));
+  };
+  EXPECT_TRUE(contains(refusal(&file), "data files are given, and the model's "
+                                       "bytes are not"));
+  options.model = sourceOf(model, kModel);
+  EXPECT_TRUE(contains(refusal(nullptr), "the data files are NULL"));
+  file.path = nullptr;
+  EXPECT_TRUE(contains(refusal(&file), "data file 0 has no path, the model's "
+                                       "name for it"));
+  file = {"w", nullptr, sizeof(values)};
+  EXPECT_TRUE(contains(refusal(&file), "data file 0 has no bytes"));
+  file.bytes = values; // which the model does not name
+  EXPECT_EQ(gradus_compile_with(&options, &file, 1, nullptr, &result),
+            GRADUS_OK);
+  EXPECT_TRUE(artifact() == without);
+}
+
+TEST_F(CEntry, WritesTheArtifactToAFile) {
+  std::string whole = artifact();
+  std::string path =
+      testing::TempDir() + "c_entry_artifact." + std::to_string(getpid());
+  gradus_compiled_free(result);
+  ASSERT_EQ(gradus_compile_with(&options, nullptr, 0, path.c_str(), &result),
+            GRADUS_OK)
+      << gradus_last_error(nullptr);
+  EXPECT_TRUE(fileText(path.c_str()) == whole);
+  unlink(path.c_str());
+  const void *bytes = nullptr;
+  size_t size = 0;
+  EXPECT_EQ(gradus_compiled_artifact(result, &bytes, &size), GRADUS_INVALID);
+  EXPECT_TRUE(contains(gradus_last_error(nullptr), "was written to the file"));
+}
+
+TEST_F(CEntry, SaysWhereAnArtifactCannotBeWritten) {
+  for (auto [path, words] :
+       {std::pair("/nowhere/a.gradus", "/nowhere/a.gradus: cannot write: No "
+                                       "such file or directory"),
+        std::pair("/dev/full", "/dev/full: cannot write: No space left on "
+                               "device")}) {
+    gradus_compiled_free(result);
+    EXPECT_EQ(gradus_compile_with(&options, nullptr, 0, path, &result),
+              GRADUS_FAILED);
+    EXPECT_TRUE(contains(gradus_last_error(nullptr), words))
+        << gradus_last_error(nullptr);
+  }
+}

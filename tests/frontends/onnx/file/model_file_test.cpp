@@ -139,7 +139,8 @@ TEST(ModelFile, HoldsAllValuesWhereItIsWrittenAgain) {
 
 /// A model in memory whose only initializer is in a data file.
 static absl::StatusOr<std::unique_ptr<gradus::onnx::ModelFile>>
-fileOf(SmallModel &model, bool hasFolder) {
+fileOf(SmallModel &model, bool hasFolder,
+       const std::map<std::string, llvm::StringRef> &dataFiles = {}) {
   TensorProto &tensor = *model.graph().add_initializer();
   tensor.set_name("w");
   tensor.set_data_type(TensorProto::FLOAT);
@@ -155,7 +156,7 @@ fileOf(SmallModel &model, bool hasFolder) {
   static std::string bytes;
   std::ifstream file(path, std::ios::binary);
   bytes.assign(std::istreambuf_iterator<char>(file), {});
-  return gradus::onnx::ModelFile::fromBytes(bytes, path, hasFolder);
+  return gradus::onnx::ModelFile::fromBytes(bytes, path, hasFolder, dataFiles);
 }
 
 TEST(ModelFile, LooksForDataFilesOfMemoryInAFolderThatIsGiven) {
@@ -167,6 +168,31 @@ TEST(ModelFile, LooksForDataFilesOfMemoryInAFolderThatIsGiven) {
   auto elements = (*file)->elements((*file)->graph().initializer(0), context);
   ASSERT_TRUE(elements.ok()) << elements.status();
   EXPECT_EQ(toHost(*elements)->floats, (std::vector<double>{1, 2}));
+}
+
+TEST(ModelFile, ReadsDataFilesInMemoryWhereTheyAreBeforeThoseOfAFolder) {
+  const float values[] = {5, 7};
+  llvm::StringRef bytes(reinterpret_cast<const char *>(values), sizeof(values));
+  for (bool hasFolder : {false, true}) {
+    SmallModel model;
+    auto file = fileOf(model, hasFolder, {{"of_memory.data", bytes}});
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_TRUE((*file)->missing().empty());
+    std::string storage;
+    auto data = (*file)->floatBytes((*file)->graph().initializer(0), storage);
+    ASSERT_TRUE(data.ok()) << data.status();
+    EXPECT_EQ(data->data(), bytes.data());
+  }
+}
+
+TEST(ModelFile, RefusesADataFileInMemoryThatIsTooShort) {
+  SmallModel model;
+  auto file = fileOf(model, false, {{"of_memory.data", "1234567"}});
+  ASSERT_TRUE(file.ok()) << file.status();
+  mlir::MLIRContext context;
+  auto elements = (*file)->elements((*file)->graph().initializer(0), context);
+  EXPECT_EQ(elements.status().message(),
+            "tensor \"w\": ends at byte 8 of \"of_memory.data\", which has 7");
 }
 
 TEST(ModelFile, LacksDataFilesOfMemoryWithoutAFolder) {
