@@ -6,16 +6,20 @@ The folder is `$GRADUS_CACHE`, or `gradus/compiled` in the user's cache folder
 (2 GiB); what was not used for longest goes first.
 """
 
+import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
+import tempfile
 import time
 
 from . import _core, _onnx_files
-from ._files import PARTIAL, regular_file, whole_file
+from ._files import PARTIAL, partial_name, regular_file, whole_file
 
 LIMIT = 2 << 30
 OF_FILES = ("model", "recipe", "weights")  # options that are known by the content of what they name
+OF_CONTENT = OF_FILES + ("data_files", "extra")  # those that are not known by their words
 OF_NO_BYTES = "kernel-cache="  # what an option begins with that changes how fast an artifact is made, and nothing in it
 ABANDONED = 3600  # seconds after which a file that is being written is one of a process that ended
 
@@ -53,16 +57,28 @@ def key(options):
         add(name, whole if name != "model" else (os.path.splitext(path or "")[1], hashlib.sha256(whole).hexdigest()))
         if name == "model" and (path or "").endswith(".mlir") and _names_files(whole.decode(errors="replace")):
             return None
-        if name == "model" and path is None and _onnx_files.locations(whole):
+        if name == "model" and path is None and _locations_not_given(whole, options.get("data_files")):
             return None
         if name == "model" and path is not None:
             files = _data_files(path, whole)
             if files is None:
                 return None
             add(*files)
-    add(sorted((name, value) for name, value in options.items() if name not in OF_FILES + ("extra",)))
+    add(*_hashes(options.get("data_files") or ()))
+    add(sorted((name, value) for name, value in options.items() if name not in OF_CONTENT))
     add([text for text in options.get("extra") or () if not text.startswith(OF_NO_BYTES)])
     return content.hexdigest()
+
+
+def _locations_not_given(model, given):
+    """Whether a model in memory has data in files that are not in memory with it."""
+    return not {name.encode() for name, _ in given or ()}.issuperset(_onnx_files.locations(model) or ())
+
+
+def _hashes(files):
+    """[(name, hash)] of data in memory, by as many threads as there are cores: hashlib lets go of Python's lock."""
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(lambda file: (file[0], hashlib.sha256(file[1]).hexdigest()), files))
 
 
 def _names_files(text):
@@ -113,22 +129,43 @@ def find(name):
     return path, diagnostics
 
 
-def add(name, artifact, diagnostics):
-    """Keeps an artifact; its path, or None if the folder cannot be written."""
-    path = os.path.join(folder(), name + ".gradus")
+@contextlib.contextmanager
+def written(name):
+    """The path of an empty file to write the artifact to, in the cache's folder, from which `keep` takes it; in another one
+    if `name` is None, or the folder cannot be written. It is removed at the end, if it is still there."""
+    path = _empty_file(name) if name else None
+    if path is None:
+        number, path = tempfile.mkstemp(prefix="gradus.", suffix=".gradus")
+        os.close(number)
+    try:
+        yield path
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _empty_file(name):
+    path = partial_name(os.path.join(folder(), name + ".gradus"))
     try:
         os.makedirs(folder(), mode=0o700, exist_ok=True)
-        _write(_notes(path), json.dumps(diagnostics).encode())
-        _write(path, artifact)
-        _shrink(keep=path)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except OSError:
         return None
     return path
 
 
-def _write(path, data):
-    with whole_file(path) as file:
-        file.write(data)
+def keep(name, written_path, diagnostics):
+    """Takes an artifact that was `written`; its path, or None if that cannot be. Nobody waits until it is on the disk: one that
+    a crash of the machine has damaged is refused when it is loaded, and compiled anew."""
+    path = os.path.join(folder(), name + ".gradus")
+    try:
+        with whole_file(_notes(path), synced=False) as file:
+            file.write(json.dumps(diagnostics).encode())
+        os.replace(written_path, path)
+        _shrink(keep=path)
+    except OSError:
+        return path if not os.path.exists(written_path) else None
+    return path
 
 
 def _shrink(keep):

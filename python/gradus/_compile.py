@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 import warnings
 from collections.abc import Mapping
 
@@ -51,16 +50,16 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     """
     asked = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler, "metrics": metrics, "precision": precision,
              "clip_grad_norm": clip_grad_norm, "ema": ema, "label": label, **keys}
-    names, title = {}, type(model).__name__ if _is_module(model) else None
+    names, data, title = {}, {}, type(model).__name__ if _is_module(model) else None
     if title:
         export = {"labels": labels, "label": label, "inputs": inputs, "outputs": outputs, "dynamic": dynamic}
-        model, asked, names = _of_module(model, example, export, asked)
+        model, data, asked, names = _of_module(model, example, export, asked)
     else:
         _refuse_export(example=example, labels=labels, inputs=inputs, outputs=outputs, dynamic=dynamic)
     if deterministic is not None and not _is_artifact(model):
         asked["deterministic"] = bool(deterministic)
     options = {
-        "model": _source(model, "model"), "recipe": (None, _recipe(recipe, asked)),
+        "model": _source(model, "model"), "data_files": list(data.items()), "recipe": (None, _recipe(recipe, asked)),
         "weights": None if weights is None else _source(weights, "weights"),
         "overrides": _assignments(set, "set"), "dims": _assignments(dims, "dims"), "targets": _texts(targets, "targets"),
         "plugins": _texts(plugins, "plugins"), "libraries": libraries, "memory_limit": _limit(memory_limit),
@@ -89,17 +88,7 @@ def _loaded(options, cache, **loading):
         except (Error, OSError):  # damaged, or removed by another process
             found = None
     if found is None:
-        artifact, _, diagnostics = _run(options)
-        # Files that were written anew while they were compiled are not kept under what they were before.
-        from_files = any(options[given] and options[given][0] for given in ("model", "weights"))
-        same = name and (not from_files or _cache.key(options) == name)
-        path = _cache.add(name, artifact, diagnostics) if same else None
-        try:
-            step = load(path, **loading) if path else _load_unnamed(artifact, loading)
-        except (Error, OSError):
-            if not path or os.path.exists(path):
-                raise
-            step = _load_unnamed(artifact, loading)  # another process has made room for its own
+        step, diagnostics = _made(options, name, loading)
     for said in diagnostics:
         if said.severity == "warning":
             warnings.warn(str(said), CompileWarning, stacklevel=3)
@@ -107,14 +96,30 @@ def _loaded(options, cache, **loading):
     return step
 
 
-def _load_unnamed(artifact, loading):
-    """Loads from a file without a name, so that weights are in memory once."""
+def _made(options, name, loading):
+    """A step that is compiled, and what the compiler said. The compiler writes a file, that of the cache or one without a name, so
+    that memory has the weights once."""
     from ._step import load
 
-    with tempfile.NamedTemporaryFile(prefix="gradus.", suffix=".gradus") as file:
-        file.write(artifact)
-        file.flush()
-        return load(file.name, **loading)
+    with _cache.written(name) as path:
+        try:
+            diagnostics = _run({**options, "artifact": path})[2]
+        except FailedError:
+            if name is None:
+                raise
+            diagnostics = None
+        # Files that were written anew while they were compiled are not kept under what they were before.
+        from_files = any(options[given] and options[given][0] for given in ("model", "weights"))
+        same = diagnostics is not None and name and (not from_files or _cache.key(options) == name)
+        kept = _cache.keep(name, path, diagnostics) if same else None
+        try:
+            if diagnostics is not None:
+                return load(kept or path, **loading), diagnostics
+        except (Error, OSError):
+            if kept is None or os.path.exists(kept):
+                raise
+    # The cache's folder has no room, or another process has made room for its own.
+    return _made(options, None, loading)
 
 
 def _run(options):
@@ -156,7 +161,8 @@ def _is_module(model):
 
 
 def _of_module(module, example, export, asked):
-    """A module's ONNX bytes, the recipe's arguments with what the export has found, and the names of its parameters."""
+    """A module's ONNX bytes and the memory of its large values, the recipe's arguments with what the export has found, and the
+    names of its parameters."""
     from .torch_.export import exported
     from .torch_.recipe import exports_loss
 
@@ -167,11 +173,11 @@ def _of_module(module, example, export, asked):
         raise NotExpressible("this loss is exported with the module: give an example of the labels, labels=y")
     if not exports:
         export["labels"] = None
-    made = exported(module, example, loss=asked["loss"] if exports else None, **export)
+    made = exported(module, example, loss=asked["loss"] if exports else None, apart=True, **export)
     if made.freeze_batch_norm:
         asked = {"freeze_batch_norm": True, **asked}
     fixed = sorted({*_list(asked.get("fixed")), *made.fixed})
-    return made.model, {**asked, "module": module, "names": made.names, "fixed": fixed}, made.names
+    return made.model, made.data, {**asked, "module": module, "names": made.names, "fixed": fixed}, made.names
 
 
 def _list(names):

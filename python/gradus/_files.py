@@ -19,16 +19,23 @@ def regular_file(path, mode="rb", **options):
     return open(number, mode, **options)
 
 
+def partial_name(path):
+    """A name beside `path` for what is not yet whole; other processes may write the same file."""
+    return f"{path}.{secrets.token_hex(4)}{PARTIAL}"
+
+
 @contextlib.contextmanager
-def whole_file(path, mode="wb", **options):
-    """A file to write, open in `mode`. It takes the place of `path` once the block has ended well, and is on the disk then."""
+def whole_file(path, mode="wb", *, synced=True, **options):
+    """A file to write, open in `mode`. It takes the place of `path` once the block has ended well, and is on the disk then if
+    `synced`."""
     path = os.fspath(path)
-    partial = f"{path}.{secrets.token_hex(4)}{PARTIAL}"  # other processes may write the same file
+    partial = partial_name(path)
     with open(partial, mode.replace("w", "x"), **options) as file:
         try:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                os.fsync(file.fileno())
             os.replace(partial, path)
         except BaseException:
             os.unlink(partial)

@@ -358,7 +358,7 @@ class Compile(unittest.TestCase):
 
             with mock.patch.object(_compile, "_run", written):
                 gradus.compile(path, recipe=RECIPE).close()
-            self.assertFalse(os.path.exists(os.path.join(folder, "cache")))
+            self.assertEqual(os.listdir(os.path.join(folder, "cache")), [])
 
     def test_what_killed_processes_left_is_removed(self):
         from gradus import _cache
@@ -368,8 +368,28 @@ class Compile(unittest.TestCase):
                 with open(os.path.join(folder, name), "wb"):
                     pass
             os.utime(os.path.join(folder, "old.gradus-partial"), (1, 1))
-            _cache.add("whole", b"artifact", [])
+            with _cache.written("whole") as path:
+                self.assertEqual(_cache.keep("whole", path, []), os.path.join(folder, "whole.gradus"))
+            with _cache.written("other") as path:
+                self.assertTrue(path.startswith(os.path.join(folder, "other.gradus.")))
             self.assertEqual(sorted(os.listdir(folder)), ["new.gradus-partial", "whole.gradus", "whole.json"])
+
+    def test_where_the_cache_has_no_room_it_is_compiled_elsewhere(self):
+        import gradus
+        from gradus import _cache
+
+        whole, used = _cache._empty_file, []
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, GRADUS_CACHE=folder):
+            def full(name):
+                used.append(name)
+                path = whole(name)
+                os.unlink(path)
+                os.symlink("/dev/full", path)
+                return path
+
+            with mock.patch.object(_cache, "_empty_file", full), gradus.compile(MODEL, recipe=RECIPE) as step:
+                step(*batch())
+            self.assertEqual((len(used), os.listdir(folder)), (1, []))
 
     def test_a_cache_that_cannot_be_written_is_done_without(self):
         import gradus

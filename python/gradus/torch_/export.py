@@ -6,6 +6,7 @@ PyTorch's exporter cannot say, and would so train otherwise, is refused here.
 
 import contextlib
 import dataclasses
+import gc
 import io
 import logging
 import re
@@ -19,6 +20,7 @@ from .tree import Outputs, flat_inputs, tensors_of
 OPSET = 20
 TEXT_LINES = 15  # of the exporter's text
 LARGEST_FILE = 2**31 - 1  # bytes that protobuf can hold
+LARGE = 2**16  # bytes from which on the values of a tensor are left outside of the file
 NOISY = ("torch.onnx", "torch.export", "torch._export", "onnxscript", "onnx_ir", "torch._dynamo", "torch.fx")
 
 DOES_NOT_EXPORT = """torch.onnx.export cannot write {module} as ONNX:
@@ -32,7 +34,8 @@ libraries by torch operations, give arguments that are no tensors in the example
 class Exported:
     """`model` is the file's bytes. `fixed` are names in the file of what gets no gradient; `names` leads from a parameter's name in the
     module, and from those of parameters tied to it, to its name in the file, for those that the file has. `freeze_batch_norm` is the
-    recipe's key: the module's batch normalizations are in eval mode."""
+    recipe's key: the module's batch normalizations are in eval mode. `data` has the large values that are not in `model`, as bytes in
+    the module's own memory, by the names of the files in which the model says they are."""
 
     model: bytes
     input_names: list
@@ -41,9 +44,11 @@ class Exported:
     fixed: list
     names: dict
     freeze_batch_norm: bool = False
+    data: dict = dataclasses.field(default_factory=dict)
 
 
-def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=None, labels=None, label=None, loud=False):
+def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=None, labels=None, label=None, loud=False,
+             apart=False):
     """Exports `module` in training mode.
 
     `example`: what forward() gets: a tensor or array, a tuple of arguments, or a dict of keyword arguments.
@@ -53,6 +58,7 @@ def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=N
     `loss`: a callable of the module's outputs and `labels` (an example of them: a tensor or a tuple), exported as the output `loss`.
     `label`: the name of the labels' input, or names of several, instead of `label`, or `label_0`, `label_1`.
     `loud`: shows the exporter's warnings.
+    `apart`: large values stay where they are, in `data`, and the file may so stand for more than the 2 GiB that one can hold.
     """
     module = checked(unwrapped(module))
     arguments = flat_inputs(module, example, inputs)
@@ -60,7 +66,7 @@ def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=N
     outside = Outputs(outputs, loss, len(examples_of_labels))
     names = arguments.names + label_names(arguments.names, len(examples_of_labels), label)
     tensors = arguments.tensors + examples_of_labels
-    with as_it_was(module), in_training(module), with_flat_forward(module, arguments, outside):
+    with without_collections(), as_it_was(module), in_training(module), with_flat_forward(module, arguments, outside):
         refuse_running_instances(module)
         if loss is not None:
             refuse_cut_loss(module, tensors)
@@ -71,7 +77,7 @@ def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=N
         if outside.refusal:
             raise outside.refusal
         modes = modes_of(module)
-    return finished(module, program, arguments.names, names[len(arguments.names):], outside, modes)
+    return finished(module, program, arguments.names, names[len(arguments.names):], outside, modes, apart)
 
 
 def label_names(taken, count, label=None):
@@ -108,6 +114,18 @@ def shapes_of(names, tensors, dynamic):
             dims.setdefault(size, torch.export.Dim(size))
     return (tuple({axis % tensor.dim(): dims[size] for axis, size in dynamic.get(name, {}).items()}
                   for name, tensor in zip(names, tensors)),)
+
+
+@contextlib.contextmanager
+def without_collections():
+    """The exporter makes millions of objects that live until its end: looking for cycles in them took an eighth of its time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 @contextlib.contextmanager
@@ -252,7 +270,7 @@ def silenced():
                 logger.setLevel(level)
 
 
-def finished(module, program, input_names, labels, outside, modes):
+def finished(module, program, input_names, labels, outside, modes, apart):
     """The file with the names of outputs, the modes of normalizations, and the values that buffers had before the exporter ran."""
     import torch
 
@@ -270,15 +288,35 @@ def finished(module, program, input_names, labels, outside, modes):
     buffers = {name: buffer.detach().clone() for name, buffer in module.named_buffers()}
     for name in in_file & set(buffers):
         graph.initializers[name].const_value = value_of(buffers[name], name)
+    data = left_outside(graph) if apart else {}
     with torch.no_grad():
-        size = sum(value.const_value.nbytes for value in graph.initializers.values() if value.const_value is not None)
+        size = 0 if apart else sum(value.const_value.nbytes for value in graph.initializers.values() if value.const_value is not None)
         if size > LARGEST_FILE:
             raise NotExpressible(f"the model has {size / 2**30:.1f} GiB of parameters, and an ONNX file in memory holds 2 GiB; write it with "
                                  "torch.onnx.export(..., external_data=True) (docs/export_from_pytorch.md) and compile that file")
         model = program.model_proto.SerializeToString()
     names = parameters_of(module, in_file)
     fixed = sorted({names[name] for name, parameter in module.named_parameters() if name in names and not parameter.requires_grad})
-    return Exported(model, list(input_names), list(outside.names), list(labels), fixed, names, freeze)
+    return Exported(model, list(input_names), list(outside.names), list(labels), fixed, names, freeze, data)
+
+
+def left_outside(graph):
+    """{name: bytes} of large initializers, which are now data of files of their names. The bytes are those of the tensors
+    themselves, or of a copy where a tensor is not dense."""
+    import numpy
+    import onnx_ir
+
+    data = {}
+    for name, value in graph.initializers.items():
+        tensor = value.const_value
+        if tensor is None or tensor.nbytes < LARGE:
+            continue
+        array = numpy.ascontiguousarray(tensor.numpy())
+        if array.nbytes != tensor.nbytes:  # types of less than a byte
+            continue
+        data[name] = array.reshape(-1).view("uint8")
+        value.const_value = onnx_ir.ExternalTensor(name, 0, tensor.nbytes, tensor.dtype, shape=tensor.shape, name=name)
+    return data
 
 
 def value_of(tensor, name):
