@@ -33,7 +33,9 @@ from gradus.torch_.export import exported  # noqa: E402
 from gradus.torch_.recipe import recipe_of  # noqa: E402
 
 STEPS = 5
-LOSSES, UPDATES, NOISE = 1e-4, 5e-3, 10  # relative bounds, and how many times PyTorch's own difference of f32 and f64 is allowed
+LOSSES, UPDATES = {torch.float32: 1e-4, torch.float64: 1e-7}, {torch.float32: 5e-3, torch.float64: 1e-6}  # relative bounds
+TINY = {torch.float32: 1e-9, torch.float64: 1e-14}  # a difference that always is allowed
+NOISE = 10  # how many times PyTorch's own difference between its runs is allowed
 NUDGES = {torch.float32: (1, 2, 3, 4), torch.float64: (1, 2)}  # seeds of further runs
 OPTIMIZERS = {"sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9),
               "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3)}
@@ -288,16 +290,17 @@ def beside_double(case, module, batches, labels, optimizer):
     ours = in_gradus(case, double, file, batches, labels, optimizer)
     exact = in_eager(case, double, batches, labels, optimizer, torch.float64)
     runs = [exact, *further_runs(case, double, batches, labels, optimizer, torch.float64)]
-    return judge(Verdict(case.name, optimizer), ours, runs, exact)
+    return judge(Verdict(case.name, optimizer), ours, runs, exact, torch.float64)
 
 
-def judge(verdict, ours, runs, exact):
-    """The verdict, filled in. Compares with the first of `runs`. All of them say, by how far they are from `exact`, what is allowed: a loss may be off by what
-    they are off by up to its step, because at one step alone they may agree by chance."""
+def judge(verdict, ours, runs, exact, dtype=torch.float32):
+    """The verdict, filled in. Compares with the first of `runs`, which have the type `dtype`. All of them say, by how far they are from
+    `exact`, what is allowed: a loss may be off by what they are off by up to its step, because at one step alone they may agree by
+    chance."""
     noise, theirs = 0.0, runs[0]
     for step, mine in enumerate(ours[0]):
         noise = max([noise, *(abs(run[0][step] - exact[0][step]) for run in runs)])
-        allowed = max(LOSSES * abs(theirs[0][step]), NOISE * noise)
+        allowed = max(LOSSES[dtype] * abs(theirs[0][step]), NOISE * noise)
         verdict.loss = max(verdict.loss, in_units(abs(mine - theirs[0][step]), allowed))
     for name, change in theirs[1].items():
         if name not in ours[1]:
@@ -305,7 +308,7 @@ def judge(verdict, ours, runs, exact):
                 verdict.why = f"the artifact has no {name}, which PyTorch trains"
             continue
         noise = max((run[1][name] - exact[1][name]).norm().item() for run in runs)
-        allowed = max(UPDATES * change.norm().item(), NOISE * noise, 1e-9)
+        allowed = max(UPDATES[dtype] * change.norm().item(), NOISE * noise, TINY[dtype])
         off = in_units((ours[1][name] - change).norm().item(), allowed)
         if off > verdict.update:
             verdict.update, verdict.where = off, name

@@ -21,6 +21,13 @@ if torch:
             return y + 0.001 * (y - y.detach())
 
 
+    class SteepLinear(torch.nn.Linear):
+        """The values of a Linear, and gradients of its weight that are 0.4 per cent too large."""
+
+        def forward(self, x):
+            return torch.nn.functional.linear(x, self.weight + 0.004 * (self.weight - self.weight.detach()), self.bias)
+
+
 def deep(blocks=12, width=8):
     """Normalizes by four values again and again, which multiplies roundings."""
     torch.manual_seed(1)
@@ -39,6 +46,12 @@ def momentum(module):
 
 def gradient(module):
     module[5] = SteepRelu()
+
+
+def last_gradient(module):
+    right = module[-1]
+    module[-1] = SteepLinear(right.in_features, right.out_features)
+    module[-1].load_state_dict(right.state_dict())
 
 
 @unittest.skipIf(torch is None, torch_is_missing())
@@ -78,6 +91,23 @@ class Rule(unittest.TestCase):
             with self.subTest(mistake.__name__):
                 verdict = self.verdict(wrong, "sgd")
                 self.assertFalse(verdict.passed, verdict.line())
+
+    def test_f64_finds_what_rounding_in_f32_may_hide(self):
+        wrong = copy.deepcopy(self.module)
+        last_gradient(wrong)
+        with modules.default_dtype(torch.float64):
+            file = exported(modules.in_double(self.module), (self.batches[0]["x"].double(),))
+        for module, passes in ((self.module, True), (wrong, False)):
+            with mock.patch.object(modules, "exported", return_value=file):
+                verdict = modules.beside_double(self.case, module, self.batches, self.labels, "sgd")
+            self.assertEqual(verdict.passed, passes, verdict.line())
+            self.assertEqual(verdict.update <= 1, passes, verdict.line())
+
+    def test_bounds_of_f64_are_those_of_f64(self):
+        """In f32 an update may be off by 0.5 per cent, in f64 by none."""
+        theirs, ours = ([1.0], {"w": torch.ones(2)}), ([1.0], {"w": 1.004 * torch.ones(2)})
+        self.assertTrue(modules.judge(modules.Verdict("", ""), ours, [theirs], theirs).passed)
+        self.assertFalse(modules.judge(modules.Verdict("", ""), ours, [theirs], theirs, torch.float64).passed)
 
     def test_nan_does_not_pass(self):
         change = {"w": torch.ones(2)}
