@@ -14,6 +14,7 @@ import contextlib
 import copy
 import dataclasses
 import importlib
+import itertools
 import math
 import os
 import re
@@ -204,11 +205,14 @@ def nudged(module, seed):
 
 
 def further_runs(case, module, *rest):
-    """Runs that are as right as that of `in_eager`: by PyTorch's own convolutions, and from parameters an ulp away. The last argument is
-    their type, which is the module's."""
+    """Runs, one after the other, that are as right as that of `in_eager`: by PyTorch's own convolutions, and from parameters an ulp away.
+    The last argument is their type, which is the module's."""
     with torch.backends.mkldnn.flags(enabled=False):
-        runs = [in_eager(case, module, *rest)]
-    return runs + [in_eager(case, nudged(module, seed), *rest) for seed in NUDGES[rest[-1]]]
+        own = in_eager(case, module, *rest)
+    yield own
+    del own
+    for seed in NUDGES[rest[-1]]:
+        yield in_eager(case, nudged(module, seed), *rest)
 
 
 @dataclasses.dataclass
@@ -257,6 +261,7 @@ def compare(case):
     except NotExpressible as error:
         return [Verdict(case.name, optimizer, why=f"export: {error}") for optimizer in OPTIMIZERS]
     moved = [name for name, value in module.state_dict().items() if not torch.equal(value, before[name])]
+    del before
     if moved:
         return [Verdict(case.name, optimizer, why=f"the export has changed {moved[0]}") for optimizer in OPTIMIZERS]
     return [beside(case, module, file, batches, labels, optimizer) for optimizer in OPTIMIZERS]
@@ -271,11 +276,14 @@ def beside(case, module, file, batches, labels, optimizer):
     except CompileError as error:
         verdict.why = f"compile: {error}"
         return verdict
-    runs, exact = [in_eager(case, module, *given, torch.float32)], in_eager(case, module, *given, torch.float64)
-    verdict = judge(verdict, ours, runs, exact)
-    if not verdict.passed and not verdict.why:
-        runs += further_runs(case, module, *given, torch.float32)
-        verdict = judge(Verdict(case.name, optimizer, runs=len(runs)), ours, runs, exact)
+    first, exact = in_eager(case, module, *given, torch.float32), in_eager(case, module, *given, torch.float64)
+    verdict = judge(verdict, ours, [first], exact)
+    unclear = not verdict.passed and not verdict.why
+    if unclear:
+        verdict = Verdict(case.name, optimizer, runs=2 + len(NUDGES[torch.float32]))
+        verdict = judge(verdict, ours, itertools.chain([first], further_runs(case, module, *given, torch.float32)), exact)
+    del ours, first, exact  # Those of a large module fill the memory that f64 needs.
+    if unclear:
         verdict.double = beside_double(case, module, *given)
     verdict.seconds = time.monotonic() - started
     return verdict
@@ -288,8 +296,9 @@ def beside_double(case, module, batches, labels, optimizer):
     with default_dtype(torch.float64):
         file = exported(double, given(case, double, batches[0]))
     ours = in_gradus(case, double, file, batches, labels, optimizer)
+    del file
     exact = in_eager(case, double, batches, labels, optimizer, torch.float64)
-    runs = [exact, *further_runs(case, double, batches, labels, optimizer, torch.float64)]
+    runs = itertools.chain([exact], further_runs(case, double, batches, labels, optimizer, torch.float64))
     return judge(Verdict(case.name, optimizer), ours, runs, exact, torch.float64)
 
 
@@ -297,22 +306,35 @@ def judge(verdict, ours, runs, exact, dtype=torch.float32):
     """The verdict, filled in. Compares with the first of `runs`, which have the type `dtype`. All of them say, by how far they are from
     `exact`, what is allowed: a loss may be off by what they are off by up to its step, because at one step alone they may agree by
     chance."""
-    noise, theirs = 0.0, runs[0]
+    theirs, noise = None, Noise(exact)
+    for run in runs:
+        theirs = theirs or run
+        noise.hear(run)
+        del run  # Another one may need its memory.
     for step, mine in enumerate(ours[0]):
-        noise = max([noise, *(abs(run[0][step] - exact[0][step]) for run in runs)])
-        allowed = max(LOSSES[dtype] * abs(theirs[0][step]), NOISE * noise)
+        allowed = max(LOSSES[dtype] * abs(theirs[0][step]), NOISE * max(noise.losses[: step + 1]))
         verdict.loss = max(verdict.loss, in_units(abs(mine - theirs[0][step]), allowed))
     for name, change in theirs[1].items():
         if name not in ours[1]:
             if change.norm() != 0:
                 verdict.why = f"the artifact has no {name}, which PyTorch trains"
             continue
-        noise = max((run[1][name] - exact[1][name]).norm().item() for run in runs)
-        allowed = max(UPDATES[dtype] * change.norm().item(), NOISE * noise, TINY[dtype])
+        allowed = max(UPDATES[dtype] * change.norm().item(), NOISE * noise.updates[name], TINY[dtype])
         off = in_units((ours[1][name] - change).norm().item(), allowed)
         if off > verdict.update:
             verdict.update, verdict.where = off, name
     return verdict
+
+
+class Noise:
+    """How far runs are at most from `exact`: a number for each step's loss and for each parameter's update."""
+
+    def __init__(self, exact):
+        self.exact, self.losses, self.updates = exact, [0.0] * len(exact[0]), dict.fromkeys(exact[1], 0.0)
+
+    def hear(self, run):
+        self.losses = [max(most, abs(a - b)) for most, a, b in zip(self.losses, run[0], self.exact[0])]
+        self.updates = {name: max(most, (run[1][name] - self.exact[1][name]).norm().item()) for name, most in self.updates.items()}
 
 
 def in_units(difference, allowed):

@@ -109,6 +109,12 @@ class Rule(unittest.TestCase):
         self.assertTrue(modules.judge(modules.Verdict("", ""), ours, [theirs], theirs).passed)
         self.assertFalse(modules.judge(modules.Verdict("", ""), ours, [theirs], theirs, torch.float64).passed)
 
+    def test_the_farthest_run_says_what_is_allowed(self):
+        exact, ours = ([1.0], {"w": torch.ones(2)}), ([1.0], {"w": 1.5 * torch.ones(2)})
+        runs = [exact, ([1.0], {"w": 1.1 * torch.ones(2)}), exact]
+        self.assertTrue(modules.judge(modules.Verdict("", ""), ours, iter(runs), exact).passed)
+        self.assertFalse(modules.judge(modules.Verdict("", ""), ours, iter(runs[2:]), exact).passed)
+
     def test_nan_does_not_pass(self):
         change = {"w": torch.ones(2)}
         good, bad = ([1.0, 1.0], change), ([1.0, float("nan")], change)
