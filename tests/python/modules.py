@@ -1,13 +1,13 @@
 """Trains the modules of models.txt in eager PyTorch and in Gradus, and says how far apart they end.
 
-    modules.py [NAME ...]     prints a line for each module and optimizer; without names all
+    modules.py [--double] [NAME ...]     prints a line for each module and optimizer; without names all
 
 Needs torch, onnx, onnxscript, and for their modules torchvision, timm, transformers.
 
 Steps in f32 may differ by what rounding does, and in deep modules that normalize by four values each step multiplies it by a hundred. How
 much that is, one run of PyTorch in f32 beside one in f64 says by chance. Where it says too little, two things decide. Further runs
 of PyTorch in f32, which differ in nothing but roundings, say what rounding does. And Gradus trains the module in f64 beside PyTorch's runs
-in f64, which differ by a hundred millionth of that, so that nothing wrong passes for rounding.
+in f64, which differ by a hundred millionth of that, so that nothing wrong passes for rounding. With --double it does so in every module.
 """
 
 import contextlib
@@ -247,8 +247,8 @@ class Verdict:
         return text + (f"; in f64 {self.double.why or self.double.figures()}" if self.double else "")
 
 
-def compare(case):
-    """A verdict for each optimizer."""
+def compare(case, always_double=False):
+    """A verdict for each optimizer; with `always_double` also of f64 where f32 says enough."""
     torch.set_num_threads(1)
     module = case.module()
     batches = [case.batch(seed) for seed in (2, 3)]
@@ -264,10 +264,10 @@ def compare(case):
     del before
     if moved:
         return [Verdict(case.name, optimizer, why=f"the export has changed {moved[0]}") for optimizer in OPTIMIZERS]
-    return [beside(case, module, file, batches, labels, optimizer) for optimizer in OPTIMIZERS]
+    return [beside(case, module, file, batches, labels, optimizer, always_double) for optimizer in OPTIMIZERS]
 
 
-def beside(case, module, file, batches, labels, optimizer):
+def beside(case, module, file, batches, labels, optimizer, always_double=False):
     started = time.monotonic()
     verdict = Verdict(case.name, optimizer)
     given = (batches, labels, optimizer)
@@ -283,7 +283,7 @@ def beside(case, module, file, batches, labels, optimizer):
         verdict = Verdict(case.name, optimizer, runs=2 + len(NUDGES[torch.float32]))
         verdict = judge(verdict, ours, itertools.chain([first], further_runs(case, module, *given, torch.float32)), exact)
     del ours, first, exact  # Those of a large module fill the memory that f64 needs.
-    if unclear:
+    if unclear or always_double:
         verdict.double = beside_double(case, module, *given)
     verdict.seconds = time.monotonic() - started
     return verdict
@@ -342,11 +342,12 @@ def in_units(difference, allowed):
     return difference / allowed if math.isfinite(difference) and math.isfinite(allowed) else math.inf
 
 
-def main(names):
+def main(arguments):
+    names = [each for each in arguments if each != "--double"]
     for case in cases():
         if names and case.name not in names:
             continue
-        for verdict in compare(case):
+        for verdict in compare(case, always_double="--double" in arguments):
             print(verdict.line(), flush=True)
 
 
