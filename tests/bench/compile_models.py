@@ -1,5 +1,8 @@
 """The models that `./dev bench --compile` compiles: many layers, many shapes of convolutions, many weights."""
 
+import functools
+
+import networks
 from onnx_writer import INT64, Model
 
 BATCH = 2
@@ -51,77 +54,23 @@ def gpt(layers, width=64, heads=4, tokens=32, vocabulary=256, batch=BATCH, has_w
     return net
 
 
-class ConvolutionNet(Model):
-    """Layers of networks for images, with their channels counted along."""
+class ConvolutionNet(networks.OnnxNet):
+    """For an image, with layers that no network of the bench has."""
 
     def __init__(self, size=224):
         super().__init__()
-        self.size = {}  # of each value: channels, height (and width)
-        self.image = self.input("image", [BATCH, 3, size, size])
-        self.size[self.image] = (3, size)
+        self.image = self.image_input(BATCH, 3, size)
 
     def keep(self, value, channels, height):
         self.size[value] = (channels, height)
         return value
 
-    def like(self, value, source):
-        return self.keep(value, *self.size[source])
-
-    def convolution(self, x, channels, kernel=1, stride=1, groups=1, bias=False):
-        inputs, height = self.size[x]
-        high, wide = kernel if isinstance(kernel, tuple) else (kernel, kernel)
-        name = self.name("conv")
-        operands = [x, self.weight(f"{name}.weight", [channels, inputs // groups, high, wide])]
-        operands += [self.weight(f"{name}.bias", [channels], 0.0)] if bias else []
-        made = self.node("Conv", operands, kernel_shape=[high, wide], strides=[stride, stride], group=groups,
-                         pads=[high // 2, wide // 2] * 2)
-        return self.keep(made, channels, (height - 1) // stride + 1)
-
-    def batch_norm(self, x):
-        name, channels = self.name("bn"), self.size[x][0]
-        states = [self.weight(f"{name}.{part}", [channels], value)
-                  for part, value in (("weight", 1.0), ("bias", 0.0), ("running_mean", 0.0), ("running_var", 1.0))]
-        return self.like(self.node("BatchNormalization", [x, *states], 3, training_mode=1)[0], x)
-
-    def each(self, op, x, *others):
-        return self.like(self.node(op, [x, *others]), x)
-
-    def swish(self, x):
-        return self.each("Mul", x, self.each("Sigmoid", x))
-
-    def unit(self, x, channels, kernel=1, stride=1, groups=1, activation=None):
-        """A convolution, its norm and what is behind."""
-        x = self.batch_norm(self.convolution(x, channels, kernel, stride, groups))
-        return activation(x) if activation else x
-
-    def relu(self, x):
-        return self.each("Relu", x)
-
-    def depthwise(self, x, kernel, stride=1, activation=None):
-        channels = self.size[x][0]
-        return self.unit(x, channels, kernel, stride, channels, activation)
-
-    def concat(self, parts):
-        made = self.node("Concat", parts, axis=1)
-        return self.keep(made, sum(self.size[part][0] for part in parts), self.size[parts[0]][1])
-
     def split(self, x, sizes):
         parts = self.node("Split", [x, self.integers(sizes)], len(sizes), axis=1)
-        return [self.keep(part, channels, self.size[x][1]) for part, channels in zip(parts, sizes)]
+        return [self.keep(part, channels, self.height(x)) for part, channels in zip(parts, sizes)]
 
-    def excited(self, x, reduced, activation, gate):
-        """Squeeze and excitation."""
-        channels = self.size[x][0]
-        pooled = self.keep(self.node("GlobalAveragePool", [x]), channels, 1)
-        inner = activation(self.convolution(pooled, reduced, bias=True))
-        return self.each("Mul", x, self.each(gate, self.convolution(inner, channels, bias=True)))
-
-    def classify(self, x, classes=1000):
-        channels = self.size[x][0]
-        flat = self.node("Flatten", [self.node("GlobalAveragePool", [x])])
-        logits = self.node("Gemm", [flat, self.weight("fc.weight", [classes, channels]),
-                                    self.weight("fc.bias", [classes], 0.0)], transB=1)
-        self.output("logits", logits, [BATCH, classes])
+    def finished(self, logits):
+        self.output("logits", logits, [BATCH, 1000])
         return self
 
 
@@ -134,36 +83,24 @@ def resnet50():
             inner = net.unit(net.unit(x, width, activation=net.relu), width, 3, stride, activation=net.relu)
             beside = x if net.size[x] == (4 * width, net.size[inner][1]) else net.unit(x, 4 * width, 1, stride)
             x = net.relu(net.each("Add", net.unit(inner, 4 * width), beside))
-    return net.classify(x)
-
-
-def inverted(net, x, channels, kernels, stride, expansion, reduced):
-    """The inverted bottleneck: wide inside, depthwise, excited; of several kernels each has its part of the channels."""
-    inputs, inner = net.size[x][0], x
-    if expansion > 1:
-        inner = net.unit(x, inputs * expansion, activation=net.swish)
-    width = net.size[inner][0]
-    if len(kernels) == 1:
-        inner = net.depthwise(inner, kernels[0], stride, net.swish)
-    else:
-        share = width // len(kernels)
-        sizes = [width - share * (len(kernels) - 1)] + [share] * (len(kernels) - 1)
-        parts = [net.convolution(part, size, kernel, stride, size)
-                 for part, size, kernel in zip(net.split(inner, sizes), sizes, kernels)]
-        inner = net.swish(net.batch_norm(net.concat(parts)))
-    inner = net.excited(inner, max(1, reduced), net.swish, "Sigmoid")
-    inner = net.unit(inner, channels)
-    return net.each("Add", x, inner) if stride == 1 and inputs == channels else inner
+    return net.finished(net.classify(x, 1000))
 
 
 def efficientnet_b0():
     net = ConvolutionNet()
-    x = net.unit(net.image, 32, 3, 2, activation=net.swish)
-    for expansion, channels, repeats, first, kernel in ((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5), (6, 80, 3, 2, 3),
-                                                        (6, 112, 3, 1, 5), (6, 192, 4, 2, 5), (6, 320, 1, 1, 3)):
-        for stride in [first] + [1] * (repeats - 1):
-            x = inverted(net, x, channels, [kernel], stride, expansion, net.size[x][0] // 4)
-    return net.classify(net.unit(x, 1280, activation=net.swish))
+    return net.finished(networks.efficientnet_b0(net, net.image))
+
+
+def mixed(net, x, kernels, stride):
+    """Depthwise, each kernel on its part of the channels."""
+    if len(kernels) == 1:
+        return net.depthwise(x, kernels[0], stride, net.swish)
+    width = net.channels(x)
+    share = width // len(kernels)
+    sizes = [width - share * (len(kernels) - 1)] + [share] * (len(kernels) - 1)
+    parts = [net.convolution(part, size, kernel, stride, size)
+             for part, size, kernel in zip(net.split(x, sizes), sizes, kernels)]
+    return net.swish(net.batch_norm(net.concat(parts)))
 
 
 def mixnet_s():
@@ -174,8 +111,9 @@ def mixnet_s():
             (6, 80, 1, 2, [3, 5, 7]), (6, 80, 2, 1, [3, 5]), (6, 120, 1, 1, [3, 5, 7]), (3, 120, 2, 1, [3, 5, 7, 9]),
             (6, 200, 1, 2, [3, 5, 7, 9, 11]), (6, 200, 2, 1, [3, 5, 7, 9])):
         for stride in [first] + [1] * (repeats - 1):
-            x = inverted(net, x, channels, kernels, stride, expansion, net.size[x][0] // 2)
-    return net.classify(net.unit(x, 1536, activation=net.swish))
+            depthwise = functools.partial(mixed, net, kernels=kernels, stride=stride)
+            x = networks.excited_inverted(net, x, channels, depthwise, expansion, net.channels(x) // 2)
+    return net.finished(net.classify(net.unit(x, 1536, activation=net.swish), 1000))
 
 
 def ghost(net, x, channels, activation=None, attends=False):
@@ -210,7 +148,7 @@ def ghostnetv2():
         if stride > 1 or net.size[x][0] != channels:
             x = net.unit(net.depthwise(x, kernel, stride), channels)
         x = net.each("Add", inner, x)
-    return net.classify(net.unit(x, 960, activation=net.relu))
+    return net.finished(net.classify(net.unit(x, 960, activation=net.relu), 1000))
 
 
 def wide_mlp(layers=18, width=4096):

@@ -1,10 +1,12 @@
 // Gradus's side of the bench: runs one artifact through the C API when told to.
 //
-//   gradus_worker ARTIFACT THREADS QUEUE BOUNDS
+//   gradus_worker ARTIFACT THREADS QUEUE BOUNDS [INPUTS]
 //
 // QUEUE 0 makes each step with a call of its own, otherwise QUEUE steps with
 // one call. Integer inputs are below BOUNDS: a number, and `,INPUT=NUMBER` for
-// inputs that have their own. Protocol: see worker.py.
+// inputs that have their own. INPUTS is a file with the bytes of all inputs of
+// a step, one behind the other, in place of random ones. Protocol: see
+// worker.py.
 #include "runtime/gradus.h"
 
 #include <stdio.h>
@@ -58,6 +60,34 @@ static void *fill(const gradus_tensor *tensor, const char *bounds) {
   return data;
 }
 
+// The next bytes of the file.
+static void *next_of(FILE *file, const gradus_tensor *tensor) {
+  char *data = calloc(1, tensor->bytes + 64);
+  if (!data)
+    die(tensor->name, "out of memory");
+  if (fread(data, 1, tensor->bytes, file) != tensor->bytes)
+    die(tensor->name, "the file of inputs ends in it");
+  return data;
+}
+
+// Every step gets the file's batch.
+static void read_inputs(bench *b, const char *path) {
+  gradus_tensor tensor;
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    die(path, "cannot be opened");
+  for (int i = 0; i < b->inputs; ++i) {
+    if (gradus_input(b->session, b->graph, i, &tensor) != GRADUS_OK)
+      die("input", gradus_last_error(b->session));
+    b->batches[i] = next_of(file, &tensor);
+  }
+  if (fgetc(file) != EOF)
+    die(path, "has more bytes than the inputs");
+  fclose(file);
+  for (int i = b->inputs; i < b->queue * b->inputs; ++i)
+    b->batches[i] = b->batches[i - b->inputs];
+}
+
 static void make_inputs(bench *b, const char *bounds) {
   gradus_tensor tensor;
   for (int step = 0; step < (b->queue ? b->queue : 1); ++step)
@@ -93,7 +123,10 @@ static void load(bench *b, char **arguments) {
       b->queue > MOST_QUEUE)
     die(arguments[1],
         "more inputs, outputs or queued steps than the bench has places for");
-  make_inputs(b, arguments[4]);
+  if (arguments[5])
+    read_inputs(b, arguments[5]);
+  else
+    make_inputs(b, arguments[4]);
   make_outputs(b);
 }
 
@@ -110,11 +143,26 @@ static void run(bench *b, long steps) {
     die("step", gradus_last_error(b->session));
 }
 
+// Makes steps, and says the loss of each.
+static void say_losses(bench *b, long steps) {
+  int loss = gradus_find_output(b->session, b->graph, "loss");
+  if (loss < 0 || b->queue)
+    die("losses", "the step has no output 'loss', or is one of a queue");
+  printf("losses");
+  for (long k = 0; k < steps; ++k) {
+    run(b, 1);
+    printf(" %.7g", *(const float *)b->results[loss]);
+  }
+  printf("\n");
+}
+
 static void answer(bench *b, const char *line) {
   if (!strncmp(line, "run ", 4)) {
     double start = now();
     run(b, atol(line + 4));
     printf("done %.0f\n", now() - start);
+  } else if (!strncmp(line, "losses ", 7)) {
+    say_losses(b, atol(line + 7));
   } else if (!strncmp(line, "memory", 6)) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -127,8 +175,8 @@ static void answer(bench *b, const char *line) {
 int main(int count, char **arguments) {
   static bench b;
   char line[64];
-  if (count != 5)
-    die("usage", "gradus_worker ARTIFACT THREADS QUEUE BOUNDS");
+  if (count != 5 && count != 6)
+    die("usage", "gradus_worker ARTIFACT THREADS QUEUE BOUNDS [INPUTS]");
   double start = now();
   load(&b, arguments);
   run(&b, b.queue ? b.queue : 1);

@@ -6,7 +6,7 @@ import struct
 FLOAT, INT64 = 1, 7
 EXTERNAL = 1  # the place of a tensor's numbers
 OPSET, IR_VERSION = 17, 8
-BLOCK = 1 << 14  # numbers that weights repeat: making them should cost nothing beside compiling
+BLOCK = (1 << 14) - 3  # numbers that weights repeat, a prime: making them costs nothing beside compiling, and no rows are equal
 
 
 def varint(number):
@@ -57,8 +57,8 @@ class Model:
     def __init__(self, has_weights=True):
         """Without weights, numbers that differ are in a file that is not there: the compiler initializes them by a rule."""
         self.parts, self.names, self.has_weights = [], 0, has_weights
-        source = random.Random(1)
-        self.block = struct.pack(f"<{BLOCK}f", *(source.uniform(-0.05, 0.05) for _ in range(BLOCK)))
+        self.weights = {}  # by name: shape, first of the block's numbers, value or None, bound, as `numbers` takes them
+        self.blocks = {}  # by their bounds
 
     def name(self, what):
         self.names += 1
@@ -77,13 +77,24 @@ class Model:
                                   + message(8, name) + message(9, raw)))
         return name
 
-    def weight(self, name, shape, value=None):
-        """Of numbers that differ, also from those of other weights, or all `value`."""
+    def weight(self, name, shape, value=None, bound=0.05):
+        """Of numbers between -bound and bound that differ, also from those of other weights, or all `value`."""
         if value is None and not self.has_weights:
             return self.missing(name, shape)
-        count, first = product(shape), 4 * (len(self.parts) % BLOCK)
-        block = self.block[first:] + self.block[:first] if value is None else struct.pack("<f", value) * BLOCK
-        return self.tensor(name, FLOAT, shape, (block * (count // BLOCK + 1))[:4 * count])
+        self.weights[name] = shape, len(self.parts) % BLOCK, value, bound
+        return self.tensor(name, FLOAT, shape, self.numbers(*self.weights[name]))
+
+    def numbers(self, shape, first, value, bound):
+        """The bytes of a weight."""
+        count = product(shape)
+        block = struct.pack("<f", value) * BLOCK if value is not None else self.block(bound)
+        return ((block[4 * first:] + block[:4 * first]) * (count // BLOCK + 1))[:4 * count]
+
+    def block(self, bound):
+        if bound not in self.blocks:
+            source = random.Random(1)
+            self.blocks[bound] = struct.pack(f"<{BLOCK}f", *(source.uniform(-bound, bound) for _ in range(BLOCK)))
+        return self.blocks[bound]
 
     def missing(self, name, shape):
         place = message(13, message(1, "location") + message(2, "weights.bin"))

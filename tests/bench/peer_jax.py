@@ -141,7 +141,7 @@ def full_size(workload):
         nonlocal state
         for _ in range(steps):
             state, value = step(state, batch)
-        value.block_until_ready()
+        return value.block_until_ready()
 
     return run
 
@@ -158,4 +158,5 @@ def load(workload, how):
     return training({"mlp-ahead": mlp, "lenet5": lenet}[workload.name])
 
 
-worker.serve(load)
+if __name__ == "__main__":
+    worker.serve(load)

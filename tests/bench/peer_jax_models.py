@@ -1,4 +1,5 @@
 """The full-size networks of the bench in JAX: convolutions NHWC, the arithmetic of peer_torch_models.py.
+Those that all sides share are made by peer_jax_networks.py.
 
 A maker gives parameters, running statistics (of batch norms), the loss of
 (parameters, statistics, *batch) with the new statistics beside it, and a batch.
@@ -9,6 +10,8 @@ import itertools
 
 import jax
 import jax.numpy as jnp
+import networks
+import peer_jax_networks
 
 _keys = itertools.count()
 
@@ -211,7 +214,10 @@ def stepper(name, settings, precision):
     """(state, step(state, batch) -> (state, loss), batch) of a whole training step."""
     global products
     products = {"f32": jnp.float32, "bf16": jnp.bfloat16}[precision]
-    parameters, statistics, loss, batch = MAKERS[name]()
+    if name in networks.NETWORKS:
+        parameters, statistics, loss, batch = peer_jax_networks.made(networks.NETWORKS[name], low, cross_entropy)
+    else:
+        parameters, statistics, loss, batch = MAKERS[name]()
     slots, update = {"sgd": sgd, "adamw": adamw}[settings["type"]](settings, parameters)
 
     def step(state, batch):

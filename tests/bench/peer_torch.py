@@ -68,6 +68,8 @@ def adamw(how):
 
 def made(workload):
     """Model, inputs, target and loss."""
+    if workload.is_shared:
+        return peer_torch_models.shared(workload.network)
     if workload.group == workloads.FULL_SIZE:
         return full_size(workload.network)
     return lenet() if workload.name == "lenet5" else mlp()
@@ -81,6 +83,7 @@ def load(workload, how):
             loss = step()
             if workload.name == "mlp":
                 loss.item()
+        return loss
 
     return run
 

@@ -1,5 +1,8 @@
 """The full-size networks of the bench in PyTorch, as torchvision and transformers build them; make.py exports one."""
 
+import operator
+
+import networks
 import torch
 from torch import nn
 from torch.nn import functional
@@ -116,6 +119,152 @@ class Bert(nn.Module):
         for layer in self.layers:
             x = layer(x, mask)
         return functional.linear(self.transform(x), self.tokens.weight, self.bias)
+
+
+class ChannelNorm(nn.LayerNorm):
+    """Over the channels of images."""
+
+    def __init__(self, channels):
+        super().__init__(channels, 1e-6)
+
+    def forward(self, x):
+        return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+class Scaled(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(channels, 1, 1))
+
+    def forward(self, x):
+        return x * self.scale
+
+
+class LastOutput(nn.Module):
+    """Of recurrent layers, the last step of the last layer."""
+
+    def __init__(self, inputs, width, layers):
+        super().__init__()
+        self.layers = nn.LSTM(inputs, width, layers)
+
+    def forward(self, x):
+        _, (last, _) = self.layers(x)
+        return last[-1]
+
+
+class TorchNet(networks.Layers):
+    """The builder of a module (networks.py): its forward is plain code, a call of a layer after the other."""
+
+    EACH = {"Add": operator.add, "Mul": operator.mul, "Sigmoid": torch.sigmoid}
+
+    def __init__(self, network):
+        source = network.onnx()
+        self.weights = (torch.frombuffer(bytearray(source.numbers(*each)), dtype=torch.float32).reshape(each[0])
+                        for each in source.weights.values())
+        self.root, self.graph = nn.Module(), torch.fx.Graph()
+        x = self.graph.placeholder("x")
+        self.size = {x: tuple(network.shape[1:3]) if network.is_image else (network.shape[2], 1)}
+        self.graph.output(network.define(self, x))
+        if next(self.weights, None) is not None:
+            raise ValueError("the builders of ONNX and of PyTorch make different weights")
+
+    def module(self):
+        return torch.fx.GraphModule(self.root, self.graph)
+
+    def channels(self, x):
+        return self.size[x][0]
+
+    def height(self, x):
+        return self.size[x][1]
+
+    def call(self, module, x, channels=None, height=None):
+        """Its weights are the next ones."""
+        for value in self.values(module):
+            value.data = next(self.weights).view_as(value)
+        name = f"layer{len(self.graph.nodes)}"
+        self.root.add_module(name, module)
+        made = self.graph.call_module(name, (x,))
+        self.size[made] = (channels or self.channels(x), height or self.height(x))
+        return made
+
+    @staticmethod
+    def values(module):
+        return [*module.parameters(), *(each for each in module.buffers() if each.dim())]
+
+    def convolution(self, x, channels, kernel=1, stride=1, groups=1, bias=False, pad=None):
+        pad = kernel // 2 if pad is None else pad
+        layer = nn.Conv2d(self.channels(x), channels, kernel, stride, pad, groups=groups, bias=bias)
+        return self.call(layer, x, channels, (self.height(x) + 2 * pad - kernel) // stride + 1)
+
+    def up(self, x, channels):
+        return self.call(nn.ConvTranspose2d(self.channels(x), channels, 2, 2), x, channels, 2 * self.height(x))
+
+    def half(self, x):
+        return self.call(nn.MaxPool2d(2), x, height=self.height(x) // 2)
+
+    def batch_norm(self, x):
+        return self.call(nn.BatchNorm2d(self.channels(x)), x)
+
+    def layer_norm(self, x):
+        return self.call(ChannelNorm(self.channels(x)), x)
+
+    def relu(self, x):
+        return self.call(nn.ReLU(True), x)
+
+    def relu6(self, x):
+        return self.call(nn.ReLU6(True), x)
+
+    def swish(self, x):
+        return self.call(nn.SiLU(True), x)
+
+    def gelu(self, x):
+        return self.call(nn.GELU(), x)
+
+    def scaled(self, x, value):
+        return self.call(Scaled(self.channels(x)), x)
+
+    def each(self, op, x, *others):
+        made = self.graph.call_function(self.EACH[op], (x, *others))
+        self.size[made] = self.size[x]
+        return made
+
+    def concat(self, parts):
+        made = self.graph.call_function(torch.cat, (parts, 1))
+        self.size[made] = (sum(map(self.channels, parts)), self.height(parts[0]))
+        return made
+
+    def mean(self, x):
+        return self.call(nn.AdaptiveAvgPool2d(1), x, height=1)
+
+    def flat(self, x):
+        return self.call(nn.Flatten(), x)
+
+    def dense(self, x, outputs):
+        return self.call(nn.Linear(self.channels(x), outputs), x, outputs)
+
+    def lstm(self, x, width, layers):
+        """ONNX's gates are input, output, forget, cell, and its biases one tensor; PyTorch's input, forget, cell, output."""
+        module = LastOutput(self.channels(x), width, layers)
+        for layer in range(layers):
+            gates, both = [next(self.weights)[0] for _ in range(2)], next(self.weights)[0].chunk(2)
+            for name, value in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), (*gates, *both)):
+                i, o, f, c = value.chunk(4)
+                getattr(module.layers, f"{name}_l{layer}").data = torch.cat((i, f, c, o))
+        self.root.add_module("lstm", module)
+        made = self.graph.call_module("lstm", (x,))
+        self.size[made] = (width, 1)
+        return made
+
+
+def shared(name):
+    """A network of networks.py, its batch and its loss."""
+    network = networks.NETWORKS[name]
+    module = TorchNet(network).module()
+    x, labels = (torch.frombuffer(bytearray(raw), dtype=kind).reshape(shape) for raw, kind, shape in zip(
+        network.batch(), (torch.float32, torch.int64), (network.shape, network.label_shape)))
+    if network.is_image:
+        module, x = module.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
+    return module, (x,), labels, functional.cross_entropy
 
 
 def images(batch, size, classes):

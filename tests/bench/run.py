@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 
+import networks
 import workloads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -29,6 +30,8 @@ SAME_SPEED = 0.75  # of what a tenth of the probes exceed: below it the machine 
 FEWEST = 3  # repetitions that a comparison needs
 LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine takes longer
 LONGEST_FULL_SIZE = 60
+COMPARED_STEPS = 4  # those behind the first, whose losses are compared before a network that all sides share is timed
+LOSS_TOLERANCE = {"f32": 0.02, "bf16": 0.15}  # of what the loss changes in these steps
 COMPILES = 20  # warm runs of `gradus compile`; the shortest counts
 PACKAGES = {"torch": ["torch", "torchvision", "pillow", "numpy", "setuptools"], "jax": ["jax", "numpy"],
             "numpy": ["numpy"],
@@ -63,6 +66,7 @@ class Worker:
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+        self.process.stdout.close()
         self.log.close()
 
 
@@ -118,14 +122,29 @@ def start_peers(workload):
     yield Worker("jax", [python_of("jax"), script("jax"), workload.name, "jit"])
 
 
+def model_of(workload):
+    """The path of its model. One that all sides share is written here, beside a file of its inputs."""
+    if not workload.is_shared:
+        return os.path.join(workloads.MODELS, workload.model)
+    network = networks.NETWORKS[workload.network]
+    path = os.path.join(BUILD, "bench", f"{workload.name}.onnx")
+    network.onnx().write(path)
+    with open(inputs_of(workload), "wb") as file:
+        file.writelines(network.batch())
+    return path
+
+
+def inputs_of(workload):
+    return os.path.join(BUILD, "bench", f"{workload.name}.inputs")
+
+
 def compile_seconds(workload, artifact, times, initialize=None):
     """The shortest of some runs of `gradus compile`, from start of the process to its end."""
     recipe = ["--recipe", os.path.join(workloads.MODELS, workload.recipe)] if workload.recipe else []
     sizes = [word for size in workload.dims for word in ("--dim", size)]
     rule = ["--initialize", initialize] if initialize else []
     rule += ["--set", f"precision={workload.precision}"] if workload.precision != "f32" else []
-    command = [os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(workloads.MODELS, workload.model), *recipe,
-               *sizes, *rule, "-o", artifact]
+    command = [os.path.join(BUILD, "bin", "gradus"), "compile", model_of(workload), *recipe, *sizes, *rule, "-o", artifact]
     shortest = float("inf")
     for _ in range(times):
         start = time.perf_counter()
@@ -136,17 +155,17 @@ def compile_seconds(workload, artifact, times, initialize=None):
     return shortest
 
 
-def start_gradus(workload):
-    """A model of full size has no weights: timed as it compiles with zeros, run with such as PyTorch starts with."""
+def start_gradus(workload, times=3):
+    """A recorded model of full size has no weights: timed as it compiles with zeros, run with such as PyTorch starts with."""
     artifact = os.path.join(BUILD, "bench", f"{workload.name}.gradus")
-    if workload.group == workloads.FULL_SIZE:
+    if workload.group == workloads.FULL_SIZE and not workload.is_shared:
         seconds = compile_seconds(workload, artifact, 2, "zeros")
         compile_seconds(workload, artifact, 1, "normal")
     else:
-        seconds = compile_seconds(workload, artifact, 3)
+        seconds = compile_seconds(workload, artifact, times)
     queue = workload.smallest if workload.smallest > 1 else 0
     worker = Worker("gradus", [os.path.join(BUILD, "bin", "gradus_bench_worker"), artifact, str(workloads.THREADS),
-                               str(queue), workload.bounds])
+                               str(queue), workload.bounds, *([inputs_of(workload)] if workload.is_shared else [])])
     worker.compile_seconds = seconds
     return worker
 
@@ -161,6 +180,17 @@ def ready(workers):
         except RuntimeError as problem:
             say(f"bench: {problem}")
             worker.close()
+
+
+def compare_losses(workload, losses):
+    """Ends the bench where a side does not do the work of the first: its losses, by name, differ by more than a part of their change."""
+    (first, expected), *others = losses.items()
+    allowed = LOSS_TOLERANCE[workload.precision] * abs(expected[-1] - expected[0]) + 1e-6 * abs(expected[0])
+    for name, found in others:
+        for step, (mine, other) in enumerate(zip(expected, found)):
+            if not abs(mine - other) <= allowed:
+                sys.exit(f"bench: {workload.name}: step {step + 2} has a loss of {mine} in {first} and of {other} in {name}, "
+                         f"which is more than {allowed:.2g} apart: not the same work")
 
 
 def measure(workload, workers, probe):
@@ -195,10 +225,13 @@ def bench(workload, peers, probe):
     say(f"bench: {workload.name}")
     own = iter([]) if peers == "only" else (start_gradus(each) for each in [workload])
     workers = list(ready(itertools.chain(own, start_peers(workload) if peers else [])))
+    losses = {worker.name: worker.ask(f"losses {COMPARED_STEPS}") for worker in workers if workload.is_shared}
+    if losses:
+        compare_losses(workload, losses)
     measure(workload, workers, probe)
     state = common_state(workers, probe)
     result = {"workload": workload.name, "what": workload.what, "precision": workload.precision, "goal": workload.goal, "state": state,
-              "frameworks": {worker.name: summary(worker, state, probe) for worker in workers}}
+              "losses": losses, "frameworks": {worker.name: summary(worker, state, probe) for worker in workers}}
     if workload.name == "adamw-30m":
         elements = sum(rows * columns for rows, columns in workloads.ADAMW_SHAPES)
         result["streams_ms"] = min(probe.ask(f"streams {elements}")[0] for _ in range(3)) / 1e6

@@ -6,6 +6,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import run
+import workloads
 
 
 class Machine(run.Probe):
@@ -55,6 +56,34 @@ class Choice(unittest.TestCase):
         self.assertNotIn("lenet5", self.names(full_size=True))
         self.assertEqual(self.names("resnet50"), ["resnet50"])
         self.assertEqual(self.names("resnet", full_size=True), ["resnet18-cifar", "resnet50", "resnet18-cifar-bf16"])
+
+    def test_networks_of_all_sides_run_in_both_precisions(self):
+        names = self.names(full_size=True)
+        for name in ("lstm", "unet", "mobilenet-v2", "convnext-atto", "regnetx-002", "efficientnet-b0"):
+            self.assertLessEqual({name, f"{name}-bf16"}, set(names))
+
+
+class Losses(unittest.TestCase):
+    def compare(self, *losses, name="lstm"):
+        run.compare_losses(workloads.BY_NAME[name], dict(zip(("gradus", "torch-eager", "jax"), losses)))
+
+    def test_the_same_work_has_the_same_losses_up_to_rounding(self):
+        self.compare([3.0, 2.0], [3.0, 2.01], [2.99, 2.0])
+
+    def test_another_loss_ends_the_bench(self):
+        with self.assertRaisesRegex(SystemExit, "step 3 has a loss of 2.0 in gradus and of 2.1 in jax"):
+            self.compare([3.0, 2.0], [3.0, 2.0], [3.0, 2.1])
+
+    def test_a_step_without_an_update_ends_the_bench(self):
+        with self.assertRaises(SystemExit):
+            self.compare([2.302415, 2.295314], [2.302415, 2.302415])
+
+    def test_16_bits_round_more(self):
+        self.compare([3.0, 2.0], [3.0, 2.1], name="lstm-bf16")
+
+    def test_what_is_not_a_number_is_no_equal_loss(self):
+        with self.assertRaises(SystemExit):
+            self.compare([3.0, 2.0], [3.0, float("nan")])
 
 
 class Ratios(unittest.TestCase):

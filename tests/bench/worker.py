@@ -2,7 +2,8 @@
 
 The driver starts `python peer_X.py WORKLOAD HOW` and speaks in lines: the worker
 says `ready SECONDS` (the time to compile and make the first run), then answers
-`run N` with `done NANOSECONDS`, and `memory` with `memory BYTES` (peak resident).
+`run N` with `done NANOSECONDS`, `losses N` with `losses LOSS...` (those of N steps),
+and `memory` with `memory BYTES` (peak resident).
 """
 
 import resource
@@ -28,6 +29,8 @@ def answer(run):
             start = time.perf_counter_ns()
             run(int(rest[0]))
             say(f"done {time.perf_counter_ns() - start}")
+        elif command == "losses":
+            say("losses " + " ".join(f"{float(run(1)):.7g}" for _ in range(int(rest[0]))))
         elif command == "memory":
             say(f"memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}")
         else:
