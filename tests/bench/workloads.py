@@ -82,5 +82,5 @@ WORKLOADS = [
     shared("regnetx-002", "RegNetX-002 224x224, batch 8, SGD momentum", "small_steps.json", 1.5),
     shared("efficientnet-b0", "EfficientNet-b0 224x224, batch 8, SGD momentum", "small_steps.json", 1.6),
 ]
-WORKLOADS += [narrow(workload) for workload in WORKLOADS if workload.is_shared or workload.name in ("resnet18-cifar", "gpt-d256")]
+WORKLOADS += [narrow(workload) for workload in WORKLOADS if workload.group == FULL_SIZE]
 BY_NAME = {workload.name: workload for workload in WORKLOADS}
