@@ -149,7 +149,7 @@ def full_size(workload):
 def load(workload, how):
     if workload.group == workloads.FULL_SIZE:
         return full_size(workload)
-    if workload.name == "adamw-30m":
+    if workload.is_optimizer:
         return adamw()
     if workload.name == "mlp-queue":
         return queue(mlp, workloads.QUEUE)

@@ -76,7 +76,7 @@ def made(workload):
 
 
 def load(workload, how):
-    step = adamw(how) if workload.name == "adamw-30m" else training(workload, made(workload), how)
+    step = adamw(how) if workload.is_optimizer else training(workload, made(workload), how)
 
     def run(steps):
         for _ in range(steps):

@@ -8,6 +8,7 @@ speed. Prints a table and writes all figures as JSON beside it.
 
 import argparse
 import collections
+import contextlib
 import itertools
 import json
 import os
@@ -221,8 +222,34 @@ def summary(worker, state, probe):
             "all": [{"ms": each, "state": probe.state(speeds)} for each, speeds in worker.times]}
 
 
+@contextlib.contextmanager
+def memory_for(workload):
+    """Memory in pieces, for a workload that asks for it; gives (huge pages cut, free ones left)."""
+    if not workload.in_pieces:
+        yield None
+        return
+    say("bench: cutting memory to pieces")
+    pieces = Worker("pieces", [os.path.join(BUILD, "bin", "gradus_bench_pieces")])
+    yield [int(count) for count in pieces.listen()]
+    pieces.close()
+
+
+def streams_ms(probe):
+    """An in-place update of what AdamW reads and writes, by a program in C."""
+    elements = sum(rows * columns for rows, columns in workloads.ADAMW_SHAPES)
+    return min(probe.ask(f"streams {elements}")[0] for _ in range(3)) / 1e6
+
+
 def bench(workload, peers, probe):
     say(f"bench: {workload.name}")
+    with memory_for(workload) as cut:
+        result = measured(workload, peers, probe)
+    if cut:
+        result["huge_pages_cut"], result["huge_pages_left"] = cut
+    return result
+
+
+def measured(workload, peers, probe):
     own = iter([]) if peers == "only" else (start_gradus(each) for each in [workload])
     workers = list(ready(itertools.chain(own, start_peers(workload) if peers else [])))
     losses = {worker.name: worker.ask(f"losses {COMPARED_STEPS}") for worker in workers if workload.is_shared}
@@ -232,9 +259,8 @@ def bench(workload, peers, probe):
     state = common_state(workers, probe)
     result = {"workload": workload.name, "what": workload.what, "precision": workload.precision, "goal": workload.goal, "state": state,
               "losses": losses, "frameworks": {worker.name: summary(worker, state, probe) for worker in workers}}
-    if workload.name == "adamw-30m":
-        elements = sum(rows * columns for rows, columns in workloads.ADAMW_SHAPES)
-        result["streams_ms"] = min(probe.ask(f"streams {elements}")[0] for _ in range(3)) / 1e6
+    if workload.is_optimizer:
+        result["streams_ms"] = streams_ms(probe)
     for worker in workers:
         worker.close()
     return result
@@ -279,6 +305,17 @@ def row(result):
             " ".join(f"{each['peak_bytes'] / 2**20:.0f}" if each else "-" for each in (own, torch, jax))]
 
 
+def streams_text(result):
+    if "streams_ms" not in result:
+        return ""
+    text = f"; in-place update of the same streams {result['streams_ms']:.3f} ms"
+    if "gradus" in result["frameworks"]:
+        text += f", {result['streams_ms'] / result['frameworks']['gradus']['min_ms']:.2f} of its rate"
+    if "huge_pages_cut" in result:
+        text += f"; {result['huge_pages_cut']} huge pages cut, {result['huge_pages_left']} left"
+    return text
+
+
 def print_table(results):
     head = ["workload", "precision", "Gradus ms", "PyTorch ms", "JAX ms", "ratio", "of medians", "goal", "compile s",
             "peak MiB"]
@@ -290,15 +327,16 @@ def print_table(results):
           "\nCompile s and peak MiB: Gradus, PyTorch, JAX.")
     for result in results:
         print(f"{result['workload']}: {result['what']}; state {result['state']}"
-              + (f"; in-place update of the same streams {result['streams_ms']:.3f} ms" if "streams_ms" in result else "")
+              + streams_text(result)
               + "".join(f"; {name} met it in too few repetitions" for name, each in result["frameworks"].items()
                         if not each["same_state"]))
 
 
 def chosen(only, full_size):
-    """Those of full size belong to the group, or are named."""
+    """Those of full size belong to the group, or are named. An optimizer alone runs with both."""
     return [workload for workload in workloads.WORKLOADS
-            if only in workload.name and (workload.group == workloads.FULL_SIZE if full_size else only or not workload.group)]
+            if only in workload.name and (workload.is_optimizer or
+                                          (workload.group == workloads.FULL_SIZE if full_size else only or not workload.group))]
 
 
 def main():

@@ -1,6 +1,7 @@
 """The bench compares only what was measured at the same speed of the machine."""
 
 import os
+import subprocess
 import sys
 import unittest
 
@@ -59,11 +60,16 @@ class Choice(unittest.TestCase):
                          ["resnet18-cifar", "resnet50", "resnet18-cifar-bf16", "resnet50-bf16"])
 
     def test_each_of_full_size_runs_in_both_precisions(self):
-        names = self.names(full_size=True)
+        names = [name for name in self.names(full_size=True) if not name.startswith("adamw")]
         wide = [name for name in names if not name.endswith("-bf16")]
         self.assertEqual(sorted(names), sorted(wide + [f"{name}-bf16" for name in wide]))
         self.assertLessEqual({"gpt2-124m", "bert-base", "lstm", "unet", "mobilenet-v2", "convnext-atto", "regnetx-002",
                               "efficientnet-b0"}, set(wide))
+
+
+    def test_the_optimizer_alone_runs_with_both_groups(self):
+        for full_size in (False, True):
+            self.assertEqual(self.names("adamw", full_size), ["adamw-30m", "adamw-30m-pieces"])
 
 
 class Losses(unittest.TestCase):
@@ -96,6 +102,31 @@ class Ratios(unittest.TestCase):
 
     def test_without_a_peer_there_is_no_ratio(self):
         self.assertIsNone(run.ratio({"frameworks": {"gradus": {"min_ms": 2.0}}}, "min_ms"))
+
+
+class Streams(unittest.TestCase):
+    def test_the_rate_of_an_optimizer_is_a_part_of_that_of_its_streams(self):
+        text = run.streams_text({"streams_ms": 9.0, "frameworks": {"gradus": {"min_ms": 10.0}}, "huge_pages_cut": 512,
+                                 "huge_pages_left": 3})
+        self.assertEqual(text, "; in-place update of the same streams 9.000 ms, 0.90 of its rate; 512 huge pages cut, 3 left")
+
+    def test_a_network_has_none(self):
+        self.assertEqual(run.streams_text({"frameworks": {}}), "")
+
+
+class Pieces(unittest.TestCase):
+    program = os.path.join(run.BUILD, "bin", "gradus_bench_pieces")
+
+    def test_few_huge_pages_are_cut_and_little_memory_is_kept(self):
+        pieces = subprocess.Popen([self.program, "64"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        _, cut, _ = pieces.stdout.readline().split()
+        with open(f"/proc/{pieces.pid}/smaps_rollup") as file:
+            sizes = {line.split()[0]: int(line.split()[1]) for line in file.readlines()[1:]}
+        pieces.communicate("left\n")
+        self.assertLessEqual(int(cut), 64)
+        self.assertEqual(sizes["AnonHugePages:"], 0)  # whole ones would mean that none was cut
+        self.assertGreaterEqual(sizes["Anonymous:"], 4 * int(cut))
+        self.assertLess(sizes["Anonymous:"], 4 * int(cut) + 1024)
 
 
 if __name__ == "__main__":

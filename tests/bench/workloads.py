@@ -29,10 +29,16 @@ class Workload:
     group: str = ""
     dims: tuple = ()  # sizes of the model's symbolic dimensions
     precision: str = "f32"
+    in_pieces: bool = False  # whether the machine's memory is cut to pieces first (pieces.c)
 
     @property
     def network(self):
-        return self.name.removesuffix(f"-{self.precision}")
+        return self.name.removesuffix("-pieces").removesuffix(f"-{self.precision}")
+
+    @property
+    def is_optimizer(self):
+        """Whether it is an optimizer alone, which is compared with a plain update of the same streams."""
+        return self.network == "adamw-30m"
 
     @property
     def is_shared(self):
@@ -65,6 +71,7 @@ WORKLOADS = [
     Workload("mlp-queue", f"the same, {QUEUE} steps in one call", "mlp.onnx", "mlp.json", 1000, 30, smallest=QUEUE, goal=1.4),
     Workload("lenet5", "LeNet-5 28x28, batch 32, SGD momentum", "lenet5.onnx", "lenet5.json", 20, 30, goal=5.0),
     Workload("adamw-30m", "AdamW alone, 30 M parameters", "adamw_30m.mlir", "", 2, 12, goal=1.05),
+    Workload("adamw-30m-pieces", "the same after memory was cut to pieces", "adamw_30m.mlir", "", 2, 12, goal=1.05, in_pieces=True),
     full_size("resnet18-cifar", "ResNet-18 32x32, batch 32, SGD momentum", f"{CASES}/resnet18-cifar/model_dynshape.onnx",
               "resnet.json", "10", 2.0, ("batch=32",)),
     full_size("resnet50", "ResNet-50 224x224, batch 8, SGD momentum", f"{CASES}/resnet50-224/model_dynshape.onnx",
