@@ -465,10 +465,9 @@ GRADUS_API gradus_status gradus_fail(gradus_session *session,
 
 /* -- Compiling ------------------------------------------------------------- */
 
-/* A file, or bytes in memory that stand in its place. All NULL and 0: nothing
- * is given. With `bytes`, `path` is a name for errors, of no file that need be
- * there, and may be NULL; its folder is where a model's data files are looked
- * for, without it nowhere. */
+/* A file, or bytes that stand in its place; all NULL and 0: nothing is given.
+ * With `bytes`, `path` is a name for errors, and may be NULL; a model's data
+ * files are looked for in its folder, without it nowhere. */
 typedef struct gradus_source {
   const char *path;
   const void *bytes;
@@ -484,15 +483,13 @@ enum {
   GRADUS_REMARKS = 16          /* diagnostics also say what each pass did */
 };
 
-/* What to compile, and how; the words are those of `gradus compile`, where
- * `gradus compile --help` and docs/contracts.md explain them. Start from
- * gradus_default_compile_options(). Lists of strings end with NULL; a NULL list
- * is empty. */
+/* What to compile, and how, in the words of `gradus compile --help` and
+ * docs/contracts.md. Start from gradus_default_compile_options(). Lists of
+ * strings end with NULL; a NULL list is empty. */
 typedef struct gradus_compile_options {
   size_t size; /* sizeof(gradus_compile_options): see "Stability" */
-  /* ONNX, a program as text (.mlir), or an artifact to compile it for other
-   * targets: as the path ends (.onnx, .mlir, .gradus) or, with bytes, as those
-   * begin. */
+  /* ONNX, a program's text, or an artifact to compile for other targets: as
+   * the path ends (.onnx, .mlir, .gradus) or, with bytes, as those begin. */
   gradus_source model;
   gradus_source recipe;         /* JSON; nothing: the defaults */
   gradus_source weights;        /* .safetensors, by name, over the model's */
@@ -505,8 +502,7 @@ typedef struct gradus_compile_options {
   const char *stop_after; /* a stage, to look at the IR; NULL: an artifact */
   int threads;            /* to plan for; 0: one per core */
   uint32_t flags;         /* GRADUS_NO_PROGRAM | ... */
-  /* Stands in place of the file that the recipe's dim_reduce.basis names, which
-   * is otherwise opened from the current folder. */
+  /* For the recipe's dim_reduce.basis, else opened from the current folder. */
   gradus_source basis;
   /* Options of `gradus compile` that have no field here, by their names there:
    * "initialize=zeros", "kernel-cache=off", "epilogues=bias",
@@ -566,6 +562,13 @@ typedef struct gradus_compiled gradus_compiled;
 GRADUS_API gradus_status gradus_compile(const gradus_compile_options *options,
                                         gradus_compiled **result);
 
+/* gradus_compile of a model's bytes with its data files' bytes: the `path` of
+ * each is the location by which the model names it. With `artifact`, the file
+ * at that path is written, piece by piece, and memory never has all of it. */
+GRADUS_API gradus_status gradus_compile_with(
+    const gradus_compile_options *options, const gradus_source *data_files,
+    size_t count, const char *artifact, gradus_compiled **result);
+
 /* What decides, beside the options and the files that they name, which bytes
  * gradus_compile makes here, as a text for those who keep artifacts: builds of
  * the compiler (but not of an LLVM beside it), of oneDNN and of the CUDA
@@ -574,18 +577,15 @@ GRADUS_API gradus_status gradus_compile(const gradus_compile_options *options,
  * NULL if there is no compiler; gradus_last_error(NULL) says why. */
 GRADUS_API const char *gradus_compiler_identity(void);
 
-/* The artifact, which `result` owns; NULL and 0, and GRADUS_INVALID, if there
- * is none. */
+/* The artifact, `result`'s own; NULL, 0 and GRADUS_INVALID if it has none. */
 GRADUS_API gradus_status gradus_compiled_artifact(const gradus_compiled *result,
                                                   const void **bytes,
                                                   size_t *size);
 
-/* The program at the stage `stop_after`, as text; "" if it was not asked for,
- * NULL for NULL. */
+/* The program at `stop_after`, as text: "" if not asked for, NULL for NULL. */
 GRADUS_API const char *gradus_compiled_ir(const gradus_compiled *result);
 
-/* Diagnostics are numbered from 0 in the order in which they were made; remarks
- * come last. */
+/* Diagnostics, numbered from 0 as they were made; remarks come last. */
 GRADUS_API int gradus_compiled_diagnostic_count(const gradus_compiled *result);
 GRADUS_API gradus_status gradus_compiled_diagnostic(
     const gradus_compiled *result, int number, gradus_diagnostic *diagnostic);

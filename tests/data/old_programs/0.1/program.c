@@ -53,6 +53,8 @@ static void compile_and_load(void) {
   options.flags = GRADUS_REMARKS;
   gradus_compiled *compiled;
   gradus_diagnostic told;
+  OK(gradus_compile_with(&options, NULL, 0, NULL, &compiled));
+  gradus_compiled_free(compiled);
   OK(gradus_compile(&options, &compiled));
   CHECK(*gradus_compiler_identity());
   CHECK(gradus_compiled_diagnostic_count(compiled) > 0);
