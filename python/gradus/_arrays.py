@@ -90,7 +90,7 @@ def as_torch(array, dtype):
 
 
 # DLPack's kinds of devices whose memory numpy reads, the host's, also where GPUs share it; and names of others.
-_READABLE, _DEVICES = (1, 3, 11, 13), {2: "cuda", 10: "rocm"}
+_READABLE, _DEVICES = (1, 3, 11, 13), {2: "cuda", 10: "rocm", 12: "ext_dev"}
 
 
 def as_numpy(value):

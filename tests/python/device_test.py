@@ -153,8 +153,8 @@ class Device(unittest.TestCase):
         ignoring = step.evaluate((image[:4], some))
         self.assertEqual(step.evaluate([(OnCard(image[i : i + 2]), some[i : i + 2]) for i in places]), ignoring)
         self.assertNotEqual(ignoring, whole)
-        for words, given in (("input 'image': an array on cuda:0 was found; expected one in the host's memory", (OnCard(image[:1]), label[:1])),
-                             ("input 'label': an array on cuda:0 was found", (OnCard(image[:2]), OnCard(label[:2], dtype="int64"))),
+        for words, given in (("input 'image': an array on ext_dev:0 was found; expected one in the host's memory", (OnCard(image[:1]), label[:1])),
+                             ("input 'label': an array on ext_dev:0 was found", (OnCard(image[:2]), OnCard(label[:2], dtype="int64"))),
                              (r'input "image": expected f32\[2,1,28,28\], found f32\[2,1,28,27\]', (OnCard(image[:2, :, :, 1:]), label[:2]))):
             with self.assertRaisesRegex(gradus.InvalidError, words):
                 step.evaluate([given])
