@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import unittest
+import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from needs_torch import torch, torch_is_missing  # noqa: E402
@@ -51,8 +52,10 @@ class InMemory(unittest.TestCase):
     def compiled(self, **options):
         import gradus
 
-        step = gradus.compile(self.module, example=(self.ids,), loss=torch.nn.CrossEntropyLoss(), threads=1,
-                              optimizer=torch.optim.SGD(self.module.parameters(), lr=0.1), **{"cache": False, **options})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", gradus.CompileWarning)  # tied and shared parameters are not merged ones
+            step = gradus.compile(self.module, example=(self.ids,), loss=torch.nn.CrossEntropyLoss(), threads=1,
+                                  optimizer=torch.optim.SGD(self.module.parameters(), lr=0.1), **{"cache": False, **options})
         self.addCleanup(step.close)
         return step
 

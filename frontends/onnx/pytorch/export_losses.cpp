@@ -66,9 +66,11 @@ public:
         users_[node.input(input)].push_back({&node, input});
     for (const TensorProto &tensor : graph_.initializer())
       initializers_.insert(tensor.name());
-    isWhole_ = llvm::any_of(graph_.node(), [&](const NodeProto &node) {
-      return torchExport_ ? showsNoFolding(node) : isInTraining(node);
-    });
+    isWhole_ =
+        marks_.isWhole ||
+        llvm::any_of(graph_.node(), [&](const NodeProto &node) {
+          return torchExport_ ? showsNoFolding(node) : isInTraining(node);
+        });
   }
 
   std::vector<std::string> all() {

@@ -21,6 +21,8 @@ using ::onnx::TensorProto;
 
 constexpr StringRef kSignature =
     "pkg.torch.export.ExportedProgram.graph_signature";
+/// A note of the Python package at graphs that it exports without optimization.
+constexpr StringRef kIsWhole = "gradus.is_whole";
 constexpr StringRef kFoldedFrom = "pkg.onnxscript.optimizer.folded_from";
 
 bool isFloat(const TensorProto &tensor) { return floatSize(tensor) > 0; }
@@ -34,6 +36,7 @@ public:
 
   ExportMarks read() {
     marks_.hasSignature = readSignature();
+    marks_.isWhole = !metadata(file_.graph(), kIsWhole).empty();
     for (const auto &value : file_.graph().value_info())
       readValue(value);
     for (const auto &input : file_.graph().input())

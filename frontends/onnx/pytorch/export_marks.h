@@ -27,6 +27,8 @@ struct ExportMarks {
   /// part of computed ones.
   bool hasSignature = false;
   std::set<std::string> missing;
+  /// Whether who called the exporter says that nothing was merged or folded.
+  bool isWhole = false;
 };
 
 ExportMarks exportMarks(ModelFile &file);

@@ -285,6 +285,7 @@ def finished(module, program, input_names, labels, outside, modes, apart):
     for name in [name for name in graph.initializers if name not in in_file]:
         del graph.initializers[name]
     freeze = say_modes(graph, modes)
+    graph.metadata_props["gradus.is_whole"] = "1"  # nothing is merged or folded: the compiler need not look for it
     buffers = {name: buffer.detach().clone() for name, buffer in module.named_buffers()}
     for name in in_file & set(buffers):
         graph.initializers[name].const_value = value_of(buffers[name], name)
