@@ -5,12 +5,14 @@
 // and GB/s of an in-place update of one array in memory by both.
 // Answers `streams N` with `streams NANOSECONDS`: the fastest of three in-place
 // updates of three arrays of N floats that read a fourth, as an optimizer does.
+// They stay, on huge pages if the system had some when it was first asked.
 #include <immintrin.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -144,19 +146,35 @@ static double on_both(void *(*work)(void *), part *parts, float *const *arrays,
   return slowest;
 }
 
+// Memory on huge pages, where the system has some.
+static float *large(long size) {
+  enum { HUGE_PAGE = 2 << 20 };
+  size_t bytes = (size * sizeof(float) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  float *array = aligned_alloc(HUGE_PAGE, bytes);
+  if (!array)
+    exit(1);
+  madvise(array, bytes, MADV_HUGEPAGE);
+  memset(array, 0, bytes); // touches every page
+  return array;
+}
+
+// Keeps its arrays for the next time, so that they have the pages which were
+// there the first time.
 static void streams(long size) {
-  float *arrays[4];
+  static float *arrays[4];
+  static long kept;
   part parts[THREADS];
-  for (int i = 0; i < 4; ++i)
-    arrays[i] = calloc(size, sizeof(float));
-  double best = on_both(update, parts, arrays, size); // touches every page
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4 && kept != size; ++i) {
+    free(arrays[i]);
+    arrays[i] = large(size);
+  }
+  kept = size;
+  double best = on_both(update, parts, arrays, size);
+  for (int i = 0; i < 2; ++i) {
     double time = on_both(update, parts, arrays, size);
-    best = i && best < time ? best : time;
+    best = best < time ? best : time;
   }
   printf("streams %.0f\n", best);
-  for (int i = 0; i < 4; ++i)
-    free(arrays[i]);
 }
 
 int main(void) {

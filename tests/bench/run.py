@@ -223,11 +223,13 @@ def summary(worker, state, probe):
 
 
 @contextlib.contextmanager
-def memory_for(workload):
-    """Memory in pieces, for a workload that asks for it; gives (huge pages cut, free ones left)."""
+def memory_for(workload, probe):
+    """Memory in pieces, for a workload that asks for it; gives (huge pages cut, free ones left). The streams that it is
+    compared with have their pages before."""
     if not workload.in_pieces:
         yield None
         return
+    streams_ms(probe)
     say("bench: cutting memory to pieces")
     pieces = Worker("pieces", [os.path.join(BUILD, "bin", "gradus_bench_pieces")])
     yield [int(count) for count in pieces.listen()]
@@ -242,7 +244,7 @@ def streams_ms(probe):
 
 def bench(workload, peers, probe):
     say(f"bench: {workload.name}")
-    with memory_for(workload) as cut:
+    with memory_for(workload, probe) as cut:
         result = measured(workload, peers, probe)
     if cut:
         result["huge_pages_cut"], result["huge_pages_left"] = cut
