@@ -101,8 +101,16 @@ PyObject *keys(PyObject *self, PyObject *) {
   return PyDict_Keys((*of(self)->plan)->numbers());
 }
 
-PyObject *iterate(PyObject *self) {
-  return PyObject_GetIter((*of(self)->plan)->numbers());
+/// Refuses to be taken apart: a dictionary would give names, where
+/// `loss, accuracy = step(image, label)` means values.
+PyObject *refuseToIterate(PyObject *self) {
+  if (Owned names(namesOf(self)); names)
+    PyErr_Format(PyExc_TypeError,
+                 "outputs are taken by name, as out.loss or out[\"loss\"], and "
+                 "not in an order; there are %R. dict(out) has all of them, "
+                 "out.keys() their names",
+                 names.get());
+  return nullptr;
 }
 
 int contains(PyObject *self, PyObject *name) {
@@ -141,7 +149,7 @@ PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char *>(kAbout)},
     {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
     {Py_tp_getattro, reinterpret_cast<void *>(getAttribute)},
-    {Py_tp_iter, reinterpret_cast<void *>(iterate)},
+    {Py_tp_iter, reinterpret_cast<void *>(refuseToIterate)},
     {Py_tp_repr, reinterpret_cast<void *>(represent)},
     {Py_tp_methods, methods},
     {Py_mp_subscript, reinterpret_cast<void *>(getItem)},

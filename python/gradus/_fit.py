@@ -377,7 +377,7 @@ class _Loop:
             self.in_steps += time.perf_counter() - start
             self.done += 1
             self.at += 1
-            figures = {name: out[name] for name in out if isinstance(out[name], (int, float))}
+            figures = {name: out[name] for name in out.keys() if isinstance(out[name], (int, float))}
             self.figures.add(figures)
             refused = self.stops and not math.isfinite(figures.get("loss", 0))
             if not refused:

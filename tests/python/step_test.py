@@ -94,6 +94,13 @@ class Inputs(unittest.TestCase):
                 self.step(*inputs)
         self.assertEqual(self.step.save_checkpoint(), before)
 
+    def test_outputs_are_not_taken_apart_in_an_order(self):
+        out = self.step(self.image, self.label)
+        with self.assertRaisesRegex(TypeError, r"taken by name, as out.loss .* \['loss', 'accuracy'\]"):
+            loss, accuracy = out
+        self.assertEqual(dict(out), {"loss": out.loss, "accuracy": out.accuracy})
+        self.assertTrue("loss" in out and "losses" not in out)
+
     def test_a_bound_array_is_read_where_none_is_given(self):
         expected = self.first(self.image, self.label)
         image = self.image.copy()
