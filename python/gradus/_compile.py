@@ -50,10 +50,11 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     """
     asked = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler, "metrics": metrics, "precision": precision,
              "clip_grad_norm": clip_grad_norm, "ema": ema, "label": label, **keys}
-    names, data, title = {}, {}, type(model).__name__ if _is_module(model) else None
+    made, data, title = None, {}, type(model).__name__ if _is_module(model) else None
     if title:
         export = {"labels": labels, "label": label, "inputs": inputs, "outputs": outputs, "dynamic": dynamic}
-        model, data, asked, names = _of_module(model, example, export, asked)
+        model, asked, made = _of_module(model, example, export, asked)
+        data = made.data
     else:
         _refuse_export(example=example, labels=labels, inputs=inputs, outputs=outputs, dynamic=dynamic)
     if deterministic is not None and not _is_artifact(model):
@@ -70,7 +71,9 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
         "flags": (0 if program else _core.NO_PROGRAM) | (_core.NODE_OUTPUTS if node_outputs else 0)
         | (_core.GRADIENT_OUTPUTS if gradient_outputs else 0)}
     step = _loaded(options, cache, threads=threads, device=device, deterministic=bool(deterministic))
-    step.names, step.title = names, title
+    if made is not None:
+        step.names, step.title = made.names, title
+        step.loss_inputs = _loss_inputs(step, made)
     return step
 
 
@@ -161,8 +164,7 @@ def _is_module(model):
 
 
 def _of_module(module, example, export, asked):
-    """A module's ONNX bytes and the memory of its large values, the recipe's arguments with what the export has found, and the
-    names of its parameters."""
+    """A module's ONNX bytes, the recipe's arguments with what the export has found, and the export."""
     from .torch_.export import exported
     from .torch_.recipe import exports_loss
 
@@ -177,11 +179,18 @@ def _of_module(module, example, export, asked):
     if made.freeze_batch_norm:
         asked = {"freeze_batch_norm": True, **asked}
     fixed = sorted({*_list(asked.get("fixed")), *made.fixed})
-    return made.model, made.data, {**asked, "module": module, "names": made.names, "fixed": fixed}, made.names
+    return made.model, {**asked, "module": module, "names": made.names, "fixed": fixed}, made
 
 
 def _list(names):
     return [names] if isinstance(names, str) else names or []
+
+
+def _loss_inputs(step, made):
+    """The inputs that the loss of a module alone takes."""
+    from ._predict import loss_inputs
+
+    return loss_inputs(step, made.needed) if len(made.needed) > 1 else ()
 
 
 def _recipe(recipe, asked):

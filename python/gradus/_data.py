@@ -283,39 +283,3 @@ def filled(arrays, inputs, batch):
         whole[: len(array)] = array
         made.append(whole)
     return made
-
-
-def predict(graph, arrays):
-    """Outputs of the graph for any number of samples."""
-    import numpy
-
-    inputs = graph.inputs
-    shapes = [shape for _, _, shape in inputs]
-    batch = shapes[0][0] if shapes and shapes[0] else None
-    count = samples_of(arrays)
-    if count == 0:
-        return Predictions((name, numpy.empty((0, *shape[1:]), NUMPY_NAMES[dtype])) for name, dtype, shape in graph.outputs)
-    if batch is None or count is None or count == batch or not all(shape[:1] == (batch,) for shape in shapes):
-        return graph.step(*arrays)
-    arrays = [_fitting(name, as_numpy(array), shape, dtype) for (name, dtype, shape), array in zip(inputs, arrays)]
-    parts = {}
-    for start in range(0, count, batch):
-        rows = [array[start : start + batch] for array in arrays]
-        real = len(rows[0])
-        out = graph.step(*(rows if real == batch else filled(rows, inputs, batch)))
-        for name in out:
-            value = out[name]
-            if numpy.ndim(value) == 0 or len(value) != batch:
-                raise InvalidError(f"output {name!r} has no axis of samples: give exactly {batch} samples, found {count}")
-            parts.setdefault(name, []).append(value[:real])
-    return Predictions((name, numpy.concatenate(values)) for name, values in parts.items())
-
-
-class Predictions(dict):
-    """Outputs by name, also as attributes."""
-
-    def __getattr__(self, name):
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None

@@ -119,7 +119,7 @@ class Step:
 
     def __init__(self, session, artifact):
         self._session, self._artifact = session, artifact
-        self._graphs, self._outline = {}, None
+        self._graphs, self._outline, self._own_loss = {}, None, None
         self._names = ()
         self._run = self._unavailable
         if "train" in session.graphs():
@@ -131,6 +131,7 @@ class Step:
         self.diagnostics: list[Any] = []  # what the compiler said, of a compiled step
         self.names: dict[str, str] = {}  # of a PyTorch module's parameters and buffers: their states
         self.title: str | None = None  # a PyTorch module's class
+        self.loss_inputs: tuple[str, ...] = ()  # those of a module that its loss alone takes: labels
 
     # -- running -----------------------------------------------------------
 
@@ -177,17 +178,20 @@ class Step:
             found = positional(names, (batch,), {}, what)
         return [_arrays.bits(array) for array in found]
 
-    def predict(self, *inputs, **named) -> Any:
+    def predict(self, *inputs, ema=False, **named) -> Any:
         """Runs the model on any number of samples and returns its outputs.
 
         `inputs` are as those of a step, without labels. Where their first axis is not the batch size, batches are
-        made of them, the last one filled up, and each output is the array of all samples.
+        made of them, the last one filled up, and each output is the array of all samples. Where the loss is exported with
+        a module (a callable), the module's own outputs are given. `ema`: of the averaged weights, which stand in place of
+        the parameters meanwhile, in views of them, too.
         """
-        from ._data import predict
+        from ._predict import averaged, predict
 
-        graph = self._graph("predict")
-        names = [name for name, _, _ in graph.inputs]
-        return predict(graph, [_arrays.bits(array) for array in positional(names, inputs, named, "the graph predict")])
+        if not ema:
+            return predict(self, inputs, named)
+        with averaged(self):
+            return predict(self, inputs, named)
 
     def evaluate(self, data, *, ema=False) -> dict[str, Any]:
         """Means of loss and metrics over a data set: a dictionary.
@@ -196,6 +200,10 @@ class Step:
         """
         from ._fit import evaluate
 
+        if ema:
+            from ._predict import averages
+
+            averages(self)
         return evaluate(self, data, "evaluate_ema" if ema else "evaluate")
 
     def fit(self, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
@@ -349,9 +357,12 @@ class Step:
                     self._session.write(name, rest[name])
             raise
 
-    def copy_to(self, module) -> Any:
-        """Copies trained weights and running statistics into a PyTorch module of the same names."""
+    def copy_to(self, module, *, ema=False) -> Any:
+        """Copies trained weights and running statistics into a PyTorch module of the same names. `ema`: the averaged
+        weights in place of the trained ones."""
         import torch
+
+        from ._predict import averages
 
         targets = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         renamed = {state: name for name, state in self.names.items()}
@@ -363,9 +374,12 @@ class Step:
         for state, (name, _, shape) in states.items():
             if tuple(targets[name].shape) != shape:
                 raise InvalidError(f"state {state!r} is of shape {shape}, and the module's {name!r} of {tuple(targets[name].shape)}")
+        averaged = averages(self) if ema else {}
+        if self.step_count == 0:
+            averaged = {}  # there is none before the first update
         with torch.no_grad():
             for state, (name, dtype, _) in states.items():
-                targets[name].copy_(_arrays.as_torch(self._session.read(state), dtype))
+                targets[name].copy_(_arrays.as_torch(self._session.read(averaged.get(state, state)), dtype))
         return module
 
     def reset(self) -> None:
@@ -466,6 +480,15 @@ class Step:
         loss = loss if isinstance(loss, dict) else {}
         ignored = loss.get("ignore_index")
         return loss.get("label") or "label", ignored if isinstance(ignored, int) else None
+
+    def _loss_of_model(self):
+        """The name of the output of the model that is the loss itself; "": the recipe's loss is computed from outputs and
+        labels."""
+        if self._own_loss is None:
+            loss = self.recipe.get("loss")
+            is_output = isinstance(loss, dict) and loss.get("type") == "output"
+            self._own_loss = (loss.get("output") or "loss") if is_output else ""
+        return self._own_loss
 
     def _unavailable(self, *inputs):
         raise InvalidError("this artifact has no graph \"train\": it was compiled for inference")

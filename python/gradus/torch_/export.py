@@ -15,6 +15,7 @@ import warnings
 from .batch_norm import modes_of, refuse_running_instances, say_modes
 from .errors import NotExpressible
 from .module import checked, parameters_of, unwrapped
+from .reach import inputs_of_outputs
 from .tree import Outputs, flat_inputs, tensors_of
 
 OPSET = 20
@@ -35,7 +36,8 @@ class Exported:
     """`model` is the file's bytes. `fixed` are names in the file of what gets no gradient; `names` leads from a parameter's name in the
     module, and from those of parameters tied to it, to its name in the file, for those that the file has. `freeze_batch_norm` is the
     recipe's key: the module's batch normalizations are in eval mode. `data` has the large values that are not in `model`, as bytes in
-    the module's own memory, by the names of the files in which the model says they are."""
+    the module's own memory or a copy, by the names of the files in which the model says they are. `needed` has the inputs that each
+    output depends on."""
 
     model: bytes
     input_names: list
@@ -45,6 +47,7 @@ class Exported:
     names: dict
     freeze_batch_norm: bool = False
     data: dict = dataclasses.field(default_factory=dict)
+    needed: dict = dataclasses.field(default_factory=dict)
 
 
 def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=None, labels=None, label=None, loud=False,
@@ -298,7 +301,7 @@ def finished(module, program, input_names, labels, outside, modes, apart):
         model = program.model_proto.SerializeToString()
     names = parameters_of(module, in_file)
     fixed = sorted({names[name] for name, parameter in module.named_parameters() if name in names and not parameter.requires_grad})
-    return Exported(model, list(input_names), list(outside.names), list(labels), fixed, names, freeze, data)
+    return Exported(model, list(input_names), list(outside.names), list(labels), fixed, names, freeze, data, inputs_of_outputs(graph))
 
 
 def left_outside(graph):
