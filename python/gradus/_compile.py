@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import warnings
 from collections.abc import Mapping
 
@@ -12,6 +11,8 @@ from . import _cache, _core
 from ._core import Error, FailedError, InvalidError
 from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
 from ._files import regular_file
+from ._keywords import check, in_python
+from ._keywords import text as _text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +27,16 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     """Compiles a model into a training step.
 
     model       a path (.onnx, .mlir, .gradus), the bytes of such a file, or a torch.nn.Module
-    example     what the module's forward takes: a tensor, a tuple, or a dictionary of keyword arguments
+    example     what the module's forward takes: a tensor, a tuple, or a dictionary of keyword arguments. Its first axis is the
+                batch size, for which the step is compiled; dynamic=True with dims={"batch": 64} makes it another one
     loss        of torch.nn, a name ("softmax_cross_entropy"), a dictionary as in the recipe, or a callable of the module's
                 outputs and labels (give an example of the labels: `labels`). `label` names the labels' input, instead of "label"
     optimizer   of torch.optim with its groups, a name ("adamw"), a dictionary as in the recipe, or what a LightningModule's
                 configure_optimizers() returns, with its scheduler
     scheduler   of torch.optim.lr_scheduler, or a dictionary
+    output      the output of the model that the loss takes, where there are several. `soft_labels`: labels are probabilities
+    interval    "epoch": the scheduler's step() is called after each epoch; "step". `schedule_steps`: the length of the table of
+                a scheduler that does not know it
     metrics, precision, clip_grad_norm, ema and further keywords are keys of the recipe (docs/reference/recipe.md)
     recipe      a dictionary, JSON text, or a path; the arguments above are set over it
     set         {"optimizer.learning_rate": 0.1}: single keys, set last
@@ -40,7 +45,7 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     weights     .safetensors (path or bytes) over the model's values
     weights_map  {"encoder.*": "backbone.*", "head.*": None}: names of `weights` as the model has them; or a file of JSON
     basis       bytes (or a path) of the file of directions that the recipe's dim_reduce.basis names
-    targets     ["cpu:x86-64-v3", "cuda"]; None: this machine
+    targets     ["cpu:x86-64-v3", "cuda"]; None: this machine's CPU, or what `device` is of
     epilogues, tuning   of GPUs: "bias"; files that `gradus tune` has written
     device, threads, deterministic   as `load` takes them
     cache       whether the artifact is looked for, and kept, in the cache of compiled ones
@@ -48,6 +53,7 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     Returns a Step. Raises CompileError with the compiler's words, and NotExpressible for a module, loss or optimizer that
     has no counterpart.
     """
+    check(keys, compile, plugins)
     asked = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler, "metrics": metrics, "precision": precision,
              "clip_grad_norm": clip_grad_norm, "ema": ema, "label": label, **keys}
     made, data, title = None, {}, type(model).__name__ if _is_module(model) else None
@@ -55,10 +61,14 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
         export = {"labels": labels, "label": label, "inputs": inputs, "outputs": outputs, "dynamic": dynamic}
         model, asked, made = _of_module(model, example, export, asked)
         data = made.data
+    elif isinstance(model, type):
+        raise InvalidError(f"model is the class {model.__name__}; give an object: {model.__name__}(...)")
     else:
-        _refuse_export(example=example, labels=labels, inputs=inputs, outputs=outputs, dynamic=dynamic)
+        _refuse_export(model, example=example, labels=labels, inputs=inputs, outputs=outputs, dynamic=dynamic)
     if deterministic is not None and not _is_artifact(model):
         asked["deterministic"] = bool(deterministic)
+    if targets is None and device != "cpu":
+        targets = [device.partition(":")[0]]
     options = {
         "model": _source(model, "model"), "data_files": list(data.items()), "recipe": (None, _recipe(recipe, asked)),
         "weights": None if weights is None else _source(weights, "weights"),
@@ -128,17 +138,12 @@ def _made(options, name, loading):
 def _run(options):
     """Compiles: the artifact's bytes, the IR, and what the compiler said."""
     status, words, artifact, ir, diagnostics = _core.compile({name: value for name, value in options.items() if value})
-    diagnostics = [Diagnostic(*said) for said in diagnostics]
+    diagnostics = [Diagnostic(severity, pass_name, in_python(place), in_python(text)) for severity, pass_name, place, text in diagnostics]
     if status == 1:
-        raise CompileError(_in_python(words), diagnostics)
+        raise CompileError(in_python(words), diagnostics)
     if status:
-        raise FailedError(words)
+        raise FailedError(in_python(words))
     return artifact, ir, diagnostics
-
-
-def _in_python(words):
-    """The compiler's words, with the keyword that stands for an option of the command line."""
-    return re.sub(r"--dim (\w+)=(\d+)", r'dims={"\1": \2} (--dim \1=\2)', words)
 
 
 def inspect_ir(model, stage, **options) -> str:
@@ -147,16 +152,20 @@ def inspect_ir(model, stage, **options) -> str:
     return _run({"model": source, "stop_after": stage, **options})[1]
 
 
-def _refuse_export(**given):
+def _refuse_export(model, **given):
     """Refuses what says how a module is exported, where there is none."""
     for name, value in given.items():
         if value is not None:
-            raise InvalidError(f"{name}= belongs to a torch.nn.Module; a file knows its inputs, outputs and labels")
+            raise InvalidError(f"{name}= belongs to a torch.nn.Module, and model is {_what(model)}, which knows its inputs, outputs and labels")
 
 
 def _is_artifact(model):
     """Whether the recipe is settled, so that `deterministic` is said where the step is loaded alone."""
     return isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".gradus")
+
+
+def _what(model):
+    return "a file" if isinstance(model, (str, os.PathLike)) else f"an object of {type(model).__name__}"
 
 
 def _is_module(model):
@@ -242,14 +251,6 @@ def _assignments(given, what):
     if not isinstance(given, Mapping):
         raise InvalidError(f"{what}: expected a dictionary, found {type(given).__name__}")
     return [f"{key}={value if isinstance(value, str) else _text(value, f'{what}: {key}')}" for key, value in given.items()]
-
-
-def _text(value, where):
-    """JSON of a value, which may have numbers of numpy in it."""
-    try:
-        return json.dumps(value, default=lambda each: each.item())
-    except (AttributeError, TypeError, ValueError):
-        raise InvalidError(f"{where}: expected a number, a text, or lists and dictionaries of them; found {value!r}") from None
 
 
 def _texts(given, what):

@@ -290,10 +290,9 @@ class Step:
             raise InvalidError(f"a state's name is a string, such as step[\"fc.weight\"]; found {name!r}")
         states = self.states
         if name not in states:
-            import difflib
+            from ._keywords import near
 
-            near = difflib.get_close_matches(name, states, 1)
-            raise KeyError(f"no state is called {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            raise KeyError(f"no state is called {name!r}" + near(name, states))
         return states[name][0]
 
     def set(self, path, number) -> None:
@@ -309,7 +308,9 @@ class Step:
         states = self.states
         if isinstance(path, str) and path not in states:
             numbers = [name for name, (role, _, _) in states.items() if role == "number"]
-            raise InvalidError(f"the step has no number {path}; it has {', '.join(numbers) or 'none'}")
+            from ._keywords import near
+
+            raise InvalidError(f"the step has no number {path}; it has {', '.join(numbers) or 'none'}" + near(path, numbers))
         return path
 
     def state_dict(self) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Device(unittest.TestCase):
     def compiled(self, device):
         import gradus
 
-        step = gradus.compile(SQUARES, cache=False, targets=[device], device=device, optimizer={"type": "sgd", "learning_rate": 0.0})
+        step = gradus.compile(SQUARES, cache=False, device=device, optimizer={"type": "sgd", "learning_rate": 0.0})
         self.addCleanup(step.close)
         return step
 

@@ -81,6 +81,7 @@ class Refused(unittest.TestCase):
     def test_an_optimizer(self):
         self.says("Own, whose rule is unknown; known are those of torch.optim: Adadelta", lambda: recipe_of(optimizer=Own([torch.ones(2)], 0.1)))
         self.says("the optimizer is a builtins.int", lambda: recipe_of(optimizer=3))
+        self.says("optimizer is the class Adam; give an object: Adam(module.parameters(), ...)", lambda: recipe_of(optimizer=torch.optim.Adam))
         used = layer()
         moves = sgd(used, momentum=0.9)
         used(torch.ones(1, 6)).sum().backward()
@@ -120,6 +121,8 @@ class Refused(unittest.TestCase):
         self.says("interval is 'batch'; expected 'step' or 'epoch'", with_scheduler(lambda o: rates.StepLR(o, 2), interval="batch"))
         self.says("needs its optimizer of torch.optim", lambda: recipe_of(optimizer="sgd", scheduler=rates.StepLR(base, 2)))
         self.says("without an optimizer of torch.optim it must be a dict", lambda: recipe_of(scheduler=rates.StepLR(base, 2)))
+        self.says("scheduler is the class StepLR; give an object", lambda: recipe_of(module, optimizer=base, scheduler=rates.StepLR))
+        self.says("a dict with a scheduler in it", lambda: recipe_of(scheduler={"scheduler": rates.StepLR(base, 2), "interval": "epoch"}))
         called = rates.StepLR(base, 2)
         called.step()
         self.says("has been called 1 times", lambda: recipe_of(module, optimizer=base, scheduler=called))

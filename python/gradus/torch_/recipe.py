@@ -37,6 +37,9 @@ def recipe_of(module=None, loss=None, optimizer=None, scheduler=None, clip_grad_
         fixed = fixed_of(module, names)
     told = {"interval": interval, "schedule_steps": schedule_steps}
     optimizer, scheduler, interval = configured(optimizer, scheduler, interval)
+    refuse_class("optimizer", optimizer, "module.parameters()")
+    refuse_class("scheduler", scheduler, "optimizer")
+    refuse_parts(scheduler)
     if scheduler is None or isinstance(scheduler, collections.abc.Mapping):
         refuse_alone("scheduler of PyTorch", **told)
     if optimizer is not None:
@@ -71,6 +74,30 @@ def fixed_of(module, names):
         return []
     return [names.get(name) if names is not None else name for name, parameter in module.named_parameters()
             if not parameter.requires_grad and (names is None or name in names)]
+
+
+def refuse_class(what, value, arguments):
+    if inspect.isclass(value):
+        raise NotExpressible(f"{what} is the class {value.__name__}; give an object: {value.__name__}({arguments}, ...)")
+
+
+DICT = '{"learning_rate": [{"type": "cosine", "rest": True}]}'  # a schedule
+
+
+def refuse_parts(scheduler):
+    """Refuses what stands inside of a recipe's schedule, or beside a scheduler, in the place of the whole."""
+    if isinstance(scheduler, str):
+        raise NotExpressible(f"scheduler is the text {scheduler!r}; expected a scheduler of torch.optim.lr_scheduler, or a dict, as the recipe "
+                             f"has it: scheduler={DICT}")
+    if isinstance(scheduler, (tuple, list)) and scheduler and isinstance(scheduler[0], collections.abc.Mapping):
+        raise NotExpressible(f"scheduler is a list of pieces; say what they move: scheduler={DICT}")
+    if not isinstance(scheduler, collections.abc.Mapping):
+        return
+    if "scheduler" in scheduler:
+        raise NotExpressible("scheduler is a dict with a scheduler in it, as Lightning has it beside an optimizer; give the scheduler itself, "
+                             "scheduler=..., and interval=\"epoch\" where its step() is called after each epoch")
+    if "type" in scheduler:
+        raise NotExpressible(f"scheduler is one piece of a schedule; say what it moves: scheduler={DICT}")
 
 
 def own(what, value):
