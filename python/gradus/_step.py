@@ -325,15 +325,18 @@ class Step:
         return {name: self._session.read(name) for name, (role, _, _) in self.states.items() if role in roles}
 
     def load_state_dict(self, values, strict=True) -> None:
-        """Writes states by name, of arrays of any library. `strict`: all parameters and buffers must be there, and
-        nothing else. No state has changed where one of them is refused."""
+        """Writes states by name, of arrays of any library; also what the state_dict() of the module that was compiled
+        gives. `strict`: all parameters and buffers must be there, and nothing else but the counts of batches that PyTorch's
+        normalizations keep. No state has changed where one of them is refused."""
         states = self.states
+        values = {self.names.get(name, name): value for name, value in values.items()
+                  if name in states or not f".{name}".endswith(".num_batches_tracked")}
         unknown = [name for name in values if name not in states]
         missing = [name for name, (role, _, _) in states.items() if role in MODEL_ROLES and name not in values]
         if strict and (unknown or missing):
             words = [f"not in the step: {', '.join(unknown)}"] if unknown else []
             words += [f"missing: {', '.join(missing)}"] if missing else []
-            raise InvalidError("; ".join(words))
+            raise InvalidError("; ".join(words) + "; strict=False passes over these")
         arrays = {name: _arrays.as_numpy(value) for name, value in values.items() if name in states}
         for name, array in arrays.items():
             _, dtype, shape = states[name]

@@ -67,6 +67,19 @@ class Compiled(unittest.TestCase):
             stay = {name for name, array in step.state_dict().items() if (array == before[name]).all()}
             self.assertEqual(stay, {"4.bias", "0.weight"} if options else {"4.bias"}, options)
 
+    def test_it_takes_what_the_modules_state_dict_gives(self):
+        import gradus
+
+        step = self.compiled(self.module)
+        other = torch.nn.Sequential(*(copy.deepcopy(part) for part in self.module))
+        with torch.no_grad():
+            other[0].weight.mul_(2)
+        self.assertIn("1.num_batches_tracked", other.state_dict())
+        step.load_state_dict(other.state_dict())
+        torch.testing.assert_close(torch.from_numpy(step["0.weight"].copy()), other[0].weight.detach())
+        with self.assertRaisesRegex(gradus.InvalidError, "not in the step: more; strict=False passes over these"):
+            step.load_state_dict({**other.state_dict(), "more": torch.ones(2)})
+
     def test_what_cannot_be_said_is_an_error_of_gradus(self):
         import gradus
 

@@ -13,6 +13,7 @@ import re
 import warnings
 
 from .batch_norm import modes_of, refuse_running_instances, say_modes
+from .eager import failure_of_forward, only_refusals, ran, refuse_cut_loss, wide_example
 from .errors import NotExpressible
 from .module import checked, parameters_of, unwrapped
 from .reach import inputs_of_outputs
@@ -50,6 +51,7 @@ class Exported:
     needed: dict = dataclasses.field(default_factory=dict)
 
 
+@only_refusals()
 def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=None, labels=None, label=None, loud=False,
              apart=False):
     """Exports `module` in training mode.
@@ -72,11 +74,14 @@ def exported(module, example, *, inputs=None, outputs=None, dynamic=None, loss=N
     with without_collections(), as_it_was(module), in_training(module), with_flat_forward(module, arguments, outside):
         refuse_running_instances(module)
         if loss is not None:
-            refuse_cut_loss(module, tensors)
+            refuse_cut_loss(module, names, tensors, outside)
+        elif wide_example(module, names, tensors):
+            ran(module, names, tensors, outside)  # exporters take what eager mode refuses
+        shapes = shapes_of(names, tensors, dynamic)
         try:
-            program = run_exporter(module, tensors, names, shapes_of(names, tensors, dynamic), loud)
+            program = run_exporter(module, tensors, names, shapes, loud)
         except NotExpressible as error:
-            raise outside.refusal or error from None
+            raise outside.refusal or failure_of_forward(module, names, tensors, outside) or error from None
         if outside.refusal:
             raise outside.refusal
         modes = modes_of(module)
@@ -185,16 +190,6 @@ def with_flat_forward(module, arguments, outputs):
         module.__class__ = kind
         if own:
             module.forward = original
-
-
-def refuse_cut_loss(module, tensors):
-    """A loss that leaves torch (`.item()`, NumPy) has no gradient, which exporters do not say."""
-    value = module(*tensors)[0]
-    if value.dim():
-        raise NotExpressible(f"the loss has the shape {list(value.shape)}; expected one number, such as its mean")
-    if not value.requires_grad:
-        raise NotExpressible("the loss hangs on no parameter: it is computed outside of torch (.item(), .numpy(), .tolist()), from "
-                             "detached values or under no_grad; compute it by torch operations of the outputs")
 
 
 def run_exporter(module, tensors, names, shapes, loud):

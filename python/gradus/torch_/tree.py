@@ -116,9 +116,11 @@ class Outputs:
     def __init__(self, wanted, loss, label_count):
         self.wanted = [wanted] if isinstance(wanted, str) else wanted
         self.loss, self.label_count, self.names, self.refusal = loss, label_count, [], None
+        self.is_in_loss = False  # whether forward() has come to its end, and the loss is called
 
     def flat(self, result, labels):
         """The outputs as a tuple. Exporters try several ways and tell the last error alone, so a refusal is kept."""
+        self.is_in_loss = False
         try:
             return self.flattened(result, labels)
         except NotExpressible as error:
@@ -153,6 +155,7 @@ class Outputs:
         """A loss of torch.nn gets the outputs one by one, another callable what forward() gives."""
         import torch
 
+        self.is_in_loss = True
         if isinstance(self.loss, torch.nn.Module):
             return self.loss(*found.values(), *labels)
         return self.loss(result, *labels)
