@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     __version__: str
     from ._compile import compile, inspect_ir
     from ._core import CancelledError, Error, FailedError, InvalidError, Outputs
-    from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
+    from ._errors import CompileError, CompileWarning, Diagnostic, MissingFileError, MissingStateError, NotExpressible
     from ._step import Step, load
 
 __all__ = ["CancelledError", "CompileError", "CompileWarning", "Diagnostic", "Error", "FailedError", "InvalidError",
-           "NotExpressible", "Outputs", "Step", "compile", "inspect_ir", "load"]
+           "MissingFileError", "MissingStateError", "NotExpressible", "Outputs", "Step", "compile", "inspect_ir", "load"]
 
 _MODULES = {"compile": "_compile", "inspect_ir": "_compile", "Step": "_step", "load": "_step", "CompileError": "_errors",
-            "CompileWarning": "_errors", "Diagnostic": "_errors", "NotExpressible": "_errors"}
+            "CompileWarning": "_errors", "Diagnostic": "_errors", "MissingFileError": "_errors", "MissingStateError": "_errors",
+            "NotExpressible": "_errors"}
 
 
 def __getattr__(name):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from . import _cache, _core
 from ._core import Error, FailedError, InvalidError
-from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
+from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible, existing
 from ._files import regular_file
 from ._keywords import check, in_python
 from ._keywords import text as _text
@@ -53,6 +53,7 @@ def compile(model, example=None, *, loss=None, optimizer=None, scheduler=None, m
     Returns a Step. Raises CompileError with the compiler's words, and NotExpressible for a module, loss or optimizer that
     has no counterpart.
     """
+    _has_compiler()
     check(keys, compile, plugins)
     asked = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler, "metrics": metrics, "precision": precision,
              "clip_grad_norm": clip_grad_norm, "ema": ema, "label": label, **keys}
@@ -148,6 +149,7 @@ def _run(options):
 
 def inspect_ir(model, stage, **options) -> str:
     """The program after a stage of the compiler, as text. `model` is a path, bytes, or both as a pair."""
+    _has_compiler()
     source = model if isinstance(model, tuple) else _source(model, "model")
     return _run({"model": source, "stop_after": stage, **options})[1]
 
@@ -162,6 +164,13 @@ def _refuse_export(model, **given):
 def _is_artifact(model):
     """Whether the recipe is settled, so that `deterministic` is said where the step is loaded alone."""
     return isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".gradus")
+
+
+def _has_compiler():
+    """The package gradus_runtime has all of gradus but its compiler, which a variable of the environment may name."""
+    package = __name__.partition(".")[0]
+    if package == "gradus_runtime" and not os.environ.get("GRADUS_COMPILER_LIBRARY"):
+        raise FailedError("gradus_runtime loads, runs and saves steps, and has no compiler: install the package gradus, and `import gradus`")
 
 
 def _what(model):
@@ -185,6 +194,8 @@ def _of_module(module, example, export, asked):
     if not exports:
         export["labels"] = None
     made = exported(module, example, loss=asked["loss"] if exports else None, apart=True, **export)
+    if not exports:
+        _is_one_output(made.output_names, asked)
     if made.freeze_batch_norm:
         asked = {"freeze_batch_norm": True, **asked}
     fixed = sorted({*_list(asked.get("fixed")), *made.fixed})
@@ -193,6 +204,18 @@ def _of_module(module, example, export, asked):
 
 def _list(names):
     return [names] if isinstance(names, str) else names or []
+
+
+def _is_one_output(names, asked):
+    """A loss of the recipe takes one output, and where there are several, it is said which."""
+    loss = asked["loss"]
+    if loss is None or asked.get("output") or len(names) == 1:
+        return
+    said = loss if isinstance(loss, Mapping) else {"type": loss} if isinstance(loss, str) else {}
+    if said.get("output") or said.get("type") in ("output", "sum"):
+        return
+    raise NotExpressible(f"the module has {len(names)} outputs: {', '.join(names)}. Say which of them the loss takes, output={names[0]!r}, or "
+                         f"keep that one alone, outputs={names[0]!r}")
 
 
 def _loss_inputs(step, made):
@@ -215,7 +238,7 @@ def _recipe(recipe, asked):
     elif isinstance(recipe, str) and recipe.lstrip().startswith("{"):
         given = _json(recipe, "recipe")
     elif isinstance(recipe, (str, os.PathLike)):
-        with regular_file(recipe, "r", encoding="utf-8") as file:
+        with regular_file(existing(recipe), "r", encoding="utf-8") as file:
             text = file.read()
         if not made:
             return text.encode()
@@ -237,7 +260,7 @@ def _json(text, where):
 def _source(given, what):
     """(path, None) or (None, bytes)."""
     if isinstance(given, (str, os.PathLike)):
-        return os.fspath(given), None
+        return existing(os.fspath(given)), None
     if isinstance(given, (bytes, bytearray, memoryview)):
         return None, bytes(given)
     raise InvalidError(f"{what}: expected a path or bytes" + (", or a torch.nn.Module" if what == "model" else "")

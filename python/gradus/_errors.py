@@ -1,12 +1,14 @@
 """The exceptions that need more than words; the others are the extension's."""
 
+import errno
+import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from ._core import InvalidError
 from .torch_.errors import NotExpressible
 
-__all__ = ["CompileError", "CompileWarning", "Diagnostic", "NotExpressible"]
+__all__ = ["CompileError", "CompileWarning", "Diagnostic", "MissingFileError", "MissingStateError", "NotExpressible"]
 
 
 class Diagnostic(NamedTuple):
@@ -28,6 +30,42 @@ class CompileError(InvalidError):
     def __init__(self, words: str, diagnostics: Iterable[Diagnostic] = ()) -> None:
         super().__init__(words)
         self.diagnostics = list(diagnostics)
+
+
+class MissingFileError(InvalidError, FileNotFoundError):
+    """A file or a folder that is not there."""
+
+    def __init__(self, path, words="there is no such file"):
+        super().__init__(f"{path}: {words}")
+        self.errno, self.strerror, self.filename = errno.ENOENT, words, path
+
+    def __str__(self):
+        return self.args[0]
+
+    def __reduce__(self):
+        return type(self), (self.filename, self.strerror)
+
+
+class MissingStateError(InvalidError, KeyError):
+    """A state that a step does not have."""
+
+    def __str__(self):
+        return self.args[0]
+
+
+def existing(path):
+    """The path, of a file that is there."""
+    if not os.path.exists(path):
+        raise MissingFileError(os.fspath(path))
+    return path
+
+
+def in_folder(path):
+    """The path, of a file to write, whose folder is there."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise MissingFileError(os.fspath(path), f"there is no folder {folder}")
+    return path
 
 
 class CompileWarning(UserWarning):

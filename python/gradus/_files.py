@@ -7,6 +7,8 @@ import stat
 
 from ._core import InvalidError
 
+from ._errors import in_folder
+
 PARTIAL = ".gradus-partial"  # how the names of files end that are being written
 
 
@@ -29,6 +31,7 @@ def whole_file(path, mode="wb", *, synced=True, **options):
     """A file to write, open in `mode`. It takes the place of `path` once the block has ended well, and is on the disk then if
     `synced`."""
     path = os.fspath(path)
+    in_folder(path)
     partial = partial_name(path)
     with open(partial, mode.replace("w", "x"), **options) as file:
         try:

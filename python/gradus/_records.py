@@ -5,6 +5,7 @@ import json
 import math
 import os
 import time
+from copy import deepcopy
 
 from . import _training
 from ._arrays import NUMPY_NAMES
@@ -103,7 +104,7 @@ class Run:
 
     def _recipe(self):
         """The recipe with the numbers that steps use now."""
-        recipe = self.step.recipe
+        recipe = deepcopy(self.step.recipe)
         for name, (role, _, _) in self.step.states.items():
             *path, last = name.split(".")
             at = recipe

@@ -10,6 +10,7 @@ import shutil
 from . import _arrays, _core
 from ._arrays import positional
 from ._core import InvalidError
+from ._errors import existing, in_folder
 from ._files import whole_file
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ def load(source, *, state=None, threads=0, device="cpu", deterministic=False, tr
     """
     path = data = None
     if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
+        path = existing(os.fspath(source))
     else:
         data = bytes(source) if isinstance(source, (bytearray, memoryview)) else source
     while True:
@@ -133,6 +134,11 @@ class Step:
         self.title: str | None = None  # a PyTorch module's class
         self.loss_inputs: tuple[str, ...] = ()  # those of a module that its loss alone takes: labels
 
+    def __setattr__(self, name, value):
+        if not name.startswith("_") and name not in ("diagnostics", "names", "title", "loss_inputs") and not hasattr(Step, name):
+            raise AttributeError(f"a step has no attribute {name!r} to set; a state is written as step[\"{name}.weight\"] = array")
+        object.__setattr__(self, name, value)
+
     # -- running -----------------------------------------------------------
 
     def __call__(self, *inputs, **named) -> Outputs:
@@ -145,7 +151,11 @@ class Step:
             if "train" not in self._graphs:
                 self._unavailable()
             inputs = positional(self._names, inputs, named, "the training step")
-        return self._run(*inputs)
+        try:
+            return self._run(*inputs)
+        except InvalidError as error:
+            self._say_batch(error, inputs)
+            raise
 
     def steps(self, batches, window=64) -> list[Outputs]:
         """Runs a step for each batch of an iterable, several without coming back to Python, and returns the list of
@@ -165,8 +175,21 @@ class Step:
                 graph.steps(some, done)
         except BaseException as error:
             error.outputs, error.left = done, some[len(done) - before :]
+            if error.left and isinstance(error, InvalidError):
+                self._say_batch(error, error.left[0])
             raise
         return done
+
+    def _say_batch(self, error, arrays):
+        """Adds to an error what to do where the arrays are a batch of another size."""
+        if "train" not in self._graphs:
+            return
+        for (_, _, shape), array in zip(self._graphs["train"].inputs, arrays):
+            found = tuple(getattr(array, "shape", ()))
+            if shape and len(found) == len(shape) and found[0] != shape[0] and found[1:] == shape[1:]:
+                error.args = (f"{error}. Batches have {shape[0]} samples here, as the example or dims had when the step was compiled; of a "
+                              f'module, dynamic=True with dims={{"batch": {found[0]}}} says another size',)
+                return
 
     def _matched(self, batch, names=None, what="the training step"):
         """The arrays of a batch (a tuple, a list, a dictionary or one array) in the order of inputs."""
@@ -248,8 +271,10 @@ class Step:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """The recipe with all defaults, as a dictionary."""
-        return json.loads(self._session.recipe())
+        """The recipe with all defaults, as a dictionary. It is a copy: `set` changes a number."""
+        from ._recipe import Recipe
+
+        return json.loads(self._session.recipe(), object_hook=Recipe)
 
     def metadata(self, key) -> Any:
         """What the artifact says under a key, such as "inputs.normalize" or "artifact.classes"; None: nothing."""
@@ -290,9 +315,10 @@ class Step:
             raise InvalidError(f"a state's name is a string, such as step[\"fc.weight\"]; found {name!r}")
         states = self.states
         if name not in states:
+            from ._errors import MissingStateError
             from ._keywords import near
 
-            raise KeyError(f"no state is called {name!r}" + near(name, states))
+            raise MissingStateError(f"no state is called {name!r}" + near(name, states))
         return states[name][0]
 
     def set(self, path, number) -> None:
@@ -407,18 +433,18 @@ class Step:
 
     def save_checkpoint(self, path=None) -> bytes | None:
         """Writes the whole state to a .safetensors file, atomically; without a path returns its bytes."""
-        return self._session.save_checkpoint(path)
+        return self._session.save_checkpoint(path if path is None else in_folder(path))
 
     def resume(self, source) -> None:
         """Reads the whole state from a checkpoint, a file or bytes: what follows is bitwise that of a run that was never
         stopped. Nothing has changed where it does not fit."""
-        self._session.load_checkpoint(source)
+        self._session.load_checkpoint(_existing(source))
 
     load_checkpoint = resume
 
     def load_weights(self, source) -> None:
         """Reads the parameters and buffers that a .safetensors file (or bytes) has, and leaves the rest: fine-tuning."""
-        self._session.load_weights(source)
+        self._session.load_weights(_existing(source))
 
     def ir(self, stage="gradients") -> str:
         """The program after a stage of the compiler ("model", "gradients", "methods", "update", ...), as text. Needs the
@@ -505,6 +531,11 @@ class Step:
             graph.limit(label, 0, classes, ignored if ignored is not None else 0)
         for input_name, size in ((self.metadata("artifact.indices") or {}).get(name) or {}).items():
             graph.limit(input_name, -size, size, 0)
+
+
+def _existing(source):
+    """A path of a file that is there, or bytes."""
+    return existing(source) if isinstance(source, (str, os.PathLike)) else source
 
 
 def _described(tensors):

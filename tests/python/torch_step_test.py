@@ -80,6 +80,21 @@ class Compiled(unittest.TestCase):
         with self.assertRaisesRegex(gradus.InvalidError, "not in the step: more; strict=False passes over these"):
             step.load_state_dict({**other.state_dict(), "more": torch.ones(2)})
 
+    def test_of_several_outputs_the_loss_takes_the_one_that_is_said(self):
+        import gradus
+
+        class Two(torch.nn.Linear):
+            def forward(self, x):
+                return {"hidden": x, "logits": super().forward(x)}
+
+        module, x = Two(3, 2), torch.randn(4, 3)
+        options = {"example": (x,), "loss": torch.nn.CrossEntropyLoss(), "cache": False}
+        with self.assertRaisesRegex(gradus.NotExpressible, "has 2 outputs: hidden, logits. Say which .* output='hidden', or .* outputs='hidden'"):
+            gradus.compile(module, **options)
+        for said in ({"output": "logits"}, {"outputs": "logits"}):
+            with gradus.compile(module, **options, **said) as step:
+                self.assertGreater(step(x, torch.zeros(4, dtype=torch.long)).loss, 0)
+
     def test_what_cannot_be_said_is_an_error_of_gradus(self):
         import gradus
 
