@@ -6,7 +6,6 @@ import secrets
 import stat
 
 from ._core import InvalidError
-
 from ._errors import in_folder
 
 PARTIAL = ".gradus-partial"  # how the names of files end that are being written
