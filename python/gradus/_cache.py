@@ -11,10 +11,12 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 import time
 
 from . import _core, _onnx_files
+from ._core import Error
 from ._files import PARTIAL, partial_name, regular_file, whole_file
 
 LIMIT = 2 << 30
@@ -154,17 +156,26 @@ def _empty_file(name):
     return path
 
 
+def has_room(options):
+    """Whether the cache's folder has room for the artifact of what is compiled: its weights, their states, and code."""
+    given = [len(each) for _, each in options.get("data_files") or ()]
+    for source in OF_FILES:
+        path, content = options.get(source) or (None, None)
+        given.append(len(content) if content is not None else (_state(path) or (0, 0))[0])
+    return shutil.disk_usage(folder()).free > 4 * sum(given) + (64 << 20)
+
+
 def keep(name, written_path, diagnostics):
     """Takes an artifact that was `written`; its path, or None if that cannot be. Nobody waits until it is on the disk: one that
     a crash of the machine has damaged is refused when it is loaded, and compiled anew."""
     path = os.path.join(folder(), name + ".gradus")
     try:
+        os.replace(written_path, path)
         with whole_file(_notes(path), synced=False) as file:
             file.write(json.dumps(diagnostics).encode())
-        os.replace(written_path, path)
         _shrink(keep=path)
-    except OSError:
-        return path if not os.path.exists(written_path) else None
+    except (Error, OSError):
+        return None
     return path
 
 

@@ -119,21 +119,21 @@ def _made(options, name, loading):
         try:
             diagnostics = _run({**options, "artifact": path})[2]
         except FailedError:
-            if name is None:
+            if name is None or _cache.has_room(options):
                 raise
-            diagnostics = None
-        # Files that were written anew while they were compiled are not kept under what they were before.
-        from_files = any(options[given] and options[given][0] for given in ("model", "weights"))
-        same = diagnostics is not None and name and (not from_files or _cache.key(options) == name)
-        kept = _cache.keep(name, path, diagnostics) if same else None
+            return _made(options, None, loading)
+        # What was written anew while it was compiled, or is trained by another thread, is not kept under what it was before.
+        is_live = options.get("data_files") or any(options[given] and options[given][0] for given in ("model", "weights"))
+        same = name and (not is_live or _cache.key(options) == name)
         try:
-            if diagnostics is not None:
-                return load(kept or path, **loading), diagnostics
-        except (Error, OSError):
-            if kept is None or os.path.exists(kept):
-                raise
-    # The cache's folder has no room, or another process has made room for its own.
-    return _made(options, None, loading)
+            step = load(path, **loading)
+        except Error as error:  # the path is nothing that the user knows
+            if name and not same and options.get("data_files"):
+                raise FailedError("the module's parameters changed while it was compiled: nothing may train it meanwhile") from None
+            raise type(error)(str(error).removeprefix(f"{path}: ")) from None
+        if same:
+            _cache.keep(name, path, diagnostics)
+    return step, diagnostics
 
 
 def _run(options):

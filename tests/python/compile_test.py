@@ -376,20 +376,28 @@ class Compile(unittest.TestCase):
 
     def test_where_the_cache_has_no_room_it_is_compiled_elsewhere(self):
         import gradus
-        from gradus import _cache
+        from gradus import _cache, _compile
 
-        whole, used = _cache._empty_file, []
-        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, GRADUS_CACHE=folder):
-            def full(name):
-                used.append(name)
-                path = whole(name)
-                os.unlink(path)
-                os.symlink("/dev/full", path)
-                return path
+        whole, run, runs = _cache._empty_file, _compile._run, []
 
-            with mock.patch.object(_cache, "_empty_file", full), gradus.compile(MODEL, recipe=RECIPE) as step:
+        def full(name):
+            path = whole(name)
+            os.unlink(path)
+            os.symlink("/dev/full", path)
+            return path
+
+        def counted(options):
+            runs.append(options["artifact"])
+            return run(options)
+
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, GRADUS_CACHE=folder), \
+                mock.patch.object(_cache, "_empty_file", full), mock.patch.object(_compile, "_run", counted):
+            with mock.patch.object(_cache, "has_room", return_value=False), gradus.compile(MODEL, recipe=RECIPE) as step:
                 step(*batch())
-            self.assertEqual((len(used), os.listdir(folder)), (1, []))
+            self.assertEqual((len(runs), os.listdir(folder)), (2, []))
+            with self.assertRaises(gradus.FailedError):
+                gradus.compile(MODEL, recipe=RECIPE)
+            self.assertEqual((len(runs), os.listdir(folder)), (3, []), "what fails for another reason is compiled once")
 
     def test_a_cache_that_cannot_be_written_is_done_without(self):
         import gradus

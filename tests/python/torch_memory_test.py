@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -122,6 +123,27 @@ class InMemory(unittest.TestCase):
             step = self.compiled(cache=True)
             self.assertEqual(len(ran), 2)
             self.assertEqual(step.state_dict()["fixed"][-1, -1], self.module.fixed[-1, -1].item())
+
+    def test_what_changes_while_it_is_compiled_is_not_kept(self):
+        from gradus import _compile
+
+        run = _compile._run
+        self.addCleanup(setattr, _compile, "_run", run)
+
+        def trained_meanwhile(options):
+            with torch.no_grad():
+                self.module.fixed += 1
+            return run(options)
+
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, GRADUS_CACHE=folder):
+            before = self.module.fixed.detach().clone()
+            _compile._run = trained_meanwhile
+            self.compiled(cache=True)
+            self.assertEqual(os.listdir(folder), [])
+            _compile._run = run
+            with torch.no_grad():
+                self.module.fixed.copy_(before)
+            torch.testing.assert_close(torch.from_numpy(self.compiled(cache=True).state_dict()["fixed"]), before, rtol=0, atol=0)
 
     @unittest.skipIf(torch is not None and available() < ENOUGH, f"{ENOUGH >> 30} GiB of free memory are needed")
     def test_a_module_may_have_more_than_a_file_of_onnx_can_hold(self):
