@@ -42,3 +42,23 @@ def whole_file(path, mode="wb", *, synced=True, **options):
         except BaseException:
             os.unlink(partial)
             raise
+
+
+def verify_place(path, what):
+    """Refuses a name under which `whole_file` can write nothing: a folder, no file, or one whose folder is not there or
+    takes no files."""
+    path = os.fspath(path)
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise InvalidError(f"{what}: {path} is a folder, expected the name of a file")
+    if os.path.lexists(path) and os.path.exists(path) and not os.path.isfile(path):
+        raise InvalidError(f"{what}: {path} is no file, and cannot be replaced by one")
+    if not os.path.isdir(folder):
+        raise InvalidError(f"{what}: {path} cannot be written: the folder {folder} is not there")
+    tried = f"{path}.{secrets.token_hex(4)}{PARTIAL}"
+    try:
+        os.close(os.open(tried, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC))
+    except (OSError, ValueError) as error:  # a ValueError of a name that no file has
+        shown = ascii(path) if isinstance(error, ValueError) else path
+        raise InvalidError(f"{what}: {shown} cannot be written: {getattr(error, 'strerror', error)}") from None
+    os.unlink(tried)

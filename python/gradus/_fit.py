@@ -9,7 +9,7 @@ import warnings
 
 from . import _data, _safetensors, _training
 from ._core import FailedError, InvalidError
-from ._files import whole_file
+from ._files import verify_place, whole_file
 from ._interrupts import Interrupts
 from ._progress import Line
 from ._records import Records, Run
@@ -60,6 +60,7 @@ def fit(step, data, *, epochs=1, eval=None, validation=None, best=None, patience
     loop.callbacks = list(callbacks) if isinstance(callbacks, (tuple, list)) else [callbacks]
     loop.line = Line(progress)
     loop.facts = Run(step, loop, report)
+    loop.verify_places()
     loop.begin(resume)
     loop.facts.begin()
     loop.open_log(log, tensorboard)
@@ -141,6 +142,12 @@ class _Loop:
                                "from epoch to epoch: split its data set, and give the other part as eval=")
         _test_inputs(self.step, "evaluate")
         self.part, self.test = part, self.data.hold_out(self.step, "evaluate", part, self.seed)
+
+    def verify_places(self):
+        """Refuses files that could not be written, before any work is done."""
+        for what, path in (("checkpoint", self.checkpoint), ("report", self.facts.path)):
+            if path is not None:
+                verify_place(path, what)
 
     def begin(self, resume):
         source = self.checkpoint if resume is True else resume

@@ -352,19 +352,24 @@ class Training(unittest.TestCase):
 
     def test_what_ended_a_run_counts_more_than_its_last_warnings(self):
         def broken():
-            yield batch(0)
+            yield from ending()
             raise OSError("the disk is gone")
 
+        def ending():
+            yield batch(0)
+            os.mkdir(report)
+
         report = self.at("folder.json")
-        os.mkdir(report)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             with self.assertRaisesRegex(OSError, "the disk is gone"):
                 self.load().fit(broken(), report=report)
+        os.rmdir(report)
         with self.assertWarnsRegex(UserWarning, "folder.json"), self.assertRaisesRegex(OSError, "the disk is gone"):
             self.load().fit(broken(), report=report)
+        os.rmdir(report)
         with self.assertRaises(IsADirectoryError):
-            self.load().fit(arrays(64), report=report)
+            self.load().fit(ending(), report=report)
 
     def test_names_of_files_need_not_be_utf8(self):
         import gradus
@@ -383,7 +388,7 @@ class Training(unittest.TestCase):
         self.assertIn("?.safetensors", records.report())
         self.assertEqual(set(step.evaluate(data)), {"loss", "accuracy"})
         self.assertLessEqual({path, *options.values()}, {self.at(each) for each in os.listdir(self.folder.name)})
-        with self.assertRaisesRegex(gradus.InvalidError, "no such checkpoint"):
+        with self.assertRaisesRegex(gradus.InvalidError, "ud800.* cannot be written"):
             step.fit(data, checkpoint=self.at("\ud800.safetensors"), resume=True)
 
     def test_the_report_of_a_run(self):
