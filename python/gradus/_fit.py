@@ -276,6 +276,7 @@ class _Loop:
             how = "stopped early" if self.judge.tired else "done"
         except BaseException as error:
             how, why = "interrupted" if isinstance(error, KeyboardInterrupt) else how, str(error)
+            error.records = self.records
             raise
         finally:  # after the state was saved: what is read may wait for long
             if self.reader is not None:
@@ -288,10 +289,10 @@ class _Loop:
         """Ends the log and the report of a run, however it ended. What ended it counts more than what then goes wrong."""
         self.line.end()
         wrong, ended = [], how in ("failed", "interrupted")
-        for act in (self.end_log, lambda: self.end_report(how, why)):
+        for act in (self.end_log, lambda: self.end_report(how, why), *[lambda: self.call("on_end", self.records)] * ended):
             try:
                 act()
-            except (OSError, ValueError, RuntimeError) as error:  # InvalidError is a ValueError, FailedError a RuntimeError
+            except Exception as error:
                 wrong.append(error)
         if wrong and not ended:
             raise wrong[0]
@@ -319,7 +320,8 @@ class _Loop:
         except KeyboardInterrupt:
             self.line.end()
             if not self.checkpoint:
-                raise
+                raise KeyboardInterrupt(f"after step {self.done} of epoch {self.epoch + 1}; the step has made {self.at} steps, and its next fit "
+                                        "goes on with its state. The exception's `records` has the epochs that ended") from None
             with self.interrupts.held:
                 self.save(self.checkpoint)
             raise KeyboardInterrupt(f"after step {self.done} of epoch {self.epoch + 1}; the state is in {self.checkpoint}, "

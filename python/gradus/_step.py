@@ -234,10 +234,14 @@ class Step:
         """Trains on a data set and returns a list with a dictionary for each epoch, which a notebook shows as the report of
         the run. `gradus._fit.fit` says what each option means, as docs/python.md does."""
         from ._fit import fit
+        from ._tracebacks import without_own_frames
 
-        return fit(self, data, epochs=epochs, eval=eval, validation=validation, best=best, patience=patience, checkpoint=checkpoint, resume=resume,
-                   callbacks=callbacks, seed=seed, shuffle=shuffle, progress=progress, prefetch=prefetch, log=log, tensorboard=tensorboard,
-                   report=report)
+        try:
+            return fit(self, data, epochs=epochs, eval=eval, validation=validation, best=best, patience=patience, checkpoint=checkpoint,
+                       resume=resume, callbacks=callbacks, seed=seed, shuffle=shuffle, progress=progress, prefetch=prefetch, log=log,
+                       tensorboard=tensorboard, report=report)
+        except BaseException as error:
+            raise without_own_frames(error)
 
     def bind(self, name, array) -> None:
         """Lets steps read the input `name` from an array's memory when it is given as None; None unbinds it."""

@@ -1,0 +1,90 @@
+"""How a training ends early: what is kept of it, and what is said."""
+
+import os
+import sys
+import tempfile
+import traceback
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from package import artifact, batch, needs_package  # noqa: E402
+
+
+def arrays(samples, seed=0):
+    image, label = batch(seed, samples)
+    return {"image": image, "label": label}
+
+
+class Stop:
+    """Ends a run in its step number `at`, and keeps what on_end gets."""
+
+    def __init__(self, at, error=KeyboardInterrupt):
+        self.left, self.error, self.ended = at, error, []
+
+    def on_step(self, number, outputs):
+        self.left -= 1
+        if self.left == 0:
+            raise self.error
+
+    def on_end(self, records):
+        self.ended.append((len(records), records.run["run"]["ended"]))
+
+
+@needs_package
+class Endings(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def at(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def load(self):
+        import gradus
+
+        step = gradus.load(artifact(), threads=1)
+        self.addCleanup(step.close)
+        return step
+
+    def test_what_ends_a_run_has_its_records(self):
+        for error, how, options in ((KeyboardInterrupt, "interrupted", {}), (OSError("gone"), "failed", {}),
+                                    (KeyboardInterrupt, "interrupted", {"checkpoint": self.at("a.safetensors")})):
+            stop, step = Stop(7, error), self.load()
+            with self.assertRaises((KeyboardInterrupt, OSError)) as caught:
+                step.fit(arrays(96), epochs=4, callbacks=stop, **options)
+            records = caught.exception.records
+            self.assertEqual([each["step"] for each in records], [3, 6])
+            self.assertIn("<iframe", records._repr_html_())
+            self.assertEqual(stop.ended, [(2, how)])
+            if error is KeyboardInterrupt and not options:
+                self.assertRegex(str(caught.exception), "after step 1 of epoch 3; the step has made 7 steps, and its next fit goes on with its state")
+                self.assertEqual(step.fit(arrays(96))[0]["step"], 10)
+
+    def test_a_callback_that_fails_at_the_end_hides_no_reason(self):
+        class Broken(Stop):
+            def on_end(self, records):
+                raise KeyError("mine")
+
+        with self.assertWarnsRegex(UserWarning, "mine"), self.assertRaisesRegex(OSError, "gone"):
+            self.load().fit(arrays(64), callbacks=Broken(1, OSError("gone")))
+
+    def test_tracebacks_have_the_users_lines(self):
+        import gradus
+
+        def rows():
+            yield batch(0)
+            raise RuntimeError("mine")
+
+        def frames(*data, **options):
+            try:
+                self.load().fit(*data, **options)
+            except (gradus.Error, RuntimeError, KeyboardInterrupt) as error:
+                return [(os.path.basename(each.filename), each.name) for each in traceback.extract_tb(error.__traceback__)][1:]
+
+        self.assertEqual(frames(arrays(64), checkpoint=self.folder.name), [("_step.py", "fit")])
+        self.assertEqual(frames(arrays(64), callbacks=Stop(1)), [("_step.py", "fit")])
+        self.assertEqual(frames(rows()), [("_step.py", "fit"), ("fit_endings_test.py", "rows")])
+
+
+if __name__ == "__main__":
+    unittest.main()
