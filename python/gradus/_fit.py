@@ -168,14 +168,19 @@ class _Loop:
         """Tells schedules how long the run is, where the recipe does not. One that was told before keeps its length."""
         recipe = self.step.recipe
         each = int(recipe.get("accumulation") or 1)
-        for name, what, length in (("updates", "a run", max(batches * self.epochs // each, 1)), ("updates_per_epoch", "epochs", batches / each)):
+        made = 0 if self.resumed else self.at // each  # by earlier fits: the epochs of a resumed one count from the beginning
+        for name, what, length in (("updates", "a run", made + max(batches * self.epochs // each, 1)), ("updates_per_epoch", "epochs", batches / each)):
             path = f"schedule.{name}"
             if path not in self.step.states or not length:
                 continue
-            before = self.step.get(path)
+            before, said = self.step.get(path), isinstance((recipe.get("schedule") or {}).get(name), (int, float))
             if not before:
                 self.step.set(path, length)
-            elif before != length and not isinstance((recipe.get("schedule") or {}).get(name), (int, float)):
+            elif name == "updates" and made and before < length and (not said or made >= before):
+                where = "it is at its end" if made >= before else f"it ends {length - before:g} updates before this fit does"
+                _warn(f"the schedule is for a run of {before:g} updates, and the step has made {made}: {where}, and its last values stay. "
+                      f"step.set(\"{path}\", {length:g}) makes it fit both runs, and step.reset() begins anew")
+            elif before != length and not said:
                 _warn(f"the schedule is for {what} of {before:g} updates, and this run has {length:g}: it goes on as it began; "
                       f"{path} in the recipe, or step.set(\"{path}\", {length:g}) in a callback, makes it fit this run")
 

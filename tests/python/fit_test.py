@@ -232,6 +232,21 @@ class Fit(unittest.TestCase):
         self.assertRegex(str(caught[0].message), "the schedule is for a run of 4 updates, and this run has 6: it goes on as it began")
         self.assertEqual(caught[0].filename, __file__)
 
+    def test_a_schedule_that_is_at_its_end_is_warned_of(self):
+        schedule = {"learning_rate": [{"type": "cosine", "rest": True}]}
+        with digits(threads=1, set={"schedule": schedule}) as step:
+            step.fit(arrays(96), epochs=2)
+            with self.assertWarnsRegex(UserWarning, r"for a run of 6 updates, and the step has made 6: it is at its end.*updates\", 12\)") as caught:
+                step.fit(arrays(96), epochs=2)
+            self.assertEqual(caught.filename, __file__)
+            step.set("schedule.updates", 15)
+            with self.assertWarnsRegex(UserWarning, "a run of 15 updates, and the step has made 12: it ends 3 updates before this fit does"):
+                step.fit(arrays(96), epochs=2)
+            step.reset()
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                step.fit(arrays(96), epochs=2)
+
     def test_a_loaders_rest_is_no_update_of_the_schedule(self):
         class Loader:
             """Has the attributes by which a DataLoader tells how it makes batches."""
