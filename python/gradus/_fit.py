@@ -1,21 +1,19 @@
 """The loop of training: epochs, tests, checkpoints, early stopping, callbacks."""
 
-import json
 import math
 import os
 import sys
 import time
 import warnings
 
-from . import _data, _safetensors, _training
+from . import _checkpoint, _data, _former, _training
 from ._core import FailedError, InvalidError
-from ._files import verify_place, whole_file
 from ._interrupts import Interrupts
 from ._progress import Line
 from ._records import Records, Run
 
 
-def fit(step, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
+def fit(step, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, overwrite=False, callbacks=(), seed=None,
         shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None):
     """Trains `step` and returns a list with a dictionary for each epoch: {"epoch", "step", "seconds", "train": {...},
     "test": {...}}. A notebook shows it as the report of the run, which `.report("run.html")` writes.
@@ -56,14 +54,15 @@ def fit(step, data, *, epochs=1, eval=None, validation=None, best=None, patience
     if validation is not None:
         loop.hold_out(validation)
     loop.judge = _Judge(best, patience, checkpoint, loop.test, step)
-    loop.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
+    loop.keep(checkpoint)
     loop.callbacks = list(callbacks) if isinstance(callbacks, (tuple, list)) else [callbacks]
     loop.line = Line(progress)
     loop.facts = Run(step, loop, report)
-    loop.verify_places()
-    loop.begin(resume)
+    if loop.facts.path is not None:
+        _former.verify_report(loop.facts.path, overwrite)
+    loop.begin(resume, overwrite)
     loop.facts.begin()
-    loop.open_log(log, tensorboard)
+    loop.open_log(log, tensorboard, overwrite)
     return loop.run()
 
 
@@ -73,27 +72,6 @@ def _warn(words):
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
         frame, level = frame.f_back, level + 1
     warnings.warn(words, stacklevel=level)
-
-
-def _has_bytes(path):
-    return os.path.isfile(path) and os.path.getsize(path) > 0
-
-
-def _hash(path):
-    return _safetensors.metadata(path).get("content_hash")
-
-
-def _notes_name(path):
-    return os.path.splitext(path)[0] + ".fit.json"
-
-
-def _notes(path):
-    """What `fit` noted beside a checkpoint, by the hash of the state that it belongs to."""
-    try:
-        with open(_notes_name(path), encoding="utf-8") as file:
-            return json.load(file)
-    except (OSError, ValueError):
-        return {}
 
 
 class _Judge:
@@ -127,6 +105,7 @@ class _Loop:
         self.seed = step.recipe.get("seed", 0) if seed is None else seed
         self.epoch, self.done, self.at, self.records, self.in_steps = 0, 0, step.step_count, Records(), 0.0
         self.figures = _training.epoch_figures()
+        self.checkpoint, self.best = None, None
         self.part = None  # of the data, that is held out for tests
         self.interrupts, self.reader, self.untold = Interrupts(), None, []
         self.stops = step.recipe.get("on_nonfinite", "stop") == "stop" and step.metadata("loss_scale") is None
@@ -143,21 +122,32 @@ class _Loop:
         _test_inputs(self.step, "evaluate")
         self.part, self.test = part, self.data.hold_out(self.step, "evaluate", part, self.seed)
 
-    def verify_places(self):
-        """Refuses files that could not be written, before any work is done."""
-        for what, path in (("checkpoint", self.checkpoint), ("report", self.facts.path)):
-            if path is not None:
-                verify_place(path, what)
+    def keep(self, path):
+        """Names the checkpoint and the best state. Files that could not be written are refused before any work is done."""
+        if path is not None:
+            self.checkpoint = _checkpoint.Checkpoint(path, "checkpoint")
+            if self.judge.writes:
+                self.best = _checkpoint.Checkpoint(_checkpoint.best_name(self.checkpoint.path), "best")
 
-    def begin(self, resume):
-        source = self.checkpoint if resume is True else resume
+    def begin(self, resume, overwrite):
+        """Goes on from a checkpoint, or sees that nothing of another run is written over."""
+        if resume in (True, "auto") and self.checkpoint is None:
+            raise InvalidError(f"resume={resume!r} needs checkpoint=FILE")
+        if resume is True and overwrite:
+            raise InvalidError("resume=True goes on from the checkpoint, and overwrite=True begins it anew: give one of them")
+        if resume == "auto":
+            resume = self.checkpoint.is_there() and not overwrite
+        source = self.checkpoint.path if resume is True else resume
         self.resumed = os.fspath(source) if source else None
-        if resume is True and self.checkpoint is None:
-            raise InvalidError("resume=True needs checkpoint=FILE")
         if source:
-            self.restore(os.fspath(source))
-        elif self.checkpoint and _has_bytes(self.checkpoint):
-            raise InvalidError(f"{self.checkpoint}: a checkpoint is there; go on from it (resume=True), or name another file")
+            self.restore(self.resumed)
+        goes_on = source and self.checkpoint is not None and self.checkpoint.is_there() and os.path.samefile(self.resumed, self.checkpoint.path)
+        for kept in (self.checkpoint, self.best):
+            if kept is not None and kept.is_there() and not goes_on and not overwrite:
+                raise InvalidError(f"{kept.path}: {'a checkpoint' if kept is self.checkpoint else 'the best state of another run'} is there; go on "
+                                   "from it (resume=True; resume=\"auto\" where there is one), name another file, or replace it (overwrite=True)")
+            if kept is not None:
+                kept.begin()
         batches = self.data.full_batches
         if batches is not None:
             if batches == 0 and isinstance(self.data, _data.Samples):
@@ -185,55 +175,27 @@ class _Loop:
                       f"{path} in the recipe, or step.set(\"{path}\", {length:g}) in a callback, makes it fit this run")
 
     def restore(self, path):
-        if not os.path.exists(path):
-            raise InvalidError(f"{path}: there is no such checkpoint")
-        noted = _notes(path).get(_hash(path)) or self.noted_by_the_command(path)
-        if noted is None or "figures" not in noted:
-            raise InvalidError(f"{path}: was not written by fit or `gradus train`: nothing says which epoch it is in. step.resume(path) "
-                               "takes its state, and fit then begins with epoch 1")
-        if noted["seed"] != self.seed:
-            raise InvalidError(f"{path}: was trained with seed={noted['seed']}, found seed={self.seed}")
-        if noted.get("validation") != self.part:
-            raise InvalidError(f"{path}: was trained with validation={noted.get('validation')}, found validation={self.part}: it has "
-                               "seen samples that would be tested on, or not those that are trained on")
+        noted = _checkpoint.read(path, self)
         self.step.resume(path)
         self.epoch, self.done, self.at = noted["epoch"], noted["done"], self.step.step_count
         self.records.extend(noted["records"])
         self.figures.restore(noted["figures"])
         self.judge.metric.restore(noted["best"])
+        self.note(_checkpoint.other_data(noted, self.data))
+        if self.epoch >= self.epochs or self.judge.tired:
+            why = "patience has ended it" if self.judge.tired else f"epochs={self.epochs} counts them from the beginning"
+            self.note([f"{path}: has trained {self.epoch} epochs, and {why}: there is nothing left to train"])
 
-    def noted_by_the_command(self, path):
-        """What `gradus train` noted in a checkpoint (training/training_record.h), as `fit` notes it; None: nothing."""
-        metadata = _safetensors.metadata(path)
-        if "training" not in metadata:
-            return None
-        try:
-            record, step = json.loads(metadata["training"]), int(metadata["step"])
-            noted = {"seed": record["seed"], "validation": record.get("validation"), "records": [], "best": json.dumps(record.get("best"))}
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise InvalidError(f"{path}: what `gradus train` noted of its training in it cannot be read") from None
-        if (noted["seed"], noted["validation"]) == (self.seed, self.part):  # what differs there is told of any checkpoint
-            self.verify_data(path, record)
-        epoch, done = divmod(step, self.data.full_batches or 1)
-        return {**noted, "epoch": epoch, "done": done, "figures": json.dumps(record.get("epoch")) if done else self.figures.to_json()}
-
-    def verify_data(self, path, record):
-        """Refuses other data than those of a run of `gradus train`."""
-        found = tuple(record.get(name) for name in ("samples", "batch", "ranks"))
-        expected = getattr(self.data, "samples", None), self.data.batch, 1
-        if found != expected:
-            raise InvalidError(f"{path}: `gradus train` had {found[0]} samples in batches of {found[1]} on {found[2]} ranks, found {expected[0]} "
-                               f"samples in batches of {expected[1]}: fit goes on with the same data alone, as files or arrays")
-        normalized = (self.step.recipe.get("inputs") or {}).get("normalize") or {}
-        if (record.get("normalize") or {}) != normalized:
-            raise InvalidError(f"{path}: was trained with inputs.normalize {record['normalize']}, and this step has {normalized}")
-
-    def open_log(self, file, events):
+    def open_log(self, file, events, overwrite):
         if file is None and events is None:
             return
         file, events = (None if path is None else os.fspath(path) for path in (file, events))
         inside = self.done > 0 and self.epoch < self.epochs
-        goes_on = self.resumed or (self.at > 0 and file is not None and _has_bytes(file))
+        last = None if file is None else _former.last_step_of(file)
+        if last is not None and last > self.at and not self.resumed and not overwrite:
+            raise InvalidError(f"log: {file}: has the figures of {last} steps, and this step has made {self.at}: another run wrote it. Name another "
+                               "file, or replace it (overwrite=True)")
+        goes_on = self.resumed or (self.at > 0 and last is not None and last <= self.at)
         self.log = _training.log(file, events, self.at if goes_on else None, inside)
         self.tell(self.log.take_remarks())
 
@@ -250,24 +212,16 @@ class _Loop:
         for words in untold:
             _warn(words)
 
-    def save(self, path):
-        """Writes the state, and beside it what `fit` goes on with. At each moment the notes have an entry for the state
-        that is there: that of the old one stays until the new one is in its place."""
-        noted = {"epoch": self.epoch, "done": self.done, "records": self.records, "figures": self.figures.to_json(),
-                 "seed": self.seed, "validation": self.part, "best": self.judge.metric.to_json()}
+    def noted(self):
+        """What `fit` goes on with, beside the state."""
+        return {"epoch": self.epoch, "done": self.done, "records": self.records, "figures": self.figures.to_json(),
+                "seed": self.seed, "validation": self.part, "best": self.judge.metric.to_json(),
+                "samples": getattr(self.data, "samples", None), "batch": self.data.batch}
+
+    def save(self):
         if self.log is not None:
             self.log.flush()  # it must never be behind the state
-        whole = f"{path}.gradus-state"
-        try:
-            self.step.save_checkpoint(whole)
-            new, old = _hash(whole), _hash(path) if os.path.exists(path) else None
-            notes = {new: noted, **{name: each for name, each in _notes(path).items() if name == old != new}}
-            with whole_file(_notes_name(path), "w", encoding="utf-8") as file:
-                json.dump(notes, file)
-            os.replace(whole, path)
-        finally:
-            if os.path.exists(whole):
-                os.unlink(whole)
+        self.checkpoint.save(self.step, self.noted())
 
     # -- running -----------------------------------------------------------
 
@@ -324,12 +278,12 @@ class _Loop:
                     break
         except KeyboardInterrupt:
             self.line.end()
-            if not self.checkpoint:
+            if self.checkpoint is None:
                 raise KeyboardInterrupt(f"after step {self.done} of epoch {self.epoch + 1}; the step has made {self.at} steps, and its next fit "
                                         "goes on with its state. The exception's `records` has the epochs that ended") from None
             with self.interrupts.held:
-                self.save(self.checkpoint)
-            raise KeyboardInterrupt(f"after step {self.done} of epoch {self.epoch + 1}; the state is in {self.checkpoint}, "
+                self.save()
+            raise KeyboardInterrupt(f"after step {self.done} of epoch {self.epoch + 1}; the state is in {self.checkpoint.path}, "
                                     "from which resume=True goes on") from None
 
     def run_epoch(self):
@@ -351,12 +305,12 @@ class _Loop:
             self.log.epoch(record["epoch"], self.at, record["train"], record.get("test", {}), seconds_per_step)
             self.note(self.log.take_remarks())
         self.facts.add_epoch(record, seconds_per_step)
-        if self.test is not None and self.judge.better(record["test"], self.at) and self.judge.writes:
-            self.step.save_checkpoint(os.path.splitext(self.checkpoint)[0] + ".best.safetensors")
         self.records.append(record)
         self.epoch, self.done, self.figures = self.epoch + 1, 0, _training.epoch_figures()
-        if self.checkpoint:
-            self.save(self.checkpoint)
+        if self.test is not None and self.judge.better(record["test"], self.at) and self.best is not None:
+            self.best.save(self.step, self.noted())
+        if self.checkpoint is not None:
+            self.save()
 
     def run_batches(self):
         before = self.done

@@ -89,7 +89,7 @@ class Run:
                 "test": {name: value if math.isfinite(value) else None for name, value in self.test.items()},
                 "training_samples": getattr(loop.data, "samples", None), "test_samples": getattr(loop.test, "samples", None),
                 "artifact": self.step._artifact.path or "in memory", "artifact_bytes": self.step._artifact.size(),
-                "checkpoint": loop.checkpoint or "", "ms_per_step": loop.in_steps / ran * 1e3 if ran else None,
+                "checkpoint": loop.checkpoint.path if loop.checkpoint else "", "ms_per_step": loop.in_steps / ran * 1e3 if ran else None,
                 "device": self.step.metadata("artifact.target"), "seconds": time.monotonic() - self.began,
                 "best": loop.judge.metric.text if loop.judge.writes else ""}
 

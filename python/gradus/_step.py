@@ -229,7 +229,7 @@ class Step:
             averages(self)
         return evaluate(self, data, "evaluate_ema" if ema else "evaluate")
 
-    def fit(self, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, callbacks=(), seed=None,
+    def fit(self, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, overwrite=False, callbacks=(), seed=None,
             shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None) -> Records:
         """Trains on a data set and returns a list with a dictionary for each epoch, which a notebook shows as the report of
         the run. `gradus._fit.fit` says what each option means, as docs/python.md does."""
@@ -238,7 +238,7 @@ class Step:
 
         try:
             return fit(self, data, epochs=epochs, eval=eval, validation=validation, best=best, patience=patience, checkpoint=checkpoint,
-                       resume=resume, callbacks=callbacks, seed=seed, shuffle=shuffle, progress=progress, prefetch=prefetch, log=log,
+                       resume=resume, overwrite=overwrite, callbacks=callbacks, seed=seed, shuffle=shuffle, progress=progress, prefetch=prefetch, log=log,
                        tensorboard=tensorboard, report=report)
         except BaseException as error:
             raise without_own_frames(error)

@@ -172,7 +172,7 @@ class Fit(unittest.TestCase):
         save = self.step.save_checkpoint
         self.step.save_checkpoint = lambda path=None: wrote.append(os.path.basename(path)) or save(path)
         self.step.fit(arrays(64), eval=arrays(40, 1), best="loss", checkpoint=self.checkpoint)
-        self.assertEqual(wrote, ["state.best.safetensors", "state.safetensors.gradus-state"])
+        self.assertEqual(wrote, ["state.best.safetensors.gradus-state", "state.safetensors.gradus-state"])
         self.assertTrue(os.path.exists(best))
 
     def test_ctrl_c_does_not_wait_for_data(self):
@@ -228,7 +228,7 @@ class Fit(unittest.TestCase):
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     step.fit(arrays(64), epochs=total // 2, checkpoint=path, resume=True)
-                self.assertEqual(len(caught), said)
+                self.assertEqual(sum("the schedule" in str(each.message) for each in caught), said)
         self.assertRegex(str(caught[0].message), "the schedule is for a run of 4 updates, and this run has 6: it goes on as it began")
         self.assertEqual(caught[0].filename, __file__)
 
@@ -275,7 +275,7 @@ class Fit(unittest.TestCase):
             other.fit(arrays(64), checkpoint=self.checkpoint, resume=True, seed=3)
         self.assertEqual(other.save_checkpoint(), before)
         with self.assertRaisesRegex(gradus.InvalidError, "there is no such checkpoint"):
-            other.fit(arrays(64), checkpoint=self.checkpoint + "s", resume=True)
+            other.fit(arrays(64), checkpoint=self.checkpoint.replace("state", "other"), resume=True)
 
     def test_rows_are_told_from_batches(self):
         import gradus
@@ -329,7 +329,7 @@ class Fit(unittest.TestCase):
             self.step.fit(arrays(64), checkpoint=self.checkpoint, resume=True, seed=3)
         self.step(*batch())
         self.step.save_checkpoint(self.checkpoint)
-        with self.assertRaisesRegex(gradus.InvalidError, "was not written by fit"):
+        with self.assertRaisesRegex(gradus.InvalidError, "nothing says which epoch it is in: .*state.fit.json, .* is of another state"):
             self.step.fit(arrays(64), checkpoint=self.checkpoint, resume=True)
 
     def test_the_best_state_is_kept_and_patience_ends_the_run(self):
@@ -422,7 +422,7 @@ class Fit(unittest.TestCase):
         self.assertEqual(len(other.fit(arrays(64), epochs=3, checkpoint=self.checkpoint, resume=True)), 3)
         other(*batch())
         other.save_checkpoint(self.checkpoint)
-        with self.assertRaisesRegex(gradus.InvalidError, "was not written by fit"):
+        with self.assertRaisesRegex(gradus.InvalidError, "nothing says which epoch it is in: .*state.fit.json, .* is of another state"):
             other.fit(arrays(64), epochs=3, checkpoint=self.checkpoint, resume=True)
 
 

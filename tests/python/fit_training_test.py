@@ -296,7 +296,7 @@ class Training(unittest.TestCase):
         self.assertEqual(lines(path)[:3], first)
         self.assertEqual(logged(), [("step", 1), ("step", 2), ("epoch", 2), ("step", 3), ("step", 4), ("step", 5), ("epoch", 5)])
         step.reset()
-        step.fit(arrays(64), log=path)
+        step.fit(arrays(64), log=path, overwrite=True)
         self.assertEqual(lines(path), first, "of a step that has made none it is written anew")
 
     def test_a_file_that_is_no_log_is_not_written_over(self):
