@@ -1,6 +1,7 @@
 """The loop of training: epochs, tests, checkpoints, early stopping, callbacks."""
 
 import math
+import operator
 import os
 import sys
 import time
@@ -15,38 +16,8 @@ from ._records import Records, Run
 
 def fit(step, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, overwrite=False, callbacks=(), seed=None,
         shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None):
-    """Trains `step` and returns a list with a dictionary for each epoch: {"epoch", "step", "seconds", "train": {...},
-    "test": {...}}. A notebook shows it as the report of the run, which `.report("run.html")` writes.
-
-    data        what `gradus train --data` takes: a file or folder, or a list of them ("image=FILE"), prepared and
-                augmented as the recipe says; a dictionary or tuple of arrays of all samples, taken as they are; or an
-                iterable of batches (tuples, dictionaries), such as a DataLoader. Batches that are not full are left out,
-                unless the recipe's inputs.last_batch says otherwise
-    epochs      counts from the beginning of the training, also where it is resumed. A schedule in parts of the run is as
-                long as the first call said: a later one that gives other epochs is warned
-    eval        a data set to test on after each epoch
-    validation  a part of `data`, such as 0.1, to test on instead: files or arrays, of which the seed chooses the samples,
-                as `gradus train --validation` does. The rest is trained on; `shuffle`=False keeps the order of that choice
-    best        a figure of the test: "accuracy", "loss"; ":min" or ":max" says which is better. The best state is written
-                beside the checkpoint as NAME.best.safetensors
-    patience    stops after so many tests in succession that are no better: 1 or more
-    checkpoint  a file for the newest state: after each epoch, and where Ctrl-C ends the training, between two steps.
-                Beside it, NAME.fit.json has the epoch and the figures so far
-    resume      True: goes on from `checkpoint`; or a file, also one of `gradus train` with the same data. With the same epochs, what follows is bitwise that of a run
-                that was not stopped; for an iterable, as far as it gives the same batches again
-    callbacks   called with each epoch's dictionary; one that returns True ends the training. An object may instead have
-                the methods on_step(number, outputs), on_epoch(record) and on_end(records)
-    seed        of the order of samples, with the epoch's number, and of what the recipe augments; None: the recipe's.
-                `shuffle`=False keeps the given order
-    progress    whether a line on stderr shows how far training is; None: in terminals, and as a bar in notebooks
-    prefetch    how many batches of an iterable are read ahead by a thread, which needs batches that are arrays of their
-                own: an iterable that fills one buffer again and again is read with 0, when it is asked, by the caller
-    log         a file of JSON lines, a step or an epoch each, as `gradus train --log` writes them. A step that has made
-                steps goes on in it: lines of steps before stay, and those of later ones come again. Of a step that
-                has made none the file is written anew
-    tensorboard a folder for TensorBoard's events of the same figures
-    report      a file for the report of the run (.html, or .json for its data), written however the run ends
-    """
+    """What `Step.fit` does, whose words say what each option means."""
+    _verify_options(epochs, callbacks)
     loop = _Loop(step, _data.data_set(data, step, "train", step._graph("train").inputs, "data", shuffle=shuffle), epochs, seed, prefetch)
     if eval is not None:
         loop.test = _data.data_set(eval, step, "evaluate", _test_inputs(step, "evaluate"), "eval",
@@ -64,6 +35,21 @@ def fit(step, data, *, epochs=1, eval=None, validation=None, best=None, patience
     loop.facts.begin()
     loop.open_log(log, tensorboard, overwrite)
     return loop.run()
+
+
+def _verify_options(epochs, callbacks):
+    try:
+        if isinstance(epochs, bool) or operator.index(epochs) < 0:
+            raise TypeError
+    except TypeError:
+        raise InvalidError(f"epochs: expected a whole number, 0 or more, found {epochs!r}") from None
+    for callback in callbacks if isinstance(callbacks, (tuple, list)) else [callbacks]:
+        if not callable(callback) and not any(hasattr(callback, name) for name in _CALLED):
+            raise InvalidError(f"callbacks: expected a function of an epoch's dictionary, or an object with {', '.join(_CALLED)}; "
+                               f"found {callback!r}, which is never called")
+
+
+_CALLED = ("on_step", "on_epoch", "on_end")
 
 
 def _warn(words):

@@ -231,8 +231,46 @@ class Step:
 
     def fit(self, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, overwrite=False, callbacks=(), seed=None,
             shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None) -> Records:
-        """Trains on a data set and returns a list with a dictionary for each epoch, which a notebook shows as the report of
-        the run. `gradus._fit.fit` says what each option means, as docs/python.md does."""
+        """Trains on a data set and returns a list with a dictionary for each epoch: {"epoch", "step", "seconds", "train":
+        {...}, "test": {...}}. A notebook shows it as the report of the run, which `.report("run.html")` writes. Whatever
+        ends it early, the exception has them as `records`.
+
+        data        what `gradus train --data` takes: a file or folder, or a list of them ("image=FILE"), prepared and
+                    augmented as the recipe says; a dictionary or tuple of arrays of all samples, taken as they are; or
+                    an iterable of batches (tuples, dictionaries), such as a DataLoader. Batches that are not full are
+                    left out, unless the recipe's inputs.last_batch says otherwise
+        epochs      counts from the beginning of the training, also where it is resumed. A schedule in parts of the run
+                    is as long as the first call said: a later one that gives other epochs is warned
+        eval        a data set to test on after each epoch
+        validation  a part of `data`, such as 0.1, to test on instead: files or arrays, of which the seed chooses the
+                    samples, as `gradus train --validation` does. The rest is trained on; `shuffle`=False keeps the
+                    order of that choice
+        best        a figure of the test: "accuracy", "loss"; ":min" or ":max" says which is better. Needs `checkpoint`,
+                    beside which the best state is written as NAME.best.safetensors: `resume` goes on from it, and
+                    step.resume(file) takes it alone
+        patience    stops after so many tests in succession that are no better: 1 or more. The step then has the last
+                    state, not the best one
+        checkpoint  a file for the newest state: after each epoch, and where Ctrl-C ends the training, between two
+                    steps. Beside it, NAME.fit.json has the epoch and the figures so far
+        resume      True: goes on from `checkpoint`; "auto": where there is one; or a file, also one of `gradus train`
+                    with the same data. With the same epochs, what follows is bitwise that of a run that was not
+                    stopped; for an iterable, as far as it gives the same batches again
+        overwrite   True: replaces the checkpoint, the best state, the log and the report of another run, which are
+                    otherwise refused
+        callbacks   called with each epoch's dictionary; one that returns True ends the training. An object may instead
+                    have the methods on_step(number, outputs), on_epoch(record) and on_end(records), the last one
+                    however the run ends
+        seed        of the order of samples, with the epoch's number, and of what the recipe augments; None: the
+                    recipe's. `shuffle`=False keeps the given order
+        progress    whether a line on stderr shows how far training is; None: in terminals and in notebooks
+        prefetch    how many batches of an iterable are read ahead by a thread, which needs batches that are arrays of
+                    their own: an iterable that fills one buffer again and again is read with 0, when it is asked, by
+                    the caller
+        log         a file of JSON lines, a step or an epoch each, as `gradus train --log` writes them. A step that has
+                    made steps goes on in it: lines of steps before stay. One with later steps is another run's
+        tensorboard a folder for TensorBoard's events of the same figures
+        report      a file for the report of the run (.html, or .json for its data), written however the run ends
+        """
         from ._fit import fit
         from ._tracebacks import without_own_frames
 

@@ -43,6 +43,23 @@ class Fit(unittest.TestCase):
 
         shown, read = (list(inspect.signature(function).parameters.values()) for function in (gradus.Step.fit, _fit.fit))
         self.assertEqual([str(each) for each in shown[1:]], [str(each) for each in read[1:]])
+        for each in shown[1:]:
+            self.assertRegex(gradus.Step.fit.__doc__, rf"(?m)^ +{each.name} |`{each.name}`=", "a notebook shows what each option means")
+
+    def test_options_that_mean_nothing_are_refused(self):
+        import gradus
+
+        for epochs in ("3", 1.5, -1, True, None):
+            with self.assertRaisesRegex(gradus.InvalidError, "epochs: expected a whole number, 0 or more, found"):
+                self.step.fit(arrays(64), epochs=epochs)
+
+        class Keras:
+            def on_epoch_end(self, record):
+                """Is of another library, and never called."""
+
+        for given in (5, Keras(), [print, Keras()]):
+            with self.assertRaisesRegex(gradus.InvalidError, "callbacks: .* an object with on_step, on_epoch, on_end; found .* never called"):
+                self.step.fit(arrays(64), callbacks=given)
 
     def test_digits_are_learned_to_97_percent(self):
         records = self.step.fit(TRAIN, epochs=8, eval=TEST)
