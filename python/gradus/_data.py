@@ -1,6 +1,7 @@
 """Data sets as batches of arrays: files and arrays, read by the library of `gradus train`, and iterables of the
 user's, read ahead by a thread."""
 
+import inspect
 import os
 import queue
 import threading
@@ -162,16 +163,68 @@ def data_set(data, step, graph, inputs, what, **options):
     """The data set that a user gave: files as `gradus train --data` takes them, a dictionary or tuple of arrays of all
     samples, or an iterable of batches. `inputs` are those of the graph that come from it."""
     names = [name for name, _, _ in inputs]
+    _verify_form(data, names, what)
     if _is_path(data):
         return Samples.of(step, graph, [os.fspath(data)], **options)
     if isinstance(data, (tuple, list)) and data and all(map(_is_path, data)):
         return Samples.of(step, graph, list(map(os.fspath, data)), **options)
-    if isinstance(data, Mapping) or (isinstance(data, tuple) and all(map(is_array, data))):
+    if isinstance(data, Mapping) or is_array(data) or (isinstance(data, tuple) and data and all(map(_is_column, data))):
         return arrays_set(step, graph, inputs, step._matched(data, names, what), what, **options)
     if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
         raise InvalidError(f"{what}: expected files, a dictionary or tuple of arrays, or an iterable of batches; "
                            f"found {type(data).__name__}")
-    return Batches(data, lambda batch: step._matched(batch, names, what), batch_of(inputs))
+    return Batches(data, lambda batch: _matched(step, batch, names, what), batch_of(inputs))
+
+
+def _matched(step, batch, names, what):
+    """The arrays of a user's batch in the order of inputs."""
+    if isinstance(batch, Mapping):
+        verify_keys(batch, names, f"{what}: a batch came")
+    return step._matched(batch, names, what)
+
+
+def _is_column(value):
+    """Whether it is an array of all samples, or one of a table of Pandas."""
+    return is_array(value) or (hasattr(value, "__array__") and hasattr(value, "shape"))
+
+
+def _verify_form(data, names, what):
+    """Says what is meant by data that look as if they were arrays of all samples, and would be read as batches."""
+    inputs = f"({', '.join(names)})"
+    if is_array(data) and len(names) != 1:
+        raise InvalidError(f"{what}: one array was found, expected a tuple of those of all inputs, {inputs}, or a dictionary of them")
+    if isinstance(data, Mapping):
+        verify_keys(data, names, what)
+    if isinstance(data, list) and len(data) == len(names) > 1 and all(map(_is_column, data)):
+        raise InvalidError(f"{what}: a list is taken as one of batches, and arrays were found in it: give those of all samples as a tuple, {inputs}, "
+                           "or a dictionary")
+    if isinstance(data, (tuple, list)) and len(data) == len(names) and all(map(_is_plain, data)):
+        raise InvalidError(f"{what}: lists of numbers were found, expected arrays {inputs}: numpy.asarray makes one of each")
+    if inspect.isgeneratorfunction(data) or (inspect.isroutine(data) and not hasattr(data, "__iter__")):
+        raise InvalidError(f"{what}: a function was found, expected what it returns: call it. For more than one epoch give an object whose "
+                           "__iter__ begins anew each time")
+
+
+def verify_keys(found, names, what):
+    """Refuses a dictionary that lacks an input, and says which keys it has."""
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise InvalidError(f"{what}: without {', '.join(map(repr, missing))}; the inputs are {', '.join(names)}, and the keys that were found "
+                           f"are {', '.join(map(str, found)) or 'none'}")
+
+
+def _is_plain(value):
+    """Whether it is a list of numbers, or of such lists."""
+    while isinstance(value, list) and value:
+        value = value[0]
+        if isinstance(value, (int, float)):
+            return True
+    return False
+
+
+def is_used_up(data):
+    """Whether it gives its batches once: a generator, and what Python makes of one."""
+    return inspect.isgenerator(data) or (hasattr(data, "__next__") and type(data).__module__ in ("builtins", "itertools"))
 
 
 def arrays_set(step, graph, inputs, arrays, what, **options):

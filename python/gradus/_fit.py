@@ -134,6 +134,9 @@ class _Loop:
                                    "from it (resume=True; resume=\"auto\" where there is one), name another file, or replace it (overwrite=True)")
             if kept is not None:
                 kept.begin()
+        if self.epochs - self.epoch > 1 and isinstance(self.data, _data.Batches) and _data.is_used_up(self.data.iterable):
+            raise InvalidError(f"data: a {type(self.data.iterable).__name__} gives its batches once, and {self.epochs - self.epoch} epochs are to be "
+                               "trained: give a list, a DataLoader or another object whose __iter__ begins anew, or epochs=1")
         batches = self.data.full_batches
         if batches is not None:
             if batches == 0 and isinstance(self.data, _data.Samples):
@@ -308,7 +311,8 @@ class _Loop:
         else:
             left_out = self.run_given(batches)
         if self.done == before == 0:
-            raise InvalidError(f"data: epoch {self.epoch + 1} has no full batch" + _smaller(self.step, left_out))
+            again = "; an iterator gives its batches once, a list or a DataLoader each epoch" if self.epoch and left_out is None else ""
+            raise InvalidError(f"data: epoch {self.epoch + 1} has no full batch" + _smaller(self.step, left_out) + again)
 
     def run_given(self, batches):
         """Runs a user's batches, and returns the last of those that are not full."""
@@ -316,7 +320,7 @@ class _Loop:
         if self.prefetch > 0:
             batches = self.reader = _data.Prefetched(iter(batches), self.prefetch)
         for batch in batches:
-            arrays = self.step._matched(batch)
+            arrays = self.data.matched(batch)
             _refuse_lists(self.step, arrays)
             if _data.is_full(arrays, self.data.batch):
                 self.run_step(arrays)
