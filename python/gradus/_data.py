@@ -16,13 +16,29 @@ from ._text import utf8_json
 class Samples:
     """A data set of known samples, files or arrays in memory: their order in an epoch is that of `gradus train`."""
 
-    def __init__(self, feed, shuffle=True):
+    def __init__(self, feed, shuffle=True, columns=()):
         self.feed, self.shuffle = feed, shuffle
+        self.columns = {name: array for name, _, array in columns}  # the user's arrays, where the data are some
         self._measure()
 
     @classmethod
     def of(cls, step, graph, source, what=None, classes=(), shuffle=True):
-        return cls(_training.feed(_outline(step), graph, source, what, classes), shuffle)
+        columns = () if any(map(_is_path, source)) else source
+        return cls(_training.feed(_outline(step), graph, source, what, classes), shuffle, columns)
+
+    def sample_of(self, name, row):
+        """The number of the sample in the user's arrays that has the values `row`, some of which are not finite; None: it
+        is not known. Samples may be prepared or filled up, and several may have the same values: the first one counts."""
+        import numpy
+
+        column = self.columns.get(name)
+        if column is None or column.dtype.kind != "f" or column.shape[1:] != row.shape:
+            return None
+        place = tuple(numpy.argwhere(~numpy.isfinite(row))[0])
+        for number in numpy.flatnonzero(~numpy.isfinite(column[(slice(None), *place)])):
+            if numpy.array_equal(column[number].astype(row.dtype), row, equal_nan=True):
+                return int(number)
+        return None
 
     def _measure(self):
         self.samples, self.batch, self.remarks, self.classes, self.full_batches = (

@@ -341,7 +341,7 @@ class _Loop:
             if not refused:
                 self.record(figures)
         if refused:
-            raise FailedError(f"epoch {self.epoch + 1}, step {self.done}: the loss is {figures['loss']}" + _spoiled(self.step, arrays)
+            raise FailedError(f"epoch {self.epoch + 1}, step {self.done}: the loss is {figures['loss']}" + _spoiled(self.step, arrays, self.data)
                               + ". The recipe's on_nonfinite says what then happens (stop, skip, continue)")
         self.line.step(self, figures)
         self.call("on_step", self.done, out)
@@ -383,7 +383,7 @@ def _smaller(step, arrays):
     return ""
 
 
-def _spoiled(step, arrays):
+def _spoiled(step, arrays, data):
     """Which input has a number that is not finite, in words; of arrays that only the step can read nothing is said."""
     import numpy
 
@@ -395,7 +395,9 @@ def _spoiled(step, arrays):
             continue
         if array.dtype.kind == "f" and not numpy.isfinite(array).all():
             place = numpy.argwhere(~numpy.isfinite(array))[0].tolist()
-            return f"; input {name!r} has {array[tuple(place)]} at {place}"
+            sample = data.sample_of(name, array[place[0]]) if place and isinstance(data, _data.Samples) else None
+            of = "" if sample is None else f" of the batch, at {place[1:]} of sample {sample} of the data"
+            return f"; input {name!r} has {array[tuple(place)]} at {place}{of}"
         read += 1
     return "; all inputs are finite" if read == len(step._names) else ""
 

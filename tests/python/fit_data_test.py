@@ -32,6 +32,17 @@ class Data(unittest.TestCase):
         self.refused("eval: one array was found", (image, label), eval=image)
         self.refused("data: a batch came: without 'label'; .* found are image, labels", [{"image": image[:32], "labels": label[:32]}])
 
+    def test_a_nan_is_named_with_its_sample(self):
+        import gradus
+        import numpy
+
+        image, label = batch(0, 96)
+        image[77, 0, 3, 5] = numpy.nan
+        for given, options in (((image, label), {}), ((image, label), {"validation": 0.01}), ((image.astype("float64"), label), {})):
+            with self.assertRaisesRegex(gradus.FailedError, r"input 'image' has nan at \[\d+, 0, 3, 5\] of the batch, at \[0, 3, 5\] of sample 77 of the data"):
+                self.step.fit(given, seed=4, **options)
+            self.step.reset()
+
     def test_tables_are_arrays(self):
         class Column:
             """Has what a table of Pandas has of an array."""
