@@ -235,6 +235,8 @@ class _Loop:
 
     def end(self, how, why):
         """Ends the log and the report of a run, however it ended. What ended it counts more than what then goes wrong."""
+        if how in ("failed", "interrupted"):
+            self.line.stop(self, how)
         self.line.end()
         wrong, ended = [], how in ("failed", "interrupted")
         for act in (self.end_log, lambda: self.end_report(how, why), *[lambda: self.call("on_end", self.records)] * ended):
@@ -266,7 +268,7 @@ class _Loop:
                 if self.run_epoch():
                     break
         except KeyboardInterrupt:
-            self.line.end()
+            self.line.stop(self, "interrupted")
             if self.checkpoint is None:
                 raise KeyboardInterrupt(f"after step {self.done} of epoch {self.epoch + 1}; the step has made {self.at} steps, and its next fit "
                                         "goes on with its state. The exception's `records` has the epochs that ended") from None

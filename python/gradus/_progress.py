@@ -1,4 +1,4 @@
-"""The line that shows how far training is: on stderr, rewritten, or as a bar in notebooks."""
+"""The line that shows how far training is: on stderr, rewritten, or in a notebook's cell, with a bar."""
 
 import html
 import sys
@@ -11,21 +11,31 @@ class Line:
     def __init__(self, shown):
         self.shown = (sys.stderr.isatty() or _in_notebook()) if shown is None else shown
         self.writes = (_Cell() if _in_notebook() else _Terminal()) if self.shown else None
-        self.last = 0.0
+        self.last, self.stopped = 0.0, False
 
     def step(self, loop, figures):
         now = time.monotonic()
         if not self.shown or now - self.last < 0.1:
             return
         self.last = now
+        self.show(loop, figures)
+
+    def show(self, loop, figures, ends=""):
         of = loop.data.full_batches
-        self.writes.show(f"epoch {loop.epoch + 1}/{loop.epochs}  step {loop.done}" + (f"/{of}" if of else "") + _texts(figures),
+        self.writes.show(f"epoch {loop.epoch + 1}/{loop.epochs}  step {loop.done}" + (f"/{of}" if of else "") + _texts(figures) + ends,
                          loop.done / of if of else None)
 
     def epoch(self, record, epochs):
         if self.shown:
             test = "  test" + _texts(record["test"]) if "test" in record else ""
             self.writes.show(f"epoch {record['epoch']}/{epochs}" + _texts(record["train"]) + test + f"  {record['seconds']:.1f} s", 1.0)
+            self.end()
+
+    def stop(self, loop, how):
+        """Leaves where a run was ended as its last line, and not what was shown before."""
+        if self.shown and not self.stopped and loop.epoch < loop.epochs:
+            self.stopped = True
+            self.show(loop, {}, f"  {how}")
             self.end()
 
     def end(self):
@@ -51,7 +61,7 @@ class _Terminal:
 
 
 class _Cell:
-    """The output of a notebook's cell: a line for each epoch, the last one with a bar."""
+    """The output of a notebook's cell: the line of the present epoch with a bar, and those before folded up."""
 
     def __init__(self):
         self.lines, self.text, self.part, self.shown = [], "", None, None
@@ -72,13 +82,15 @@ class _Cell:
             self.shown.update(self)
 
     def __repr__(self):
-        return "\n".join([*self.lines, self.text])
+        return "\n".join([*self.lines, *[self.text] * bool(self.text)])
 
     def _repr_html_(self):
-        lines = [html.escape(line) for line in (*self.lines, self.text)]
-        if self.part is not None and self.text:
-            lines[-1] = f'<progress value="{self.part:.3f}"></progress> {lines[-1]}'
-        return "<pre>" + "\n".join(lines) + "</pre>"
+        lines = [html.escape(line) for line in self.lines]
+        last = html.escape(self.text) if self.text else lines.pop() if lines else ""
+        if self.text and self.part is not None:
+            last = f'<progress value="{self.part:.3f}"></progress> {last}'
+        before = f"<details><summary>{len(lines)} lines before</summary><pre>" + "\n".join(lines) + "</pre></details>" if lines else ""
+        return f"{before}<pre>{last}</pre>"
 
 
 def _in_notebook():

@@ -1,5 +1,7 @@
 """How a training ends early: what is kept of it, and what is said."""
 
+import contextlib
+import io
 import os
 import sys
 import tempfile
@@ -59,6 +61,13 @@ class Endings(unittest.TestCase):
             if error is KeyboardInterrupt and not options:
                 self.assertRegex(str(caught.exception), "after step 1 of epoch 3; the step has made 7 steps, and its next fit goes on with its state")
                 self.assertEqual(step.fit(arrays(96))[0]["step"], 10)
+
+    def test_the_last_line_says_where_a_run_was_ended(self):
+        for error, how in ((KeyboardInterrupt, "interrupted"), (OSError("gone"), "failed")):
+            shown = io.StringIO()
+            with contextlib.redirect_stderr(shown), self.assertRaises((KeyboardInterrupt, OSError)):
+                self.load().fit(arrays(160), epochs=4, callbacks=Stop(9, error), progress=True)
+            self.assertRegex(shown.getvalue(), rf"\repoch 2/4  step 4/5  {how} *\n$")
 
     def test_a_callback_that_fails_at_the_end_hides_no_reason(self):
         class Broken(Stop):
