@@ -25,12 +25,12 @@ class Checkpoint:
         return os.path.isfile(self.path) and os.path.getsize(self.path) > 0
 
     def save(self, step, noted):
-        """Writes the state of a step and what `fit` goes on with. Where another process has written the file since this
+        """Writes the state of a step and what `fit` goes on with. Where something else has written the file since this
         run did, they get another name, and FailedError says which."""
         if _signature(self.path) != self.seen:
             free = _free_name(self.path)
             write(step, free, noted)
-            raise FailedError(f"{self.path}: another process wrote it during this run, and it is left as it is; the state of this run "
+            raise FailedError(f"{self.path}: something else wrote it during this run, and it is left as it is; the state of this run "
                               f"is in {free}, from which resume={free!r} goes on")
         write(step, self.path, noted)
         self.begin()

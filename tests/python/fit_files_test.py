@@ -107,7 +107,7 @@ class Files(unittest.TestCase):
                      resume=True, overwrite=True)
         self.refused("resume='auto' needs checkpoint=FILE", resume="auto")
 
-    def test_what_another_process_wrote_meanwhile_stays(self):
+    def test_what_something_else_wrote_meanwhile_stays(self):
         import gradus
 
         path, theirs = self.at("a.safetensors"), self.load()
@@ -118,7 +118,7 @@ class Files(unittest.TestCase):
                     theirs.save_checkpoint(path)
 
             step = self.load()
-            with self.assertRaisesRegex(gradus.FailedError, "a.safetensors: another process wrote it .* is in .*a.2.safetensors, from which") as caught:
+            with self.assertRaisesRegex(gradus.FailedError, "a.safetensors: something else wrote it .* is in .*a.2.safetensors, from which") as caught:
                 step.fit(arrays(64), epochs=3, checkpoint=path, callbacks=write, overwrite=epoch == 2)
             self.assertEqual(len(caught.exception.records), epoch + 1)
             found = self.load()
