@@ -127,10 +127,13 @@ def _made(options, name, loading):
         same = name and (not is_live or _cache.key(options) == name)
         try:
             step = load(path, **loading)
-        except Error as error:  # the path is nothing that the user knows
+        except Error as error:
+            if name and not os.path.exists(path):  # another process has made room for its own
+                return _made(options, None, loading)
             if name and not same and options.get("data_files"):
                 raise FailedError("the module's parameters changed while it was compiled: nothing may train it meanwhile") from None
-            raise type(error)(str(error).removeprefix(f"{path}: ")) from None
+            error.args = (str(error).removeprefix(f"{path}: "),)  # a path that the user does not know
+            raise
         if same:
             _cache.keep(name, path, diagnostics)
     return step, diagnostics
