@@ -140,6 +140,8 @@ def _verify_data(path, record, loop):
     if found != expected:
         raise InvalidError(f"{path}: `gradus train` had {found[0]} samples in batches of {found[1]} on {found[2]} ranks, found {expected[0]} "
                            f"samples in batches of {expected[1]}: fit goes on with the same data alone, as files or arrays")
+    if not loop.data.shuffle:
+        raise InvalidError(f"{path}: `gradus train` shuffled the samples, found shuffle=False: parts of an epoch would be trained twice or never")
     normalized = (loop.step.recipe.get("inputs") or {}).get("normalize") or {}
     if (record.get("normalize") or {}) != normalized:
-        raise InvalidError(f"{path}: was trained with inputs.normalize {record['normalize']}, and this step has {normalized}")
+        raise InvalidError(f"{path}: was trained with inputs.normalize {record.get('normalize') or {}}, and this step has {normalized}")

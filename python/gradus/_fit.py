@@ -451,7 +451,7 @@ def _sets_of(step, name, inputs, data):
     more = [size or 1] * (len(step._graph(name).inputs) - len(inputs))  # how many samples of a batch are real
     shares = _data.Shares(step, name, inputs) if counts_samples else None
     for batch in data.in_order():
-        arrays = step._matched(batch, names, "the test")
+        arrays = [each.detach() if hasattr(each, "detach") else each for each in step._matched(batch, names, "the test")]
         if not counts_samples:
             yield _data.Whole(arrays + more, (1.0, 1.0))
         elif _data.samples_of(arrays) == size and _data.can_be_read(inputs, arrays):

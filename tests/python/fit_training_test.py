@@ -114,7 +114,8 @@ class Training(unittest.TestCase):
             for words, given, others in (("trained with seed=5, found seed=6", TRAIN, {"seed": 6}),
                                          ("trained with validation=0.2, found validation=None", TRAIN, {"validation": None}),
                                          ("`gradus train` had 1150 samples in batches of 32 on 1 ranks, found 75 samples", arrays(94), {}),
-                                         ("trained with validation=0.2, found validation=None", [batch()], {"validation": None})):
+                                         ("trained with validation=0.2, found validation=None", [batch()], {"validation": None}),
+                                         ("shuffled the samples, found shuffle=False", TRAIN, {"shuffle": False})):
                 with self.assertRaisesRegex(gradus.InvalidError, words):
                     self.load().fit(given, resume=self.at("tool.safetensors"), checkpoint=self.at("other.safetensors"), **{**fitted, "best": None, **others})
 

@@ -57,6 +57,12 @@ class Compiled(unittest.TestCase):
         self.assertGreater(moved.max().item(), 1e-4)
         self.assertLess(moved.max().item(), 2e-3)
 
+    def test_a_test_takes_inputs_that_require_a_gradient(self):
+        step = self.compiled(self.module)
+        x, y = self.batches[0]
+        expected = step.evaluate([(x, y)])
+        self.assertEqual(step.evaluate([(x.clone().requires_grad_(), y)]), expected)
+
     def test_what_is_fixed_is_joined(self):
         """What the module says, the keyword or else the recipe."""
         self.module[4].bias.requires_grad_(False)

@@ -289,7 +289,7 @@ def finished(module, program, input_names, labels, outside, modes, apart):
         graph.initializers[name].const_value = value_of(buffers[name], name)
     data = left_outside(graph) if apart else {}
     with torch.no_grad():
-        size = 0 if apart else sum(value.const_value.nbytes for value in graph.initializers.values() if value.const_value is not None)
+        size = sum(value.const_value.nbytes for name, value in graph.initializers.items() if value.const_value is not None and name not in data)
         if size > LARGEST_FILE:
             raise NotExpressible(f"the model has {size / 2**30:.1f} GiB of parameters, and an ONNX file in memory holds 2 GiB; write it with "
                                  "torch.onnx.export(..., external_data=True) (docs/export_from_pytorch.md) and compile that file")
