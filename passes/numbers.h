@@ -24,8 +24,8 @@ mlir::Value readNumber(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value readNumber(mlir::OpBuilder &builder, mlir::Location loc,
                        ProgramOp program, const recipe::Number &number);
 
-/// Returns the number in all elements of a constant of floats; nothing for other
-/// values.
+/// Returns the number in all elements of a constant of floats; nothing for
+/// other values.
 std::optional<double> knownNumber(mlir::Value value);
 
 /// A scalar in every element of a tensor like another.
