@@ -62,6 +62,9 @@ static int cut(uint8_t *page) {
   if (madvise(page + kSmall, kHuge - kSmall, MADV_FREE) ||
       madvise(page + kSmall, kHuge - kSmall, MADV_DONTNEED))
     die("madvise");
+  // The system would make a whole page of it again, of its own accord.
+  if (madvise(page, kHuge, MADV_NOHUGEPAGE))
+    die("MADV_NOHUGEPAGE");
   return 1;
 }
 

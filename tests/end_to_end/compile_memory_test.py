@@ -31,7 +31,7 @@ class CompileMemory(unittest.TestCase):
         net.weight("w", [size, size])
         if beside:
             with open(self.folder.at(f"{size}.data"), "wb") as data:
-                data.write((net.block * (size * size // (1 << 14) + 1))[:4 * size * size])
+                data.write(net.numbers([size, size], 0, None, 0.05))
             net.parts[-1] = message(5, integer(1, size) + integer(1, size) + integer(2, FLOAT) + message(8, "w")
                                     + entry("location", f"{size}.data") + integer(14, 1))
         net.output("y", net.node("MatMul", [net.input("x", [2, size]), "w"]), [2, size])
