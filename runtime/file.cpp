@@ -357,7 +357,21 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &path,
     descriptor = partial.create();
   }
   GRADUS_ASSIGN(file.descriptor_, std::move(descriptor));
+  GRADUS_TRY(file.keepPermissions());
   return file;
+}
+
+/// Before anything is written, so that nobody reads what only the owner may.
+Status AtomicFile::keepPermissions() const {
+  constexpr mode_t kPermissions = S_IRWXU | S_IRWXG | S_IRWXO;
+  struct stat old, made;
+  if (stat(target_.c_str(), &old) != 0 || fstat(descriptor_, &made) != 0)
+    return Status();
+  mode_t wanted = old.st_mode & kPermissions;
+  if (wanted == (made.st_mode & kPermissions) ||
+      fchmod(descriptor_, wanted) == 0)
+    return Status();
+  return systemError(path_, "write");
 }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
@@ -408,6 +422,11 @@ Status AtomicFile::writeAt(uint64_t offset, const void *data, size_t size) {
 Status AtomicFile::commit() {
   if (fsync(descriptor_) != 0)
     return systemError(path_, "write");
+  GRADUS_TRY(commitUnsynced());
+  return syncDirectory(target_);
+}
+
+Status AtomicFile::commitUnsynced() {
   std::string name = target_ + kPartialEnding;
   if (!isStillNamed(descriptor_, name))
     return failed(path_, ": cannot write: another process has taken away ",
@@ -419,7 +438,7 @@ Status AtomicFile::commit() {
     hold_->adopt(descriptor, /*isPartial=*/false);
   else
     close(descriptor);
-  return syncDirectory(target_);
+  return Status();
 }
 
 //===-- names -------------------------------------------------------------===//

@@ -79,6 +79,7 @@ private:
 /// one written. Anything but a regular file (a device, a directory, a pipe) is
 /// never replaced, nor is a file that another process holds. The file is always
 /// a new one: no existing file of this name is opened for writing or followed.
+/// It has the permissions of the file that it replaces.
 class AtomicFile {
 public:
   /// `hold`, if given, goes on to hold the new file.
@@ -94,9 +95,13 @@ public:
   Status writeAt(uint64_t offset, const void *data, size_t size);
   /// When this returns, the file is on disk under its name.
   Status commit();
+  /// The same without waiting for the disk: a crash of the machine alone may
+  /// leave a part of the file.
+  Status commitUnsynced();
 
 private:
   AtomicFile() = default;
+  Status keepPermissions() const;
   std::string path_;   // as given
   std::string target_; // after following links
   int descriptor_ = -1;

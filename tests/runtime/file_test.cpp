@@ -104,6 +104,26 @@ TEST(AtomicFile, IsWrittenAtOffsetsToo) {
   EXPECT_EQ(contents(path), "abcdefgh");
 }
 
+TEST(AtomicFile, HasThePermissionsOfTheFileThatItReplaces) {
+  std::string path = testing::TempDir() + "permissions";
+  for (mode_t mode : {0600u, 0444u, 0666u}) {
+    unlink(path.c_str());
+    std::ofstream(path) << "old";
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    auto file = AtomicFile::create(path);
+    ASSERT_TRUE(file.ok()) << file.status();
+    struct stat facts;
+    ASSERT_EQ(stat(partialNameOf(path).c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777, mode);
+    ASSERT_TRUE(file->write("new", 3).ok());
+    ASSERT_TRUE(file->commitUnsynced().ok());
+    ASSERT_EQ(stat(path.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777, mode);
+    EXPECT_EQ(contents(path), "new");
+    EXPECT_FALSE(fs::exists(partialNameOf(path)));
+  }
+}
+
 TEST(AtomicFile, TakesOverWhatAKilledProcessLeft) {
   std::string path = temporaryPath("again");
   std::ofstream(partialNameOf(path)) << "a long half-written file";
