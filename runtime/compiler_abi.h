@@ -40,7 +40,7 @@ typedef struct gradus_abi_program {
 typedef struct gradus_abi_receiver {
   void *context;
   /* A piece of the artifact at its offset, the header last; 0: it was not
-   * taken, and the compilation ends. */
+   * taken, for a reason that the receiver tells, and the compilation ends. */
   int (*write)(void *context, uint64_t offset, const void *bytes, size_t size);
   void (*ir)(void *context, const char *text);
   void (*tell)(void *context, const gradus_diagnostic *diagnostic);

@@ -43,14 +43,12 @@
  * Errors. Functions that can fail return a gradus_status; gradus_last_error
  * says in words what was found, what was expected and where. Nothing aborts on
  * bad input, but see gradus_compile for what LLVM does where it cannot go on,
- * and no exception leaves the library. Every function accepts NULL
- * for the session or the result and fails with GRADUS_INVALID (or returns 0, -1
- * or NULL).
+ * and no exception leaves the library. Every function accepts NULL for the
+ * session or the result and fails with GRADUS_INVALID (or returns 0, -1, NULL).
  *
  * Memory. Everything is allocated by gradus_load; a step allocates nothing.
  * Only oneDNN's calls allocate some in the first steps that run them: for
- * machine code, and for packed matrices, as on machines without AVX2. They keep
- * it.
+ * machine code, and packed matrices, as on machines without AVX2. They keep it.
  *
  * Trust. The machine code in an artifact runs with the rights of the process,
  * as any program's does: load artifacts only from where you would run programs
@@ -372,9 +370,8 @@ GRADUS_API gradus_status gradus_set_number(gradus_session *session,
 GRADUS_API gradus_status gradus_reset(gradus_session *session);
 
 /* Writes every state by name to a .safetensors file, except 16-bit copies of
- * weights, which are computed again when needed, and what only means something
- * within a step or a process. Atomic: the file at `path` is
- * the old one or the new one, whole, whatever happens. */
+ * weights, which are computed again when needed, and what has no meaning beyond
+ * a step or a process. Atomic: the file at `path` is the old or the new one. */
 GRADUS_API gradus_status gradus_save_checkpoint(gradus_session *session,
                                                 const char *path);
 
@@ -556,15 +553,18 @@ typedef struct gradus_compiled gradus_compiled;
  * the same time run one after the other. It starts no threads that outlive it.
  * The program of an artifact is read by a child of fork first. A process that
  * has no more memory, or in which LLVM meets a fault of its own, ends there by
- * abort(), as LLVM does: compile in a process of its own what must not end
- * yours. A child that was forked while another thread compiled cannot compile:
- * GRADUS_INVALID. */
+ * abort(): compile in a process of its own what must not end yours. A child
+ * that was forked while another thread compiled cannot compile: GRADUS_INVALID.
+ */
 GRADUS_API gradus_status gradus_compile(const gradus_compile_options *options,
                                         gradus_compiled **result);
 
-/* gradus_compile of a model's bytes with its data files' bytes: the `path` of
- * each is the location by which the model names it. With `artifact`, the file
- * at that path is written, piece by piece, and memory never has all of it. */
+/* gradus_compile of an ONNX model's bytes with its data files' bytes: the
+ * `path` of each is the location by which the model names it. With `artifact`,
+ * which stop_after excludes, the artifact is written piece by piece to a new
+ * file, so that memory never has all of it. Once whole, that takes the place of
+ * the file at this path, which stays as it is after any failure. GRADUS_FAILED
+ * if it cannot be written, as where a device, a folder or a pipe is. */
 GRADUS_API gradus_status gradus_compile_with(
     const gradus_compile_options *options, const gradus_source *data_files,
     size_t count, const char *artifact, gradus_compiled **result);

@@ -113,6 +113,7 @@ public:
   absl::Status write(uint64_t offset, std::span<const char> bytes) {
     if (to_.write(to_.context, offset, bytes.data(), bytes.size()))
       return absl::OkStatus();
+    hasError_ = true; // The receiver tells it.
     return absl::ResourceExhaustedError("the artifact was not taken");
   }
 

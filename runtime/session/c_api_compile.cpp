@@ -4,6 +4,7 @@
 
 #include "runtime/compiler_abi.h"
 #include "runtime/compiler_library.h"
+#include "runtime/file.h"
 #include "runtime/flat.h"
 #include "runtime/float_mode.h"
 #include "runtime/safetensors.h"
@@ -15,11 +16,10 @@
 #include "runtime/session/initial_values.h"
 
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <deque>
-#include <fcntl.h>
 #include <mutex>
+#include <optional>
 #include <unistd.h>
 
 using namespace gradus::runtime;
@@ -32,60 +32,13 @@ struct Diagnostic {
   std::string pass, place, text;
 };
 
-/// A file that an artifact is written to, piece by piece.
-class ArtifactFile {
-public:
-  ArtifactFile() = default;
-  ~ArtifactFile() { close(); }
-  ArtifactFile(const ArtifactFile &) = delete;
-  ArtifactFile &operator=(const ArtifactFile &) = delete;
-
-  Status open(const char *path) {
-    path_ = path;
-    number_ = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (number_ < 0)
-      status_ = failed(path_, ": cannot write: ", strerror(errno));
-    return status_;
-  }
-  void close() {
-    if (number_ >= 0 && ::close(number_) != 0 && status_.ok())
-      status_ = failed(path_, ": cannot write: ", strerror(errno));
-    number_ = -1;
-  }
-  bool isOpen() const { return number_ >= 0; }
-  bool isGiven() const { return !path_.empty(); }
-  /// The failure of the first call that failed.
-  const Status &status() const { return status_; }
-
-  bool write(uint64_t offset, const void *bytes, size_t size) {
-    const auto *from = static_cast<const char *>(bytes);
-    while (size) {
-      ssize_t done = pwrite(number_, from, size, static_cast<off_t>(offset));
-      if (done < 0 && errno == EINTR)
-        continue;
-      if (done <= 0) {
-        status_ = failed(
-            path_, ": cannot write: ", strerror(done < 0 ? errno : ENOSPC));
-        return false;
-      }
-      from += done;
-      offset += static_cast<uint64_t>(done);
-      size -= static_cast<size_t>(done);
-    }
-    return true;
-  }
-
-private:
-  std::string path_;
-  int number_ = -1;
-  Status status_;
-};
-
 } // namespace
 
 struct gradus_compiled {
   std::vector<uint8_t> artifact;
-  ArtifactFile file; // instead of `artifact`, if it is given
+  std::optional<AtomicFile> file; // instead of `artifact`, while it is written
+  Status written;                 // the failure to write that file
+  bool isInFile = false;          // which has the whole artifact
   std::string ir;
   std::deque<Diagnostic> diagnostics;
   std::string error; // the words of the failure
@@ -103,9 +56,12 @@ void tell(void *context, const gradus_diagnostic *told) {
 }
 
 int write(void *context, uint64_t offset, const void *bytes, size_t size) {
-  if (ArtifactFile &file = compiledOf(context).file; file.isOpen())
-    return file.write(offset, bytes, size);
-  std::vector<uint8_t> &artifact = compiledOf(context).artifact;
+  gradus_compiled &result = compiledOf(context);
+  if (result.file) {
+    result.written = result.file->writeAt(offset, bytes, size);
+    return result.written.ok();
+  }
+  std::vector<uint8_t> &artifact = result.artifact;
   if (artifact.size() < offset + size)
     artifact.resize(offset + size);
   if (size)
@@ -283,9 +239,21 @@ Status verifySource(const char *what, const gradus_source &source) {
   return Status();
 }
 
-using DataFiles = std::span<const gradus_source>;
+/// What gradus_compile_with has beside the options.
+struct Beside {
+  std::span<const gradus_source> files;
+  const char *artifact; // or NULL
+};
 
-Status verify(const gradus_compile_options &options, DataFiles files) {
+Status verifyBeside(const gradus_compile_options &options,
+                    const Beside &beside) {
+  if (beside.artifact && options.stop_after)
+    return invalid("gradus_compile_with: there is no artifact to write to \"",
+                   beside.artifact, "\": the options' stop_after is \"",
+                   options.stop_after, "\"");
+  if (beside.artifact && !*beside.artifact)
+    return invalid("gradus_compile_with: the artifact's path is empty");
+  std::span<const gradus_source> files = beside.files;
   if (!files.empty() && !options.model.bytes)
     return invalid("gradus_compile_with: data files are given, and the "
                    "model's bytes are not: files beside its path are opened");
@@ -296,7 +264,7 @@ Status verify(const gradus_compile_options &options, DataFiles files) {
   return Status();
 }
 
-Status verify(const gradus_compile_options &options) {
+Status verifyOptions(const gradus_compile_options &options) {
   constexpr uint32_t kKnown = GRADUS_NO_PROGRAM | GRADUS_NODE_OUTPUTS |
                               GRADUS_GRADIENT_OUTPUTS | GRADUS_PRINT_WEIGHTS |
                               GRADUS_REMARKS;
@@ -344,21 +312,41 @@ Status readInputs(const gradus_compile_options &options, ReadInputs &read) {
   return Status();
 }
 
+/// Makes the file that takes the artifact's name once it is whole.
+Status openArtifact(const char *path, gradus_compiled &result) {
+  if (path) {
+    GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path));
+    result.file.emplace(std::move(file));
+  }
+  return Status();
+}
+
+/// Keeps a failure that the compiler does not tell itself.
+Status fail(gradus_compiled &result, const Status &status) {
+  result.error = status.message();
+  result.diagnostics.push_back({GRADUS_ERROR, "", "", result.error});
+  return status;
+}
+
+/// Whatever is at its path is no mistake in what is compiled.
+Status failToWrite(gradus_compiled &result, const Status &status) {
+  return fail(result, failed(status.message()));
+}
+
 Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
-                   DataFiles files, gradus_compiled &result) {
+                   const Beside &beside, gradus_compiled &result) {
   gradus_abi_request request = {};
   request.model_has_folder = options.model.path != nullptr;
   request.model_is_text = options.model.bytes && isText(bytesOf(options.model));
   nameSources(options);
   ReadInputs read;
-  if (Status status = readInputs(options, read); !status.ok()) {
-    result.diagnostics.push_back(
-        {GRADUS_ERROR, "", "", std::string(status.message())});
-    return status;
-  }
+  if (Status status = readInputs(options, read); !status.ok())
+    return fail(result, status);
+  if (Status status = openArtifact(beside.artifact, result); !status.ok())
+    return failToWrite(result, status);
   request.options = &options;
-  request.data_files = files.data();
-  request.data_file_count = files.size();
+  request.data_files = beside.files.data();
+  request.data_file_count = beside.files.size();
   request.weights = read.weights.all();
   request.program = read.artifact ? &read.program : nullptr;
   read.givenBasis = options.basis;
@@ -370,20 +358,21 @@ Status compileWith(gradus_abi_compile *entry, gradus_compile_options options,
   const gradus_abi_layout layout = {GRADUS_VERSION, GRADUS_ABI_SIZES,
                                     request.to.context, request.to.fail};
   gradus_status status = entry(&layout, &request);
-  if (status == GRADUS_OK && isGiven(options.basis) && !read.basisFile) {
-    result.error = "gradus_compile_options: basis: it is given, but the "
-                   "recipe's dim_reduce.basis names no file in whose place it "
-                   "stands";
-    result.diagnostics.push_back({GRADUS_ERROR, "", "", result.error});
-    status = GRADUS_INVALID;
-  }
-  result.file.close();
-  if (Status written = result.file.status(); !written.ok())
-    return written;
-  if (status == GRADUS_OK)
+  if (!result.written.ok())
+    return failToWrite(result, result.written);
+  if (status != GRADUS_OK)
+    return {codeOf(status), result.error};
+  if (isGiven(options.basis) && !read.basisFile)
+    return fail(result,
+                invalid("gradus_compile_options: basis: it is given, but the "
+                        "recipe's dim_reduce.basis names no file in whose "
+                        "place it stands"));
+  if (!result.file)
     return Status();
-  result.artifact.clear(); // It may be a part of one.
-  return {codeOf(status), result.error};
+  if (Status written = result.file->commitUnsynced(); !written.ok())
+    return failToWrite(result, written);
+  result.isInFile = true;
+  return Status();
 }
 
 } // namespace
@@ -444,14 +433,14 @@ gradus_status gradus_compile_with(const gradus_compile_options *given,
     return reject(nullptr, "the options are NULL");
   if (count && !data_files)
     return reject(nullptr, "the data files are NULL");
-  DataFiles files(data_files, count);
+  Beside beside = {{data_files, count}, artifact};
   auto options = complete(given, gradus_default_compile_options(), kFirstSize,
                           "gradus_compile_options");
   if (!options.ok())
     return report(nullptr, options.status());
-  if (Status status = verify(*options); !status.ok())
+  if (Status status = verifyOptions(*options); !status.ok())
     return report(nullptr, status);
-  if (Status status = verify(*options, files); !status.ok())
+  if (Status status = verifyBeside(*options, beside); !status.ok())
     return report(nullptr, status);
   static OneAtATime one;
   if (Status status = one.ready(); !status.ok())
@@ -462,10 +451,11 @@ gradus_status gradus_compile_with(const gradus_compile_options *given,
   if (!entry.ok())
     return report(nullptr, at(entry.status(), "compiling"));
   *result = new gradus_compiled;
-  if (artifact)
-    if (Status status = (*result)->file.open(artifact); !status.ok())
-      return report(nullptr, status);
-  return report(nullptr, compileWith(*entry, *options, files, **result));
+  Status status = compileWith(*entry, *options, beside, **result);
+  (*result)->file.reset(); // Without a commit nothing is left of it.
+  if (!status.ok())
+    (*result)->artifact.clear(); // It may be a part of one.
+  return report(nullptr, status);
 }
 
 const char *gradus_compiler_identity() {
@@ -494,14 +484,13 @@ gradus_status gradus_compiled_artifact(const gradus_compiled *result,
                                     "number is NULL"
                                   : kNoResult);
   if (result->artifact.empty())
-    return reject(nullptr,
-                  result->file.isGiven()
-                      ? "the artifact was written to the file that "
-                        "gradus_compile_with was given"
-                  : result->error.empty()
-                      ? "there is no artifact: the compilation stopped at the "
-                        "stage that was asked for"
-                      : "there is no artifact: the compilation failed");
+    return reject(
+        nullptr, result->isInFile ? "the artifact was written to the file that "
+                                    "gradus_compile_with was given"
+                 : result->error.empty()
+                     ? "there is no artifact: the compilation stopped at the "
+                       "stage that was asked for"
+                     : "there is no artifact: the compilation failed");
   *bytes = result->artifact.data();
   *size = result->artifact.size();
   return GRADUS_OK;

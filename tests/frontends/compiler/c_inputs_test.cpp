@@ -1,7 +1,10 @@
-// Tests what programs give to the C API besides files of the host: a basis in
-// memory, and inputs in the memory of the device.
+// Tests what programs give to the C API besides files of the host (a basis in
+// memory, and inputs in the memory of the device), and the file that it writes.
 
 #include "c_entry.h"
+
+#include <csignal>
+#include <sys/resource.h>
 
 using namespace gradus::test;
 
@@ -287,32 +290,131 @@ TEST_F(CEntry, DataFilesBelongToTheBytesOfAModel) {
   EXPECT_TRUE(artifact() == without);
 }
 
-TEST_F(CEntry, WritesTheArtifactToAFile) {
+namespace {
+
+/// The artifact goes to a file, at whose path there is something else before.
+struct CEntryFile : CEntry {
+  void TearDown() override {
+    unlink(path.c_str());
+    CEntry::TearDown();
+  }
+  gradus_status write(const std::string &to) {
+    gradus_compiled_free(result);
+    return gradus_compile_with(&options, nullptr, 0, to.c_str(), &result);
+  }
+  void put(const std::string &text) {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  /// What is at the path; a part of a new file must not be beside it.
+  std::string there() {
+    EXPECT_NE(access((path + ".gradus-partial").c_str(), F_OK), 0);
+    return fileText(path.c_str());
+  }
+  std::string whyNoBytes() {
+    const void *bytes = this;
+    size_t size = 1;
+    EXPECT_EQ(gradus_compiled_artifact(result, &bytes, &size), GRADUS_INVALID);
+    EXPECT_EQ(bytes, nullptr);
+    EXPECT_EQ(size, 0u);
+    return gradus_last_error(nullptr);
+  }
+  /// The failure is a diagnostic, once, and nothing claims to be written.
+  void expectTold(const std::string &words) {
+    EXPECT_EQ(gradus_last_error(nullptr), words);
+    EXPECT_EQ(told(GRADUS_ERROR), std::vector<std::string>{"|" + words});
+    EXPECT_EQ(whyNoBytes(), "there is no artifact: the compilation failed");
+  }
+
+  const std::string path = testing::TempDir() + "c_entry_file." +
+                           std::to_string(getpid()) + ".gradus";
+};
+
+} // namespace
+
+TEST_F(CEntryFile, HasTheArtifactsBytes) {
   std::string whole = artifact();
-  std::string path =
-      testing::TempDir() + "c_entry_artifact." + std::to_string(getpid());
-  gradus_compiled_free(result);
-  ASSERT_EQ(gradus_compile_with(&options, nullptr, 0, path.c_str(), &result),
-            GRADUS_OK)
-      << gradus_last_error(nullptr);
-  EXPECT_TRUE(fileText(path.c_str()) == whole);
-  unlink(path.c_str());
-  const void *bytes = nullptr;
-  size_t size = 0;
-  EXPECT_EQ(gradus_compiled_artifact(result, &bytes, &size), GRADUS_INVALID);
-  EXPECT_TRUE(contains(gradus_last_error(nullptr), "was written to the file"));
+  put("before");
+  ASSERT_EQ(chmod(path.c_str(), 0640), 0);
+  ASSERT_EQ(write(path), GRADUS_OK) << gradus_last_error(nullptr);
+  EXPECT_TRUE(there() == whole);
+  EXPECT_TRUE(contains(whyNoBytes(), "was written to the file"));
+  struct stat facts;
+  ASSERT_EQ(stat(path.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0640u);
 }
 
-TEST_F(CEntry, SaysWhereAnArtifactCannotBeWritten) {
-  for (auto [path, words] :
-       {std::pair("/nowhere/a.gradus", "/nowhere/a.gradus: cannot write: No "
-                                       "such file or directory"),
-        std::pair("/dev/full", "/dev/full: cannot write: No space left on "
-                               "device")}) {
-    gradus_compiled_free(result);
-    EXPECT_EQ(gradus_compile_with(&options, nullptr, 0, path, &result),
-              GRADUS_FAILED);
-    EXPECT_TRUE(contains(gradus_last_error(nullptr), words))
-        << gradus_last_error(nullptr);
-  }
+TEST_F(CEntryFile, MayBeTheModels) {
+  std::string whole = artifact();
+  put(whole);
+  options.model = {path.c_str(), nullptr, 0};
+  options.recipe = {};
+  ASSERT_EQ(gradus_load(path.c_str(), nullptr, &session), GRADUS_OK);
+  const char *targets[] = {"emulated", nullptr};
+  options.targets = targets;
+  ASSERT_EQ(write(path), GRADUS_OK) << gradus_last_error(nullptr);
+  std::string other = there();
+  EXPECT_FALSE(other.empty());
+  EXPECT_FALSE(other == whole);
+  // The session has the file that it was loaded from.
+  EXPECT_EQ(gradus_reset(session), GRADUS_OK) << gradus_last_error(session);
+  targets[0] = "gpu";
+  EXPECT_EQ(write(path), GRADUS_INVALID);
+  EXPECT_TRUE(there() == other);
+}
+
+TEST_F(CEntryFile, StaysAsItIsWhereTheCompilationFails) {
+  put("before");
+  const char *overrides[] = {"optimizer.learning_rte=1", nullptr};
+  options.overrides = overrides;
+  EXPECT_EQ(write(path), GRADUS_INVALID);
+  EXPECT_EQ(there(), "before");
+  EXPECT_EQ(whyNoBytes(), "there is no artifact: the compilation failed");
+  options.overrides = nullptr;
+  std::string none = "none.safetensors";
+  options.weights.path = none.c_str();
+  EXPECT_EQ(write(path), GRADUS_INVALID);
+  expectTold("none.safetensors: cannot open: No such file or directory");
+  options.weights = {};
+  options.basis = sourceOf(none); // of which the recipe knows nothing
+  EXPECT_EQ(write(path), GRADUS_INVALID);
+  EXPECT_EQ(there(), "before");
+  EXPECT_EQ(told(GRADUS_ERROR).size(), 1u);
+  EXPECT_EQ(whyNoBytes(), "there is no artifact: the compilation failed");
+}
+
+TEST_F(CEntryFile, IsNotForAStage) {
+  put("before");
+  options.stop_after = "gradients";
+  EXPECT_EQ(write(path), GRADUS_INVALID);
+  EXPECT_EQ(gradus_last_error(nullptr),
+            "gradus_compile_with: there is no artifact to write to \"" + path +
+                "\": the options' stop_after is \"gradients\"");
+  EXPECT_EQ(result, nullptr);
+  EXPECT_EQ(there(), "before");
+  options.stop_after = nullptr;
+  EXPECT_EQ(write(""), GRADUS_INVALID);
+  EXPECT_STREQ(gradus_last_error(nullptr),
+               "gradus_compile_with: the artifact's path is empty");
+}
+
+TEST_F(CEntryFile, SaysWhereItCannotBeWritten) {
+  EXPECT_EQ(write("/nowhere/a.gradus"), GRADUS_FAILED);
+  expectTold("/nowhere/a.gradus: cannot write: No such file or directory");
+  EXPECT_EQ(write("/dev/full"), GRADUS_FAILED);
+  expectTold("/dev/full: cannot write: it is a device, not a file");
+}
+
+TEST_F(CEntryFile, SaysThatThereIsNoRoom) {
+  put("before");
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto *handler = signal(SIGXFSZ, SIG_IGN);
+  const rlimit little = {4096, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  gradus_status status = write(path);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(status, GRADUS_FAILED);
+  expectTold(path + ": cannot write: File too large");
+  EXPECT_EQ(there(), "before");
 }
