@@ -20,6 +20,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <unistd.h>
 
 using namespace gradus::runtime;
@@ -257,10 +258,22 @@ Status verifyBeside(const gradus_compile_options &options,
   if (!files.empty() && !options.model.bytes)
     return invalid("gradus_compile_with: data files are given, and the "
                    "model's bytes are not: files beside its path are opened");
-  for (size_t i = 0; i < files.size(); ++i)
+  if (!files.empty() &&
+      (isArtifact(bytesOf(options.model)) || isText(bytesOf(options.model))))
+    return invalid("gradus_compile_with: data files are given, and the model "
+                   "is ",
+                   isText(bytesOf(options.model)) ? "a program's text"
+                                                  : "an artifact",
+                   ": only ONNX has data files");
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < files.size(); ++i) {
     if (!files[i].path || (!files[i].bytes && files[i].size))
       return invalid("gradus_compile_with: data file ", i, " has no ",
                      files[i].path ? "bytes" : "path, the model's name for it");
+    if (!names.insert(files[i].path).second)
+      return invalid("gradus_compile_with: data file ", i, ", \"",
+                     files[i].path, "\", is given twice");
+  }
   return Status();
 }
 

@@ -187,6 +187,10 @@ ModelFile::fromBytes(llvm::StringRef bytes, const std::string &path,
     file->dataFiles_[name] = std::shared_ptr(llvm::MemoryBuffer::getMemBuffer(
         contents, name, /*RequiresNullTerminator=*/false));
   GRADUS_RETURN_IF_ERROR(file->read(Contents::separated));
+  const std::set<std::string> locations = file->locations();
+  for (const auto &[name, contents] : dataFiles)
+    if (!locations.contains(name))
+      return invalid("names no data file \"", name, "\", which is given");
   return file;
 }
 
@@ -373,6 +377,30 @@ static void collectInitializers(::onnx::GraphProto &graph,
 std::vector<TensorProto *> ModelFile::initializers() const {
   std::vector<TensorProto *> all;
   collectInitializers(*model_->mutable_graph(), all);
+  return all;
+}
+
+static void collectLocations(const ::onnx::GraphProto &graph,
+                             std::set<std::string> &all) {
+  auto add = [&](const TensorProto &tensor) {
+    if (isExternal(tensor))
+      all.insert(external(tensor, "location"));
+  };
+  llvm::for_each(graph.initializer(), add);
+  for (const ::onnx::NodeProto &node : graph.node())
+    for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+      add(attribute.t());
+      llvm::for_each(attribute.tensors(), add);
+      if (attribute.has_g())
+        collectLocations(attribute.g(), all);
+      for (const ::onnx::GraphProto &inner : attribute.graphs())
+        collectLocations(inner, all);
+    }
+}
+
+std::set<std::string> ModelFile::locations() const {
+  std::set<std::string> all;
+  collectLocations(*model_->mutable_graph(), all);
   return all;
 }
 

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,9 @@ public:
   static absl::StatusOr<std::unique_ptr<ModelFile>>
   open(const std::string &path, Contents contents = Contents::separated);
   /// Reads a model in memory, which lives as long as its values; `path` is its
-  /// name. So do its data files, by the names that it has for them; those that
-  /// are not given are in its folder, or without a folder missing.
+  /// name. So do its data files, by the names that it has for them, of which it
+  /// must have each; those that are not given are in its folder, or without a
+  /// folder missing.
   static absl::StatusOr<std::unique_ptr<ModelFile>>
   fromBytes(llvm::StringRef bytes, const std::string &path, bool hasFolder,
             const std::map<std::string, llvm::StringRef> &dataFiles = {});
@@ -103,6 +105,8 @@ private:
   const DataFile &dataFile(const std::string &location);
   absl::Status checkDataFiles();
   std::string pathOf(const std::string &location) const;
+  /// Names of the data files of all its tensors.
+  std::set<std::string> locations() const;
 
   std::string path_;
   bool hasFolder_ = true;

@@ -284,10 +284,81 @@ TEST_F(CEntry, DataFilesBelongToTheBytesOfAModel) {
                                        "name for it"));
   file = {"w", nullptr, sizeof(values)};
   EXPECT_TRUE(contains(refusal(&file), "data file 0 has no bytes"));
-  file.bytes = values; // which the model does not name
-  EXPECT_EQ(gradus_compile_with(&options, &file, 1, nullptr, &result),
-            GRADUS_OK);
-  EXPECT_TRUE(artifact() == without);
+  file.bytes = values;
+  EXPECT_TRUE(contains(refusal(&file), "names no data file \"w\", which is "
+                                       "given"));
+  EXPECT_EQ(told(GRADUS_ERROR).size(), 1u);
+  options.model = sourceOf(without);
+  EXPECT_TRUE(contains(refusal(&file), "the model is an artifact: only ONNX "
+                                       "has data files"));
+  std::string text = kText;
+  options.model = sourceOf(text);
+  EXPECT_TRUE(contains(refusal(&file), "the model is a program's text: only "
+                                       "ONNX has data files"));
+}
+
+namespace {
+
+/// Fields of a message of protobuf; a text's size takes two bytes.
+std::string field(int number, const std::string &text) {
+  std::string head = {static_cast<char>(number << 3 | 2),
+                      static_cast<char>((text.size() & 0x7f) | 0x80),
+                      static_cast<char>(text.size() >> 7)};
+  return head + text;
+}
+std::string field(int number, char value) {
+  return {static_cast<char>(number << 3), value};
+}
+
+/// A tensor of floats of that many rows and two columns.
+std::string valueOf(const char *name, char rows) {
+  std::string shape = field(1, field(1, rows)) + field(1, field(1, '\2'));
+  return field(1, std::string(name)) +
+         field(2, field(1, field(1, '\1') + field(2, shape)));
+}
+
+/// y = x * w in ONNX, where w is in the file "w.data".
+std::string modelWithData() {
+  std::string location =
+      field(1, std::string("location")) + field(2, std::string("w.data"));
+  std::string w = field(1, '\2') + field(1, '\2') + field(2, '\1') +
+                  field(8, std::string("w")) + field(13, location) +
+                  field(14, '\1');
+  std::string node = field(1, std::string("x")) + field(1, std::string("w")) +
+                     field(2, std::string("y")) +
+                     field(4, std::string("MatMul"));
+  std::string graph = field(1, node) + field(2, std::string("product")) +
+                      field(5, w) + field(11, valueOf("x", 4)) +
+                      field(12, valueOf("y", 4));
+  return field(1, '\10') + field(7, graph) + field(8, field(2, '\21'));
+}
+
+} // namespace
+
+TEST_F(CEntry, ReadsADataFileInMemory) {
+  std::string model = modelWithData();
+  options.model = sourceOf(model);
+  recipe = R"({"loss": {"type": "softmax_cross_entropy", "output": "y"},
+               "optimizer": {"type": "sgd", "learning_rate": 0.1}})";
+  options.recipe = sourceOf(recipe);
+  std::vector<float> w = {1, 2, 3, 4};
+  const gradus_source files[] = {{"w.data", w.data(), 4 * sizeof(float)},
+                                 {"w.data", w.data(), 4 * sizeof(float)}};
+  ASSERT_EQ(gradus_compile_with(&options, files, 1, nullptr, &result),
+            GRADUS_OK)
+      << gradus_last_error(nullptr);
+  const void *bytes = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(gradus_compiled_artifact(result, &bytes, &size), GRADUS_OK);
+  ASSERT_EQ(gradus_load_memory(bytes, size, nullptr, &session), GRADUS_OK);
+  EXPECT_EQ(stateOf("w"), w);
+  EXPECT_FALSE(refusal().empty()); // Without its file the model has no values.
+  gradus_compiled_free(result);
+  EXPECT_EQ(gradus_compile_with(&options, files, 2, nullptr, &result),
+            GRADUS_INVALID);
+  EXPECT_STREQ(gradus_last_error(nullptr),
+               "gradus_compile_with: data file 1, \"w.data\", is given twice");
+  EXPECT_EQ(result, nullptr);
 }
 
 namespace {

@@ -195,6 +195,13 @@ TEST(ModelFile, RefusesADataFileInMemoryThatIsTooShort) {
             "tensor \"w\": ends at byte 8 of \"of_memory.data\", which has 7");
 }
 
+TEST(ModelFile, RefusesADataFileInMemoryThatItDoesNotName) {
+  SmallModel model;
+  auto file = fileOf(model, false, {{"of_memory.data", ""}, {"other", ""}});
+  EXPECT_EQ(file.status().message(),
+            "names no data file \"other\", which is given");
+}
+
 TEST(ModelFile, LacksDataFilesOfMemoryWithoutAFolder) {
   SmallModel model;
   auto file = fileOf(model, false);
