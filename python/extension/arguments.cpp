@@ -122,12 +122,17 @@ bool deviceOf(PyObject *object, dlpack::Device &found) {
   Owned said(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
   if (!said)
     return false;
-  Owned type(PySequence_GetItem(said.get(), 0)),
-      number(PySequence_GetItem(said.get(), 1));
-  if (type && number)
-    found = {static_cast<int32_t>(PyLong_AsLong(type.get())),
-             static_cast<int32_t>(PyLong_AsLong(number.get()))};
-  return !PyErr_Occurred();
+  int32_t numbers[2];
+  for (Py_ssize_t i = 0; i < 2; ++i) {
+    Owned item(PySequence_GetItem(said.get(), i));
+    if (!item)
+      return false;
+    numbers[i] = static_cast<int32_t>(PyLong_AsLong(item.get()));
+    if (PyErr_Occurred())
+      return false;
+  }
+  found = {numbers[0], numbers[1]};
+  return true;
 }
 
 /// "the host's memory", "the host's memory or on cuda:0"

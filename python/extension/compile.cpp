@@ -123,13 +123,19 @@ private:
     return true;
   }
 
-  /// Pairs of a name and an array, whose memory is read where it is.
+  /// Pairs of the model's name for a file and an array, whose memory is read
+  /// where it is.
   bool dataFiles(PyObject *dictionary) {
     PyObject *value = find(dictionary, "data_files");
     Py_ssize_t count = value ? PySequence_Size(value) : 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
-      Owned item(PySequence_GetItem(value, i));
-      if (!item || !source(item.get(), dataFiles_.emplace_back()))
+      Owned pair(PySequence_GetItem(value, i));
+      PyObject *name = nullptr, *bytes = nullptr;
+      if (!pair || !PyArg_ParseTuple(pair.get(), "OO", &name, &bytes))
+        return false;
+      gradus_source &file = dataFiles_.emplace_back();
+      file.path = keep("data_files", name);
+      if (!file.path || !memory(bytes, file))
         return false;
     }
     return count >= 0;
@@ -147,12 +153,15 @@ private:
       Owned owned(encoded);
       target.path = texts_.emplace_back(PyBytes_AsString(encoded)).c_str();
     }
-    if (bytes == Py_None)
-      return true;
-    Py_buffer view;
-    if (PyObject_GetBuffer(bytes, &view, PyBUF_SIMPLE) < 0)
+    return bytes == Py_None || memory(bytes, target);
+  }
+
+  bool memory(PyObject *bytes, gradus_source &target) {
+    Py_buffer &view = views_.emplace_back();
+    if (PyObject_GetBuffer(bytes, &view, PyBUF_SIMPLE) < 0) {
+      views_.pop_back();
       return false;
-    views_.push_back(view);
+    }
     target.bytes = view.buf;
     target.size = static_cast<size_t>(view.len);
     return true;

@@ -109,6 +109,11 @@ class Device(unittest.TestCase):
                 self.step(given, 1)
         with self.assertRaisesRegex(gradus.InvalidError, r"expected a dense array of i64\[\], found i32\[\] in the memory of a device"):
             self.step(OnCard([1, 1, 1]), OnCard(3, dtype="int32"))
+        for place, error in (((), IndexError), ((EMULATED_GPU,), IndexError), (("gpu", 0), TypeError), ((2**70, 0), OverflowError)):
+            given = OnCard([1, 1, 1])
+            given.place = place
+            with self.assertRaises(error):
+                self.step(given, 1)
         self.assertEqual(self.step(OnCard([1, 1, 1]), 1).loss, 14)
 
     def test_a_step_on_the_cpu_takes_none(self):

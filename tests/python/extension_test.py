@@ -221,11 +221,16 @@ class Errors(unittest.TestCase):
         for options, words in (({"threads": 2**32}, "threads: expected an integer from -2147483648 to 2147483647, found 4294967296"),
                                ({"threads": -2**80}, "threads: expected an integer"), ({"flags": -1}, "flags: expected an integer from 0"),
                                ({"overrides": ["a=1\0b"]}, "overrides: expected a text without a zero byte"),
-                               ({"memory_limit": "1GiB\0"}, "memory_limit: expected a text")):
+                               ({"memory_limit": "1GiB\0"}, "memory_limit: expected a text"),
+                               ({"data_files": [("w\0", b"w")]}, "data_files: expected a text without a zero byte")):
             with self.assertRaisesRegex(InvalidError, words):
                 _core.compile(options)
         with self.assertRaises(TypeError):
             _core.compile({"threads": "four"})
+        with self.assertRaises(TypeError):
+            _core.compile({"data_files": [("w", None)]})
+        with self.assertRaises(UnicodeEncodeError):  # the names of a model are UTF-8, whatever the file system's are
+            _core.compile({"data_files": [("w\udcff", b"w")]})
 
 
 if __name__ == "__main__":
