@@ -236,9 +236,8 @@ runtime::Status verify(const data::BatchOptions &options,
   return {};
 }
 
-/// batches(first, end, seed, shuffle,
-/// threads): batch `first` up to `end` of all, which are counted from the first
-/// epoch on.
+/// batches(first, end, seed, shuffle, threads): batch `first` up to `end` of
+/// all, which are counted from the first epoch on.
 PyObject *makeBatches(PyObject *self, PyObject *arguments) {
   data::BatchOptions options;
   long long first = 0, end = 0;
@@ -388,12 +387,19 @@ void end(const Batches &batches) {
   });
 }
 
-/// A loop that an exception leaves frees its batches while that one is set.
+/// A loop that an exception leaves frees its batches while that one is set. Of
+/// batches whose threads cannot be ended all stays for ever, as after a fork.
 void deallocate(PyObject *self) {
   SetAside error;
   auto &batches = valueOf<Batches>(self);
   takeBack(batches);
-  end(batches);
+  try {
+    end(batches);
+  } catch (const std::exception &) {
+    raiseCaught();
+    PyErr_WriteUnraisable(nullptr);
+    return;
+  }
   drop<Batches>(self);
 }
 
