@@ -29,7 +29,7 @@ Tensor tensorOf(const runtime::TensorInfo &info) {
                  info.type.shape.data(), info.bytes});
 }
 
-/// What a user gave, which several graphs may read.
+/// The data set that a user gave, which several graphs may read.
 struct Source {
   Buffers arrays;
   data::Dataset dataset;
@@ -260,7 +260,7 @@ PyObject *makeBatches(PyObject *self, PyObject *arguments) {
   return hold(batchesType, std::move(made));
 }
 
-/// What a buffer of an input shows; it owns all of that.
+/// Owns one input of a batch, which a buffer of Python's shows.
 struct Shown {
   Owned feed; // which has the type
   std::shared_ptr<data::Batches> batches;
@@ -421,38 +421,6 @@ PyGetSetDef feedProperties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyType_Slot feedSlots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(drop<Feed>)},
-    {Py_tp_methods, feedMethods},
-    {Py_tp_getset, feedProperties},
-    {0, nullptr},
-};
-
-PyType_Spec feedSpec = {"gradus._training.Feed", sizeof(Holder<Feed>), 0,
-                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                        feedSlots};
-
-PyType_Slot batchesSlots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
-    {Py_tp_iter, reinterpret_cast<void *>(PyObject_SelfIter)},
-    {Py_tp_iternext, reinterpret_cast<void *>(guarded<next>)},
-    {0, nullptr},
-};
-
-PyType_Spec batchesSpec = {
-    "gradus._training.Batches", sizeof(Holder<Batches>), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, batchesSlots};
-
-PyType_Slot shownSlots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(drop<Shown>)},
-    {Py_bf_getbuffer, reinterpret_cast<void *>(fill)},
-    {0, nullptr},
-};
-
-PyType_Spec shownSpec = {"gradus._training.Shown", sizeof(Holder<Shown>), 0,
-                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         shownSlots};
-
 PyMethodDef functions[] = {
     {"feed", guarded<makeFeed>, METH_VARARGS, nullptr},
     {"loss_is_total", guarded<lossIsTotal>, METH_O, nullptr},
@@ -462,9 +430,16 @@ PyMethodDef functions[] = {
 } // namespace
 
 bool addFeeds(PyObject *module) {
-  return (feedType = addType(module, feedSpec)) &&
-         (batchesType = addType(module, batchesSpec)) &&
-         (shownType = addType(module, shownSpec)) &&
+  return (feedType = addType<Feed>(module, "gradus._training.Feed",
+                                   {{Py_tp_methods, feedMethods},
+                                    {Py_tp_getset, feedProperties}})) &&
+         (batchesType = addType<Batches, deallocate>(
+              module, "gradus._training.Batches",
+              {{Py_tp_iter, reinterpret_cast<void *>(PyObject_SelfIter)},
+               {Py_tp_iternext, reinterpret_cast<void *>(guarded<next>)}})) &&
+         (shownType = addType<Shown>(
+              module, "gradus._training.Shown",
+              {{Py_bf_getbuffer, reinterpret_cast<void *>(fill)}})) &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

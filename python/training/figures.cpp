@@ -85,17 +85,6 @@ PyGetSetDef bestProperties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyType_Slot bestSlots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(drop<BestMetric>)},
-    {Py_tp_methods, bestMethods},
-    {Py_tp_getset, bestProperties},
-    {0, nullptr},
-};
-
-PyType_Spec bestSpec = {
-    "gradus._training.BestMetric", sizeof(Holder<BestMetric>), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, bestSlots};
-
 //===-- the means of an epoch ---------------------------------------------===//
 
 PyObject *makeFigures(PyObject *, PyObject *) {
@@ -128,16 +117,6 @@ PyMethodDef figuresMethods[] = {
     {"restore", guarded<restoreFigures>, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-
-PyType_Slot figuresSlots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(drop<EpochFigures>)},
-    {Py_tp_methods, figuresMethods},
-    {0, nullptr},
-};
-
-PyType_Spec figuresSpec = {
-    "gradus._training.EpochFigures", sizeof(Holder<EpochFigures>), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, figuresSlots};
 
 //===-- the means of a test -----------------------------------------------===//
 
@@ -192,17 +171,6 @@ PyGetSetDef meansProperties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyType_Slot meansSlots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(drop<TestMeans>)},
-    {Py_tp_methods, meansMethods},
-    {Py_tp_getset, meansProperties},
-    {0, nullptr},
-};
-
-PyType_Spec meansSpec = {
-    "gradus._training.TestMeans", sizeof(Holder<TestMeans>), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, meansSlots};
-
 PyMethodDef functions[] = {
     {"best_metric", guarded<makeBest>, METH_O, nullptr},
     {"epoch_figures", guarded<makeFigures>, METH_NOARGS, nullptr},
@@ -213,9 +181,15 @@ PyMethodDef functions[] = {
 } // namespace
 
 bool addFigures(PyObject *module) {
-  return (bestType = addType(module, bestSpec)) &&
-         (figuresType = addType(module, figuresSpec)) &&
-         (meansType = addType(module, meansSpec)) &&
+  return (bestType = addType<BestMetric>(module, "gradus._training.BestMetric",
+                                         {{Py_tp_methods, bestMethods},
+                                          {Py_tp_getset, bestProperties}})) &&
+         (figuresType =
+              addType<EpochFigures>(module, "gradus._training.EpochFigures",
+                                    {{Py_tp_methods, figuresMethods}})) &&
+         (meansType = addType<TestMeans>(module, "gradus._training.TestMeans",
+                                         {{Py_tp_methods, meansMethods},
+                                          {Py_tp_getset, meansProperties}})) &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

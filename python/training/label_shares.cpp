@@ -1,4 +1,4 @@
-// How much the labels of a batch count that a test gives to its graph as it is.
+// Counts the labels of a batch that a test gives to its graph as it is.
 
 #include "python/training/columns.h"
 #include "python/training/values.h"
@@ -106,17 +106,6 @@ PyGetSetDef properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyType_Slot slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(drop<LabelShares>)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {"gradus._training.LabelShares", sizeof(Holder<LabelShares>),
-                    0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
-
 PyMethodDef functions[] = {
     {"label_shares", guarded<makeShares>, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
@@ -125,7 +114,9 @@ PyMethodDef functions[] = {
 } // namespace
 
 bool addLabelShares(PyObject *module) {
-  return (sharesType = addType(module, spec)) &&
+  return (sharesType = addType<LabelShares>(
+              module, "gradus._training.LabelShares",
+              {{Py_tp_methods, methods}, {Py_tp_getset, properties}})) &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

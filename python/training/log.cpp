@@ -103,16 +103,6 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyType_Slot slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(drop<Log>)},
-    {Py_tp_methods, methods},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {"gradus._training.Log", sizeof(Holder<Log>), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
-
 PyMethodDef functions[] = {
     {"log", guarded<makeLog>, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
@@ -121,7 +111,8 @@ PyMethodDef functions[] = {
 } // namespace
 
 bool addLog(PyObject *module) {
-  return (logType = addType(module, spec)) &&
+  return (logType = addType<Log>(module, "gradus._training.Log",
+                                 {{Py_tp_methods, methods}})) &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -50,16 +50,6 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyType_Slot slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(drop<cli::Curves>)},
-    {Py_tp_methods, methods},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {"gradus._training.Curves", sizeof(Holder<cli::Curves>), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
-
 PyMethodDef functions[] = {
     {"curves", guarded<makeCurves>, METH_NOARGS, nullptr},
     {"page", guarded<page>, METH_VARARGS, nullptr},
@@ -69,7 +59,8 @@ PyMethodDef functions[] = {
 } // namespace
 
 bool addReport(PyObject *module) {
-  return (curvesType = addType(module, spec)) &&
+  return (curvesType = addType<cli::Curves>(module, "gradus._training.Curves",
+                                            {{Py_tp_methods, methods}})) &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -112,7 +112,13 @@ bool read(PyObject *dictionary, std::vector<training::Metric> &figures) {
   return count >= 0;
 }
 
-PyTypeObject *addType(PyObject *module, PyType_Spec &spec) {
+PyTypeObject *addType(PyObject *module, const char *name, size_t size,
+                      destructor deallocate, std::vector<PyType_Slot> slots) {
+  slots.push_back({Py_tp_dealloc, reinterpret_cast<void *>(deallocate)});
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {name, static_cast<int>(size), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      slots.data()};
   PyTypeObject *type = makeType(spec);
   return type && PyModule_AddType(module, type) == 0 ? type : nullptr;
 }

@@ -98,7 +98,17 @@ bool addLabelShares(PyObject *module);
 bool addLog(PyObject *module);
 bool addReport(PyObject *module);
 
-/// Makes a type and adds it to the module; nullptr on failure.
-PyTypeObject *addType(PyObject *module, PyType_Spec &spec);
+/// Makes a type, whose objects are of `size` bytes and freed by `deallocate`,
+/// and adds it to the module; nullptr on failure.
+PyTypeObject *addType(PyObject *module, const char *name, size_t size,
+                      destructor deallocate, std::vector<PyType_Slot> slots);
+
+/// Adds the type of objects that own a Value, which only the module makes.
+template <typename Value, destructor deallocate = drop<Value>>
+PyTypeObject *addType(PyObject *module, const char *name,
+                      std::vector<PyType_Slot> slots) {
+  return addType(module, name, sizeof(Holder<Value>), deallocate,
+                 std::move(slots));
+}
 
 } // namespace gradus::python
