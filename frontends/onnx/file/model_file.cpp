@@ -361,55 +361,46 @@ std::string ModelFile::pathOf(const std::string &location) const {
   return dataPath(path_, location);
 }
 
-static void collectInitializers(::onnx::GraphProto &graph,
-                                std::vector<TensorProto *> &all) {
-  for (TensorProto &tensor : *graph.mutable_initializer())
-    all.push_back(&tensor);
+/// Visits the initializers of a graph and of those inside of it, and with
+/// `constants` the tensors among attributes of nodes, too.
+static void visitTensors(::onnx::GraphProto &graph, bool constants,
+                         llvm::function_ref<void(TensorProto &)> visit) {
+  llvm::for_each(*graph.mutable_initializer(), visit);
   for (::onnx::NodeProto &node : *graph.mutable_node())
     for (::onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+      if (constants && attribute.has_t())
+        visit(*attribute.mutable_t());
+      if (constants)
+        llvm::for_each(*attribute.mutable_tensors(), visit);
       if (attribute.has_g())
-        collectInitializers(*attribute.mutable_g(), all);
+        visitTensors(*attribute.mutable_g(), constants, visit);
       for (::onnx::GraphProto &inner : *attribute.mutable_graphs())
-        collectInitializers(inner, all);
+        visitTensors(inner, constants, visit);
     }
 }
 
 std::vector<TensorProto *> ModelFile::initializers() const {
   std::vector<TensorProto *> all;
-  collectInitializers(*model_->mutable_graph(), all);
+  visitTensors(*model_->mutable_graph(), /*constants=*/false,
+               [&](TensorProto &tensor) { all.push_back(&tensor); });
   return all;
-}
-
-static void collectLocations(const ::onnx::GraphProto &graph,
-                             std::set<std::string> &all) {
-  auto add = [&](const TensorProto &tensor) {
-    if (isExternal(tensor))
-      all.insert(external(tensor, "location"));
-  };
-  llvm::for_each(graph.initializer(), add);
-  for (const ::onnx::NodeProto &node : graph.node())
-    for (const ::onnx::AttributeProto &attribute : node.attribute()) {
-      add(attribute.t());
-      llvm::for_each(attribute.tensors(), add);
-      if (attribute.has_g())
-        collectLocations(attribute.g(), all);
-      for (const ::onnx::GraphProto &inner : attribute.graphs())
-        collectLocations(inner, all);
-    }
 }
 
 std::set<std::string> ModelFile::locations() const {
   std::set<std::string> all;
-  collectLocations(*model_->mutable_graph(), all);
+  visitTensors(*model_->mutable_graph(), /*constants=*/true,
+               [&](TensorProto &tensor) {
+                 if (isExternal(tensor))
+                   all.insert(external(tensor, "location"));
+               });
   return all;
 }
 
 std::vector<std::string> ModelFile::dataFiles() const {
-  std::set<std::string> paths;
-  for (const TensorProto *tensor : initializers())
-    if (isExternal(*tensor))
-      paths.insert(pathOf(external(*tensor, "location")));
-  return {paths.begin(), paths.end()};
+  std::vector<std::string> paths;
+  for (const std::string &location : locations())
+    paths.push_back(pathOf(location));
+  return paths;
 }
 
 uint64_t ModelFile::storedBytes() const {
