@@ -115,7 +115,7 @@ bool isSame(const dlpack::Device &one, const dlpack::Device &other) {
   return one.type == other.type && one.number == other.number;
 }
 
-/// Where an array lies; false with Python's error set.
+/// Finds where an array lies; false with Python's error set.
 bool deviceOf(PyObject *object, dlpack::Device &found) {
   if (!PyObject_HasAttrString(object, "__dlpack_device__"))
     return true;

@@ -240,7 +240,7 @@ Status verifySource(const char *what, const gradus_source &source) {
   return Status();
 }
 
-/// What gradus_compile_with has beside the options.
+/// The arguments of gradus_compile_with that are no options.
 struct Beside {
   std::span<const gradus_source> files;
   const char *artifact; // or NULL
@@ -341,7 +341,8 @@ Status fail(gradus_compiled &result, const Status &status) {
   return status;
 }
 
-/// Whatever is at its path is no mistake in what is compiled.
+/// Tells that the file cannot be written, which is no mistake in what is
+/// compiled, whatever is at its path.
 Status failToWrite(gradus_compiled &result, const Status &status) {
   return fail(result, failed(status.message()));
 }

@@ -20,8 +20,8 @@ TEST(OwnFolder, IsThisProgramsWhereverItRuns) {
   fs::current_path(here);
 }
 
-// Where there is no /proc, a whole path by which the program was started is
-// left. The current folder is never asked.
+// The path by which the program was started says where it is, if there is no
+// /proc and the path is a whole one. The current folder is never asked.
 TEST(OwnFolder, IsOfWhatWasStartedWhereThereIsNoProc) {
   std::string own = fs::canonical("/proc/self/exe"),
               started = reinterpret_cast<const char *>(getauxval(AT_EXECFN));

@@ -143,7 +143,8 @@ TEST_F(CEntryBasis, IsOfOneCompilationAlone) {
   EXPECT_TRUE(artifact() == ofOther);
 }
 
-// What waits for a writer, or never ends, is no file to compile from.
+// A pipe would wait for its writer, and a device need not end: neither is
+// compiled from.
 TEST_F(CEntry, CompilesFromFilesAlone) {
   std::string pipe =
       testing::TempDir() + "c_entry_pipe." + std::to_string(getpid());
@@ -376,7 +377,7 @@ struct CEntryFile : CEntry {
   void put(const std::string &text) {
     std::ofstream(path, std::ios::binary) << text;
   }
-  /// What is at the path; a part of a new file must not be beside it.
+  /// Reads what is at the path, and expects no partly written file beside it.
   std::string there() {
     EXPECT_NE(access((path + ".gradus-partial").c_str(), F_OK), 0);
     return fileText(path.c_str());
