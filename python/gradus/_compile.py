@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from . import _cache, _core
 from ._core import Error, FailedError, InvalidError
-from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible, existing
-from ._files import regular_file
+from ._errors import CompileError, CompileWarning, Diagnostic, NotExpressible
+from ._files import existing, regular_file
 from ._keywords import check, in_python
-from ._keywords import text as _text
+from ._text import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _recipe(recipe, asked):
         raise InvalidError(f"recipe: expected a dictionary, JSON text or a path; found {type(recipe).__name__}")
     if "module" in asked and _list(given.get("fixed")):  # what the module itself fixes is no wish against the recipe's
         made["fixed"] = sorted({*_list(given["fixed"]), *_list(made.get("fixed"))})
-    return _text({**given, **made}, "recipe").encode()
+    return json_text({**given, **made}, "recipe").encode()
 
 
 def _json(text, where):
@@ -276,7 +276,7 @@ def _assignments(given, what):
         return None
     if not isinstance(given, Mapping):
         raise InvalidError(f"{what}: expected a dictionary, found {type(given).__name__}")
-    return [f"{key}={value if isinstance(value, str) else _text(value, f'{what}: {key}')}" for key, value in given.items()]
+    return [f"{key}={value if isinstance(value, str) else json_text(value, f'{what}: {key}')}" for key, value in given.items()]
 
 
 def _texts(given, what):

@@ -1,7 +1,6 @@
 """The exceptions that need more than words; the others are the extension's."""
 
 import errno
-import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -51,21 +50,6 @@ class MissingStateError(InvalidError, KeyError):
 
     def __str__(self):
         return self.args[0]
-
-
-def existing(path):
-    """The path, of a file that is there."""
-    if not os.path.exists(path):
-        raise MissingFileError(os.fspath(path))
-    return path
-
-
-def in_folder(path):
-    """The path, of a file to write, whose folder is there."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise MissingFileError(os.fspath(path), f"there is no folder {folder}")
-    return path
 
 
 class CompileWarning(UserWarning):

@@ -6,9 +6,24 @@ import secrets
 import stat
 
 from ._core import InvalidError
-from ._errors import in_folder
+from ._errors import MissingFileError
 
 PARTIAL = ".gradus-partial"  # how the names of files end that are being written
+
+
+def existing(path):
+    """The path, of a file that is there."""
+    if not os.path.exists(path):
+        raise MissingFileError(os.fspath(path))
+    return path
+
+
+def in_folder(path):
+    """The path, of a file to write, whose folder is there."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise MissingFileError(os.fspath(path), f"there is no folder {folder}")
+    return path
 
 
 def regular_file(path, mode="rb", **options):
@@ -55,7 +70,7 @@ def verify_place(path, what):
         raise InvalidError(f"{what}: {path} is no file, and cannot be replaced by one")
     if not os.path.isdir(folder):
         raise InvalidError(f"{what}: {path} cannot be written: the folder {folder} is not there")
-    tried = f"{path}.{secrets.token_hex(4)}{PARTIAL}"
+    tried = partial_name(path)
     try:
         os.close(os.open(tried, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC))
     except (OSError, ValueError) as error:  # a ValueError of a name that no file has

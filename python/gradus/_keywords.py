@@ -2,18 +2,15 @@
 
 import inspect
 import json
+import os
 import re
-from collections.abc import Mapping
 
 from ._core import InvalidError
+from ._text import is_json, is_plain
 
-# The recipe's keys at its top; a test compares them with `gradus recipe --schema`.
-RECIPE = ("$schema", "accumulation", "batch_norm_variance", "boost", "clip", "clip_update", "compat", "deterministic", "dim_reduce",
-          "distribution", "dropout", "ema", "fc_to_fn", "fixed", "freeze_batch_norm", "gradient_centralization", "gradient_freeze", "groups",
-          "inputs", "less_bn", "lookahead", "loss", "loss_scale", "memory_limit", "metrics", "on_nonfinite", "optimizer", "passes",
-          "plugins", "precision", "precondition", "schedule", "seed", "settable", "straight_through", "trainable", "weight_decay_for")
+SCHEMA = os.path.join(os.path.dirname(__file__), "recipe.schema.json")  # what `gradus recipe --schema` prints
 
-# What other libraries call a keyword of ours whose name is not alike.
+# Names that other libraries have for a keyword of ours whose name is not alike.
 SYNONYMS = {"criterion": "loss", "loss_fn": "loss", "objective": "loss", "lr_scheduler": "scheduler", "optim": "optimizer",
             "max_grad_norm": "clip_grad_norm", "gradient_clip_val": "clip_grad_norm", "accumulate_grad_batches": "accumulation",
             "gradient_accumulation_steps": "accumulation", "input_names": "inputs", "output_names": "outputs", "dynamic_axes": "dynamic",
@@ -46,16 +43,8 @@ def _keyword(found):
         return f"{name}="
     key, equals, rest = value.partition("=")
     if form == "pair":
-        return f"{name}={{{json.dumps(key)}: {rest if _is_json(rest) else json.dumps(rest)}}}" if equals else f"{name}={value}"
+        return f"{name}={{{json.dumps(key)}: {rest if is_json(rest) else json.dumps(rest)}}}" if equals else f"{name}={value}"
     return f"{name}={json.dumps(value)}"
-
-
-def _is_json(text):
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
 
 
 def near(name, known):
@@ -66,6 +55,12 @@ def near(name, known):
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
+def recipe_keys():
+    """The recipe's keys at its top."""
+    with open(SCHEMA, encoding="utf-8") as file:
+        return tuple(json.load(file)["properties"])
+
+
 def check(keys, compiles, plugins):
     """Refuses the first of `keys` that is no keyword of `compiles` or of recipe_of, and no key of the recipe, if it is known
     what was meant, or its value is beyond a recipe. What the compiler's own suggestions answer is left to it, and with
@@ -74,11 +69,13 @@ def check(keys, compiles, plugins):
 
     known = [name for function in (compiles, recipe_of) for name, each in inspect.signature(function).parameters.items()
              if each.kind is not each.VAR_KEYWORD]
-    for name, value in keys.items():
-        if name in known or name in RECIPE:
+    others = {name: value for name, value in keys.items() if name not in known}
+    recipe = recipe_keys() if others else ()
+    for name, value in others.items():
+        if name in recipe:
             continue
-        hint = "" if plugins else meant(name, [*known, *RECIPE])
-        if hint or not _is_plain(value):
+        hint = "" if plugins else meant(name, [*known, *recipe])
+        if hint or not is_plain(value):
             raise InvalidError(f"compile has no keyword {name!r}, and the recipe no such key" + hint)
 
 
@@ -93,34 +90,3 @@ def meant(name, known):
     if name in FOR_FIT or name in inspect.signature(Step.fit).parameters:
         return "; it is said when the step trains: step.fit(data, epochs=..., ...)"
     return near(name, known)
-
-
-def text(value, where):
-    """JSON of a value, which may have numbers of numpy in it."""
-    try:
-        return json.dumps(value, default=lambda each: each.item())
-    except (AttributeError, TypeError, ValueError):
-        path, found = _beyond_json(value)
-        raise InvalidError(f"{where}{''.join(f': {key}' for key in path)}: expected a number, a text, or lists and dictionaries of them; "
-                           f"found {_kind(found)}") from None
-
-
-def _kind(found):
-    return f"the class {found.__name__}" if isinstance(found, type) else f"an object of {type(found).__name__}"
-
-
-def _beyond_json(value, path=()):
-    """The keys down to the first part of a value that has no form in JSON, and that part."""
-    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, (tuple, list)) else ()
-    for key, part in parts:
-        if not _is_plain(part):
-            return _beyond_json(part, (*path, key))
-    return path, value
-
-
-def _is_plain(value):
-    try:
-        json.dumps(value, default=lambda each: each.item())
-    except (AttributeError, TypeError, ValueError):
-        return False
-    return True

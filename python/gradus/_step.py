@@ -10,8 +10,7 @@ import shutil
 from . import _arrays, _core
 from ._arrays import positional
 from ._core import InvalidError
-from ._errors import existing, in_folder
-from ._files import whole_file
+from ._files import existing, in_folder, whole_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,6 +117,11 @@ class Step:
     runs, Python's lock is free.
     """
 
+    diagnostics: list[Any]  # what the compiler said, of a compiled step
+    names: dict[str, str]  # of a PyTorch module's parameters and buffers: their states
+    title: str | None  # a PyTorch module's class
+    loss_inputs: tuple[str, ...]  # those of a module that its loss alone takes: labels
+
     def __init__(self, session, artifact):
         self._session, self._artifact = session, artifact
         self._graphs, self._outline, self._own_loss = {}, None, None
@@ -129,13 +133,10 @@ class Step:
             has_bf16 = any(dtype == "bf16" for _, dtype, _ in train.inputs)
             self._run = (lambda *inputs: train.step(*map(_arrays.bits, inputs))) if has_bf16 else train.step
         self._count = len(self._names)
-        self.diagnostics: list[Any] = []  # what the compiler said, of a compiled step
-        self.names: dict[str, str] = {}  # of a PyTorch module's parameters and buffers: their states
-        self.title: str | None = None  # a PyTorch module's class
-        self.loss_inputs: tuple[str, ...] = ()  # those of a module that its loss alone takes: labels
+        self.diagnostics, self.names, self.title, self.loss_inputs = [], {}, None, ()
 
     def __setattr__(self, name, value):
-        if not name.startswith("_") and name not in ("diagnostics", "names", "title", "loss_inputs") and not hasattr(Step, name):
+        if not name.startswith("_") and name not in Step.__annotations__ and not hasattr(Step, name):
             raise AttributeError(f"a step has no attribute {name!r} to set; a state is written as step[\"{name}.weight\"] = array")
         object.__setattr__(self, name, value)
 
@@ -229,8 +230,9 @@ class Step:
             averages(self)
         return evaluate(self, data, "evaluate_ema" if ema else "evaluate")
 
-    def fit(self, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, overwrite=False, callbacks=(), seed=None,
-            shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None) -> Records:
+    def fit(self, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False,
+            overwrite=False, callbacks=(), seed=None, shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None,
+            report=None) -> Records:
         """Trains on a data set and returns a list with a dictionary for each epoch: {"epoch", "step", "seconds", "train":
         {...}, "test": {...}}. A notebook shows it as the report of the run, which `.report("run.html")` writes. Whatever
         ends it early, the exception has them as `records`.
@@ -276,8 +278,8 @@ class Step:
 
         try:
             return fit(self, data, epochs=epochs, eval=eval, validation=validation, best=best, patience=patience, checkpoint=checkpoint,
-                       resume=resume, overwrite=overwrite, callbacks=callbacks, seed=seed, shuffle=shuffle, progress=progress, prefetch=prefetch, log=log,
-                       tensorboard=tensorboard, report=report)
+                       resume=resume, overwrite=overwrite, callbacks=callbacks, seed=seed, shuffle=shuffle, progress=progress,
+                       prefetch=prefetch, log=log, tensorboard=tensorboard, report=report)
         except BaseException as error:
             raise without_own_frames(error)
 

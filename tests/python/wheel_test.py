@@ -97,7 +97,7 @@ class Wheel(unittest.TestCase):
         for file in ("_core.abi3.so", "_core.pyi", "_training.abi3.so", "__init__.py", "py.typed", "lib/libgradus.so.0", "licences/LICENSE"):
             self.assertIn(f"gradus/{file}", whole)
             self.assertIn(f"gradus_runtime/{file}", runtime)
-        self.assertLessEqual({"gradus/bin/gradus", "gradus/lib/libgradus_compiler.so", "gradus/lib/libdnnl.so.3"}, whole)
+        self.assertLessEqual({"gradus/bin/gradus", "gradus/lib/libgradus_compiler.so", "gradus/lib/libdnnl.so.3", "gradus/recipe.schema.json"}, whole)
         self.assertFalse([name for name in runtime if "compiler" in name or "dnnl" in name])
         with zipfile.ZipFile(wheel("gradus")) as files:
             points = next(name for name in whole if name.endswith("entry_points.txt"))
