@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 
 from . import _training
-from ._arrays import NUMPY_NAMES, as_numpy, fits, is_array
+from ._arrays import NUMPY_NAMES, as_numpy, is_array
 from ._core import InvalidError
 from ._text import utf8_json
 
@@ -24,7 +24,7 @@ class Samples:
     @classmethod
     def of(cls, step, graph, source, what=None, classes=(), shuffle=True):
         columns = () if any(map(_is_path, source)) else source
-        return cls(_training.feed(_outline(step), graph, source, what, classes), shuffle, columns)
+        return cls(_training.feed(outline(step), graph, source, what, classes), shuffle, columns)
 
     def sample_of(self, name, row):
         """The number of the sample in the user's arrays that has the values `row`, some of which are not finite; None: it
@@ -46,7 +46,7 @@ class Samples:
 
     def hold_out(self, step, graph, part, seed):
         """The data set of a part of these samples, chosen by the seed as `gradus train --validation` does; the others stay."""
-        held = Samples(self.feed.hold_out(_outline(step), graph, part, seed))
+        held = Samples(self.feed.hold_out(outline(step), graph, part, seed))
         self._measure()
         return held
 
@@ -72,63 +72,12 @@ class Samples:
         return self.feed.batches(first, end, seed, shuffle, len(os.sched_getaffinity(0)))
 
 
-class Whole:
-    """One batch of arrays that its graph reads where they are, and how much it counts."""
-
-    left_out = 0
-
-    def __init__(self, arrays, share):
-        self.arrays, self._share = arrays, share
-
-    def in_order(self):
-        return [self.arrays]
-
-    def share(self, number):
-        return self._share
-
-
-class Shares:
-    """How much the full batches of a test count. Of their arrays only labels are looked at, where some do not count."""
-
-    def __init__(self, step, graph, inputs):
-        self._labels, self._batch = _training.label_shares(_outline(step), graph), float(batch_of(inputs))
-        self._place = next((place for place, (name, _, _) in enumerate(inputs) if name == self._labels.input), None)
-        self._input = None if self._place is None else inputs[self._place]
-
-    def of(self, arrays):
-        """The labels of a batch that are not ignored, and the sum of their weights."""
-        if self._place is None:
-            return self._batch, self._batch
-        return self._labels.of([_column(on_host(arrays[self._place]), *self._input)])
-
-
-def on_host(array):
-    """An array in the host's memory, copied there where its library does that: PyTorch, or one with __array__, as JAX."""
-    import numpy
-
-    if hasattr(array, "detach"):
-        return array.detach().cpu()
-    return numpy.asarray(array) if hasattr(array, "__array__") else array
-
-
-def can_be_read(inputs, arrays):
-    """Whether a graph reads arrays as they are. Of what only the device can read the graph says itself what it lacks."""
-    for (_, dtype, shape), array in zip(inputs, arrays):
-        try:
-            found = as_numpy(array)
-        except InvalidError:
-            continue
-        if found.shape != shape or not fits(found.dtype, dtype):
-            return False
-    return True
-
-
 def loss_is_total(step):
     """Whether the loss is a sum over samples rather than a mean."""
-    return _training.loss_is_total(_outline(step))
+    return _training.loss_is_total(outline(step))
 
 
-def _outline(step):
+def outline(step):
     """What of the artifact decides how data reach its graphs, as training/artifact_outline.h reads it."""
     if step._outline is None:
         indices = step.metadata("artifact.indices") or {}
@@ -245,14 +194,14 @@ def is_used_up(data):
 
 def arrays_set(step, graph, inputs, arrays, what, **options):
     """The data set of arrays in the order of inputs."""
-    return Samples.of(step, graph, [_column(array, *each) for each, array in zip(inputs, arrays)], what, **options)
+    return Samples.of(step, graph, [column(array, *each) for each, array in zip(inputs, arrays)], what, **options)
 
 
 def _is_path(data):
     return isinstance(data, (str, os.PathLike))
 
 
-def _column(array, name, dtype, shape):
+def column(array, name, dtype, shape):
     """An array of all samples as (name, type, dense array)."""
     import numpy
 
@@ -270,7 +219,7 @@ def _column(array, name, dtype, shape):
 _TYPES = {kind: dtype for dtype, kind in NUMPY_NAMES.items() if dtype != "bf16"}  # numpy's word -> ours
 
 
-def _fitting(name, array, shape, dtype):
+def fitting(name, array, shape, dtype):
     if array.ndim != len(shape) or tuple(array.shape[1:]) != tuple(shape[1:]):
         raise InvalidError(f"input {name!r}: samples are of shape {list(array.shape[1:])}, expected {list(shape[1:])}")
     return array
@@ -347,7 +296,7 @@ def filled(arrays, inputs, batch):
 
     made = []
     for (name, dtype, shape), array in zip(inputs, arrays):
-        array = _fitting(name, as_numpy(array), shape, dtype)
+        array = fitting(name, as_numpy(array), shape, dtype)
         whole = numpy.zeros(shape, array.dtype)
         whole[: len(array)] = array
         made.append(whole)

@@ -3,24 +3,24 @@
 import math
 import operator
 import os
-import sys
 import time
-import warnings
 
 from . import _checkpoint, _data, _former, _training
 from ._core import FailedError, InvalidError
+from ._evaluate import evaluate, test_inputs
 from ._interrupts import Interrupts
 from ._progress import Line
 from ._records import Records, Run
+from ._tracebacks import warn
 
 
-def fit(step, data, *, epochs=1, eval=None, validation=None, best=None, patience=None, checkpoint=None, resume=False, overwrite=False, callbacks=(), seed=None,
-        shuffle=True, progress=None, prefetch=2, log=None, tensorboard=None, report=None):
+def fit(step, data, *, epochs, eval, validation, best, patience, checkpoint, resume, overwrite, callbacks, seed, shuffle, progress, prefetch, log,
+        tensorboard, report):
     """What `Step.fit` does, whose words say what each option means."""
     _verify_options(epochs, callbacks)
     loop = _Loop(step, _data.data_set(data, step, "train", step._graph("train").inputs, "data", shuffle=shuffle), epochs, seed, prefetch)
     if eval is not None:
-        loop.test = _data.data_set(eval, step, "evaluate", _test_inputs(step, "evaluate"), "eval",
+        loop.test = _data.data_set(eval, step, "evaluate", test_inputs(step, "evaluate"), "eval",
                                    classes=getattr(loop.data, "classes", ()))
     if validation is not None:
         loop.hold_out(validation)
@@ -50,14 +50,6 @@ def _verify_options(epochs, callbacks):
 
 
 _CALLED = ("on_step", "on_epoch", "on_end")
-
-
-def _warn(words):
-    """Warns of the line of the user's program that called the package."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(words, stacklevel=level)
 
 
 class _Judge:
@@ -105,7 +97,7 @@ class _Loop:
         if not isinstance(self.data, _data.Samples):
             raise InvalidError("validation: expected files or arrays of all samples as data; batches of an iterable cannot be told apart "
                                "from epoch to epoch: split its data set, and give the other part as eval=")
-        _test_inputs(self.step, "evaluate")
+        test_inputs(self.step, "evaluate")
         self.part, self.test = part, self.data.hold_out(self.step, "evaluate", part, self.seed)
 
     def keep(self, path):
@@ -157,10 +149,10 @@ class _Loop:
                 self.step.set(path, length)
             elif name == "updates" and made and before < length and (not said or made >= before):
                 where = "it is at its end" if made >= before else f"it ends {length - before:g} updates before this fit does"
-                _warn(f"the schedule is for a run of {before:g} updates, and the step has made {made}: {where}, and its last values stay. "
+                warn(f"the schedule is for a run of {before:g} updates, and the step has made {made}: {where}, and its last values stay. "
                       f"step.set(\"{path}\", {length:g}) makes it fit both runs, and step.reset() begins anew")
             elif before != length and not said:
-                _warn(f"the schedule is for {what} of {before:g} updates, and this run has {length:g}: it goes on as it began; "
+                warn(f"the schedule is for {what} of {before:g} updates, and this run has {length:g}: it goes on as it began; "
                       f"{path} in the recipe, or step.set(\"{path}\", {length:g}) in a callback, makes it fit this run")
 
     def restore(self, path):
@@ -199,7 +191,7 @@ class _Loop:
         self.note(remarks)
         untold, self.untold = self.untold, []
         for words in untold:
-            _warn(words)
+            warn(words)
 
     def noted(self):
         """What `fit` goes on with, beside the state."""
@@ -239,7 +231,10 @@ class _Loop:
             self.line.stop(self, how)
         self.line.end()
         wrong, ended = [], how in ("failed", "interrupted")
-        for act in (self.end_log, lambda: self.end_report(how, why), *[lambda: self.call("on_end", self.records)] * ended):
+        acts = [self.end_log, lambda: self.end_report(how, why)]
+        if ended:
+            acts.append(lambda: self.call("on_end", self.records))
+        for act in acts:
             try:
                 act()
             except Exception as error:
@@ -337,7 +332,7 @@ class _Loop:
             self.in_steps += time.perf_counter() - start
             self.done += 1
             self.at += 1
-            figures = {name: out[name] for name in out.keys() if isinstance(out[name], (int, float))}
+            figures = {name: value for name in out.keys() if isinstance(value := out[name], (int, float))}
             self.figures.add(figures)
             refused = self.stops and not math.isfinite(figures.get("loss", 0))
             if not refused:
@@ -402,67 +397,3 @@ def _spoiled(step, arrays, data):
             return f"; input {name!r} has {array[tuple(place)]} at {place}{of}"
         read += 1
     return "; all inputs are finite" if read == len(step._names) else ""
-
-
-def _test_inputs(step, graph):
-    """The inputs of an evaluating graph that come from the data: not the number of real samples."""
-    if graph not in step.graphs:
-        raise InvalidError(f"the artifact has no graph {graph!r}; it has {', '.join(step.graphs)}")
-    inputs = step._graph(graph).inputs
-    if not inputs:
-        raise InvalidError(f"the graph {graph!r} takes no inputs: there is nothing to evaluate it on")
-    return inputs[:-1] if inputs[-1] == ("count", "i64", ()) else inputs
-
-
-def evaluate(step, data, name="evaluate", tell=None):
-    """Means over all samples, each batch weighted by its samples; of the labels that the loss ignores there are none.
-    `tell` gets what is to be noted; None: the user is warned."""
-    tell = tell or _warn
-    inputs = _test_inputs(step, name)
-    if not isinstance(data, (_data.Samples, _data.Batches)):
-        data = _data.data_set(data, step, name, inputs, "data")
-        for words in getattr(data, "remarks", ()):
-            tell(words)
-    graph = step._graph(name)
-    names, left_out = [output for output, _, shape in graph.outputs if not shape], 0
-    means = _training.test_means(names, _data.loss_is_total(step))
-    for samples in _sets_of(step, name, inputs, data):
-        left_out += samples.left_out
-        for number, arrays in enumerate(samples.in_order()):
-            labels, weight = samples.share(number)
-            if weight > 0:
-                out = graph.step(*arrays)
-                means.add([float(out[each]) for each in names], labels, weight)
-    if left_out:
-        tell(f"{left_out} samples are in none of the figures: this graph takes full batches of {_data.batch_of(inputs)} alone")
-    if means.weight == 0:
-        raise InvalidError("data: there is no sample to evaluate")
-    return means.figures()
-
-
-def _sets_of(step, name, inputs, data):
-    """The data set of a test; of a user's batches each is one, and those that fit go to the graph as they are."""
-    if isinstance(data, _data.Samples):
-        data.feed.verify_evaluates()
-        yield data
-        return
-    names, size = [each for each, _, _ in inputs], _data.batch_of(inputs)
-    counts_samples = size is not None and all(shape[:1] == (size,) for _, _, shape in inputs)
-    more = [size or 1] * (len(step._graph(name).inputs) - len(inputs))  # how many samples of a batch are real
-    shares = _data.Shares(step, name, inputs) if counts_samples else None
-    for batch in data.in_order():
-        arrays = [each.detach() if hasattr(each, "detach") else each for each in step._matched(batch, names, "the test")]
-        if not counts_samples:
-            yield _data.Whole(arrays + more, (1.0, 1.0))
-        elif _data.samples_of(arrays) == size and _data.can_be_read(inputs, arrays):
-            yield _data.Whole(arrays + more, shares.of(arrays))
-        else:
-            yield from _small_set(step, name, inputs, list(map(_data.on_host, arrays)))
-
-
-def _small_set(step, name, inputs, arrays):
-    """A batch as a data set of its own, which is filled up and whose numbers are converted; none where no label counts."""
-    label, ignored = step._labels()
-    labels = [array for (each, _, _), array in zip(inputs, arrays) if each == label and ignored is not None]
-    if all((_data.as_numpy(array) != ignored).any() for array in labels):
-        yield _data.arrays_set(step, name, inputs, arrays, "a batch of the test")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from . import _arrays
 from ._arrays import NUMPY_NAMES, as_numpy, positional
 from ._core import InvalidError
-from ._data import _fitting, filled, samples_of
+from ._data import filled, fitting, samples_of
 
 AVERAGE = "ema/average/"  # how the states begin that average a parameter
 
@@ -92,7 +92,7 @@ def _outputs(graph, given, loss, gives_loss):
 
 def _rows(array, described, given, start, batch):
     name, dtype, shape = described
-    return _fitting(name, as_numpy(array), shape, dtype)[start : start + batch] if name in given else array
+    return fitting(name, as_numpy(array), shape, dtype)[start : start + batch] if name in given else array
 
 
 def averages(step):

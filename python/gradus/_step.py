@@ -222,7 +222,7 @@ class Step:
 
         `data` is what `fit` takes. The last batch may be smaller. `ema`: of the averaged weights.
         """
-        from ._fit import evaluate
+        from ._evaluate import evaluate
 
         if ema:
             from ._predict import averages

@@ -1,6 +1,8 @@
-"""Tracebacks that end where the user's program called the package."""
+"""Tracebacks and warnings that point where the user's program called the package."""
 
 import os
+import sys
+import warnings
 
 _FOLDER = os.path.dirname(__file__)
 
@@ -14,7 +16,7 @@ def without_own_frames(error):
     while at is not None:
         frames.append(at)
         at = at.tb_next
-    of_users = [each for each in frames if not _is_own(each)]
+    of_users = [each for each in frames if not _is_own(each.tb_frame)]
     expected = isinstance(error, (Error, KeyboardInterrupt, OSError, UserWarning))
     if not expected and not of_users:
         return error
@@ -24,4 +26,12 @@ def without_own_frames(error):
 
 
 def _is_own(frame):
-    return os.path.dirname(frame.tb_frame.f_code.co_filename) == _FOLDER
+    return os.path.dirname(frame.f_code.co_filename) == _FOLDER
+
+
+def warn(words):
+    """Warns of the line of the user's program that called the package."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and _is_own(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(words, stacklevel=level)

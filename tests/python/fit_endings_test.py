@@ -4,17 +4,11 @@ import contextlib
 import io
 import os
 import sys
-import tempfile
 import traceback
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from package import artifact, batch, needs_package  # noqa: E402
-
-
-def arrays(samples, seed=0):
-    image, label = batch(seed, samples)
-    return {"image": image, "label": label}
+from package import WithSteps, arrays, batch, needs_package  # noqa: E402
 
 
 class Stop:
@@ -33,21 +27,7 @@ class Stop:
 
 
 @needs_package
-class Endings(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def at(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def load(self):
-        import gradus
-
-        step = gradus.load(artifact(), threads=1)
-        self.addCleanup(step.close)
-        return step
-
+class Endings(WithSteps):
     def test_what_ends_a_run_has_its_records(self):
         for error, how, options in ((KeyboardInterrupt, "interrupted", {}), (OSError("gone"), "failed", {}),
                                     (KeyboardInterrupt, "interrupted", {"checkpoint": self.at("a.safetensors")})):
@@ -90,7 +70,7 @@ class Endings(unittest.TestCase):
             except (gradus.Error, RuntimeError, KeyboardInterrupt) as error:
                 return [(os.path.basename(each.filename), each.name) for each in traceback.extract_tb(error.__traceback__)][1:]
 
-        self.assertEqual(frames(arrays(64), checkpoint=self.folder.name), [("_step.py", "fit")])
+        self.assertEqual(frames(arrays(64), checkpoint=self.folder), [("_step.py", "fit")])
         self.assertEqual(frames(arrays(64), callbacks=Stop(1)), [("_step.py", "fit")])
         self.assertEqual(frames(rows()), [("_step.py", "fit"), ("fit_endings_test.py", "rows")])
 

@@ -2,34 +2,14 @@
 
 import os
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from package import artifact, batch, needs_package  # noqa: E402
-
-
-def arrays(samples, seed=0):
-    image, label = batch(seed, samples)
-    return {"image": image, "label": label}
+from package import WithSteps, arrays, batch, needs_package  # noqa: E402
 
 
 @needs_package
-class Files(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def at(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def load(self):
-        import gradus
-
-        step = gradus.load(artifact(), threads=1)
-        self.addCleanup(step.close)
-        return step
-
+class Files(WithSteps):
     def write(self, name, text):
         with open(self.at(name), "w") as file:
             file.write(text)
@@ -53,13 +33,13 @@ class Files(unittest.TestCase):
         os.mkdir(self.at("folder.html"))
         os.mkfifo(self.at("pipe.html"))
         self.refused("checkpoint: .*c.safetensors cannot be written: the folder .*nodir is not there", checkpoint=self.at("nodir/c.safetensors"))
-        self.refused("checkpoint: .* is a folder, expected the name of a file", checkpoint=self.folder.name)
+        self.refused("checkpoint: .* is a folder, expected the name of a file", checkpoint=self.folder)
         self.refused("report: .*a.html cannot be written: the folder .*nodir is not there", report=self.at("nodir/a.html"))
         self.refused("report: .*folder.html is a folder", report=self.at("folder.html"))
         self.refused("report: .*pipe.html is no file", report=self.at("pipe.html"))
         self.refused("nodir/l", log=self.at("nodir/l"))
         self.refused("report: /proc/a.html cannot be written: ", report="/proc/a.html")
-        self.assertEqual(sorted(os.listdir(self.folder.name)), ["folder.html", "pipe.html"], "what was tried is removed")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["folder.html", "pipe.html"], "what was tried is removed")
 
     def test_the_best_state_is_gone_on_from(self):
         data, test = arrays(96), arrays(40, 1)

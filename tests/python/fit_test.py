@@ -6,34 +6,20 @@ import os
 import re
 import signal
 import sys
-import tempfile
 import threading
 import unittest
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from package import ROOT, TEST, TRAIN, artifact, batch, digits, needs_package  # noqa: E402
-
-
-def arrays(samples, seed=0):
-    image, label = batch(seed, samples)
-    return {"image": image, "label": label}
+from package import TEST, TRAIN, WithSteps, arrays, batch, digits, needs_package  # noqa: E402
 
 
 @needs_package
-class Fit(unittest.TestCase):
+class Fit(WithSteps):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.checkpoint = os.path.join(self.folder.name, "state.safetensors")
+        super().setUp()
+        self.checkpoint = self.at("state.safetensors")
         self.step = self.load()
-
-    def load(self):
-        import gradus
-
-        step = gradus.load(artifact(), threads=1)
-        self.addCleanup(step.close)
-        return step
 
     def test_a_step_shows_the_options_of_fit(self):
         import inspect
@@ -41,10 +27,10 @@ class Fit(unittest.TestCase):
         import gradus
         from gradus import _fit
 
-        shown, read = (list(inspect.signature(function).parameters.values()) for function in (gradus.Step.fit, _fit.fit))
-        self.assertEqual([str(each) for each in shown[1:]], [str(each) for each in read[1:]])
-        for each in shown[1:]:
-            self.assertRegex(gradus.Step.fit.__doc__, rf"(?m)^ +{each.name} |`{each.name}`=", "a notebook shows what each option means")
+        shown, read = (list(inspect.signature(function).parameters) for function in (gradus.Step.fit, _fit.fit))
+        self.assertEqual(shown[1:], read[1:])
+        for name in shown[1:]:
+            self.assertRegex(gradus.Step.fit.__doc__, rf"(?m)^ +{name} |`{name}`=", "a notebook shows what each option means")
 
     def test_options_that_mean_nothing_are_refused(self):
         import gradus
@@ -111,7 +97,7 @@ class Fit(unittest.TestCase):
         whole = self.step.fit(arrays(160), epochs=3, eval=arrays(50, 1))
         for at in (1, 5, 7, 14, 15):
             step, run = self.load(), None
-            path = os.path.join(self.folder.name, f"{at}.safetensors")
+            path = self.at(f"{at}.safetensors")
 
             def interrupted(*inputs):
                 out = run(*inputs)
@@ -123,7 +109,7 @@ class Fit(unittest.TestCase):
             with self.assertRaisesRegex(KeyboardInterrupt, "the state is in"):
                 step.fit(arrays(160), epochs=3, eval=arrays(50, 1), checkpoint=path)
             self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
-            with open(os.path.join(self.folder.name, f"{at}.fit.json")) as file:
+            with open(self.at(f"{at}.fit.json")) as file:
                 noted = next(iter(json.load(file).values()))
             self.assertEqual(5 * noted["epoch"] + noted["done"], step.step_count)
             self.assertEqual(step.step_count, at)
@@ -136,7 +122,7 @@ class Fit(unittest.TestCase):
 
     def test_ctrl_c_in_the_test_of_an_epoch_keeps_the_epoch(self):
         options = {"epochs": 4, "best": "loss", "patience": 3}
-        whole = self.step.fit(arrays(96), eval=arrays(50, 1), checkpoint=os.path.join(self.folder.name, "whole.safetensors"), **options)
+        whole = self.step.fit(arrays(96), eval=arrays(50, 1), checkpoint=self.at("whole.safetensors"), **options)
 
         class Test:
             """The batches of the test, ended by Ctrl-C the second time that they are asked for."""
@@ -160,7 +146,7 @@ class Fit(unittest.TestCase):
         test = arrays(50, 1)
         pieces = [(test["image"][i : i + 32], test["label"][i : i + 32]) for i in (0, 32)]
         for number, given in enumerate((test, pieces, TEST)):
-            step, path = self.load(), os.path.join(self.folder.name, f"{number}.safetensors")
+            step, path = self.load(), self.at(f"{number}.safetensors")
             graph = step._graph("evaluate")
 
             class Graph:
@@ -185,7 +171,7 @@ class Fit(unittest.TestCase):
                     raise ValueError("mine")
 
     def test_the_best_state_is_there_before_a_checkpoint_says_so(self):
-        best, wrote = os.path.join(self.folder.name, "state.best.safetensors"), []
+        best, wrote = self.at("state.best.safetensors"), []
         save = self.step.save_checkpoint
         self.step.save_checkpoint = lambda path=None: wrote.append(os.path.basename(path)) or save(path)
         self.step.fit(arrays(64), eval=arrays(40, 1), best="loss", checkpoint=self.checkpoint)
@@ -239,7 +225,7 @@ class Fit(unittest.TestCase):
         schedule = {"learning_rate": [{"type": "cosine", "fraction": 1.0, "final": 0.0}]}
         for total, said in ((4, 0), (6, 1)):
             with digits(threads=1, set={"schedule": schedule}) as step:
-                path = os.path.join(self.folder.name, f"{total}.safetensors")
+                path = self.at(f"{total}.safetensors")
                 step.fit(arrays(64), epochs=2, checkpoint=path)
                 self.assertEqual(step.get("schedule.updates"), 4)
                 with warnings.catch_warnings(record=True) as caught:
@@ -310,7 +296,7 @@ class Fit(unittest.TestCase):
         import gradus
         from gradus import _data, _fit
 
-        outline = json.loads(_data._outline(self.step))
+        outline = json.loads(_data.outline(self.step))
         next(graph for graph in outline["graphs"] if graph["name"] == "evaluate")["inputs"].pop()
 
         class Graph:
@@ -353,7 +339,7 @@ class Fit(unittest.TestCase):
         self.step.set("optimizer.learning_rate", 0.0)
         records = self.step.fit(arrays(64), epochs=50, eval=arrays(40, 1), best="accuracy", patience=3, checkpoint=self.checkpoint)
         self.assertEqual(len(records), 4)
-        best = os.path.join(self.folder.name, "state.best.safetensors")
+        best = self.at("state.best.safetensors")
         step = self.load()
         step.resume(best)
         self.assertEqual(step.step_count, 2)
@@ -430,9 +416,9 @@ class Fit(unittest.TestCase):
     def test_the_notes_belong_to_the_state_that_is_there(self):
         import gradus
 
-        notes = os.path.join(self.folder.name, "state.fit.json")
+        notes = self.at("state.fit.json")
         self.step.fit(arrays(64), epochs=2, checkpoint=self.checkpoint)
-        self.assertEqual(sorted(os.listdir(self.folder.name)), ["state.fit.json", "state.safetensors"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["state.fit.json", "state.safetensors"])
         with open(notes) as file:
             self.assertEqual([noted["epoch"] for noted in json.load(file).values()], [2, 1])
         other = self.load()

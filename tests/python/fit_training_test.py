@@ -5,14 +5,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import types
 import unittest
 import unittest.mock
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from package import BUILD, TEST, TRAIN, artifact, batch, digits, needs_package  # noqa: E402
+from package import BUILD, TEST, TRAIN, WithSteps, arrays, artifact, batch, digits, needs_package  # noqa: E402
 from this_build import is_sanitized  # noqa: E402
 
 TOOL = os.path.join(BUILD, "bin", "gradus")
@@ -32,27 +31,8 @@ def lines(path):
         return [{key: value for key, value in json.loads(line).items() if key != "ms_per_step"} for line in file]
 
 
-def arrays(samples, seed=0):
-    image, label = batch(seed, samples)
-    return {"image": image, "label": label}
-
-
 @needs_package
-class Training(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def at(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def load(self, path=None):
-        import gradus
-
-        step = gradus.load(path or artifact(), threads=1)
-        self.addCleanup(step.close)
-        return step
-
+class Training(WithSteps):
     def train(self, path, *options):
         command = [TOOL, "train", path, "--threads", "1", "--checkpoint", self.at("tool.safetensors"), *options]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -389,7 +369,7 @@ class Training(unittest.TestCase):
         self.assertEqual(len(records), 2)
         self.assertIn("?.safetensors", records.report())
         self.assertEqual(set(step.evaluate(data)), {"loss", "accuracy"})
-        self.assertLessEqual({path, *options.values()}, {self.at(each) for each in os.listdir(self.folder.name)})
+        self.assertLessEqual({path, *options.values()}, {self.at(each) for each in os.listdir(self.folder)})
         with self.assertRaisesRegex(gradus.InvalidError, "ud800.* cannot be written"):
             step.fit(data, checkpoint=self.at("\ud800.safetensors"), resume=True)
 
@@ -486,7 +466,7 @@ class Training(unittest.TestCase):
         import gradus
         from gradus import _data, _training
 
-        outline = _data._outline(self.load())
+        outline = _data.outline(self.load())
         image, label = batch(0, 70)
 
         def feed(dtype="i64", labels=label):

@@ -93,3 +93,30 @@ def batch(seed=0, size=32):
 
     random = numpy.random.default_rng(seed)
     return random.random((size, 1, 28, 28), numpy.float32), random.integers(0, 10, size)
+
+
+def arrays(samples, seed=0):
+    """Random images and labels by the names of the inputs."""
+    image, label = batch(seed, samples)
+    return {"image": image, "label": label}
+
+
+class WithSteps(unittest.TestCase):
+    """Has a folder of its own, and steps that are closed behind the test."""
+
+    def setUp(self):
+        import tempfile
+
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def at(self, name):
+        return os.path.join(self.folder, name)
+
+    def load(self, path=None):
+        import gradus
+
+        step = gradus.load(path or artifact(), threads=1)
+        self.addCleanup(step.close)
+        return step
