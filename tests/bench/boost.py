@@ -166,10 +166,15 @@ def summary(values):
     return f"{mean:.2f} ± {error:.2f} ({min(values):.2f} - {max(values):.2f})"
 
 
-def accuracy(sets, seeds):
+def data_sets(mnist):
+    """name -> folder; MNIST's images where a folder has them."""
+    return {"digits": os.path.join(EXAMPLES, "digits")} | ({"MNIST": mnist} if mnist else {})
+
+
+def accuracy(sets, seeds, networks):
     """Of each network on each set of data with each method; one after the other for a seed."""
     found = {}
-    for model, (optimizer, epochs, methods) in NETWORKS.items():
+    for model, (optimizer, epochs, methods) in networks.items():
         for name, data in sets.items():
             with tempfile.TemporaryDirectory() as folder:
                 files = with_input_of(data, model, folder)
@@ -194,7 +199,4 @@ def save(figures, path):
 def bench(arguments):
     if arguments.boost:
         return save(times(), arguments.json)
-    sets = {"digits": os.path.join(EXAMPLES, "digits")}
-    if arguments.mnist:
-        sets["MNIST"] = arguments.mnist
-    return save(accuracy(sets, arguments.seeds or SEEDS), arguments.json)
+    return save(accuracy(data_sets(arguments.mnist), arguments.seeds or SEEDS, NETWORKS), arguments.json)

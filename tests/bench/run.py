@@ -351,6 +351,9 @@ def main():
     parser.add_argument("--data", action="store_true", help="what reading and decoding images takes, instead of workloads")
     parser.add_argument("--boost", action="store_true", help="what a step takes at Boost's levels, instead of workloads")
     parser.add_argument("--boost-accuracy", action="store_true", help="what Boost's methods do to accuracy, instead of workloads")
+    parser.add_argument("--convolutions", action="store_true", help="what convolutions take by Winograd's algorithm and without, "
+                        "instead of workloads")
+    parser.add_argument("--convolutions-accuracy", action="store_true", help="what that does to accuracy, instead of workloads")
     parser.add_argument("--ranks", action="store_true", help="what two ranks take, beside PyTorch's, instead of workloads")
     parser.add_argument("--optimizers", action="store_true", help="how many steps and seconds optimizers need, instead of workloads")
     parser.add_argument("--predictions", action="store_true", help="predicted steps of two ranks beside simulated ones, instead of workloads")
@@ -359,9 +362,9 @@ def main():
     parser.add_argument("--dim-reduce", action="store_true", help="what DimReduce costs and brings, instead of workloads")
     parser.add_argument("--quick", action="store_true", help="with --optimizers: a tenth of the steps, two trials and one seed, to try it")
     parser.add_argument("--mnist", default="", metavar="FOLDER",
-                        help="with --boost-accuracy and --optimizers: what docs/examples/mnist/make_data.py made")
-    parser.add_argument("--seeds", type=int, help="with --boost-accuracy: runs of each (5); with --optimizers: of the best (3); "
-                        "with --dim-reduce: of each (3)")
+                        help="with --boost-accuracy, --convolutions-accuracy and --optimizers: what docs/examples/mnist/make_data.py made")
+    parser.add_argument("--seeds", type=int, help="with --boost-accuracy and --convolutions-accuracy: runs of each (5); with --optimizers: "
+                        "of the best (3); with --dim-reduce: of each (3)")
     parser.add_argument("--full-size", action="store_true", help="the networks of full size, which run only when asked for")
     parser.add_argument("--json", default=os.path.join(BUILD, "bench", "results.json"), metavar="FILE")
     arguments = parser.parse_args()
@@ -393,6 +396,9 @@ def main():
     if arguments.boost or arguments.boost_accuracy:
         import boost
         return boost.bench(arguments)
+    if arguments.convolutions or arguments.convolutions_accuracy:
+        import convolutions
+        return convolutions.bench(arguments)
     peers = "only" if arguments.peers_only else arguments.peers
     probe = Probe()
     results = [bench(workload, peers, probe) for workload in chosen(arguments.only, arguments.full_size)]

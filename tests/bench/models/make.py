@@ -42,11 +42,12 @@ class Block(nn.Module):
         return torch.relu(y + self.around(x))
 
 
-def resnet_28():
-    """For images of 28 x 28: ResNet-18's blocks with an eighth of its channels, three stages of two."""
-    return nn.Sequential(nn.Conv2d(1, 8, 3, 1, 1, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
-                         Block(8, 8, 1), Block(8, 8, 1), Block(8, 16, 2), Block(16, 16, 1), Block(16, 32, 2), Block(32, 32, 1),
-                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
+def resnet_28(width):
+    """For images of 28 x 28: ResNet-18's blocks in three stages of two, the first of `width` channels."""
+    twice, most = 2 * width, 4 * width
+    return nn.Sequential(nn.Conv2d(1, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+                         Block(width, width, 1), Block(width, width, 1), Block(width, twice, 2), Block(twice, twice, 1),
+                         Block(twice, most, 2), Block(most, most, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(most, 10))
 
 
 def used_in_16_bits(i, kind):
@@ -87,7 +88,8 @@ def main():
         nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)),
         torch.zeros(32, 1, 28, 28), "logits")
-    export_weightless("resnet_28.onnx", resnet_28(), torch.zeros(32, 1, 28, 28), "logits")
+    for name, width in (("resnet_28.onnx", 8), ("resnet_28_wide.onnx", 32)):
+        export_weightless(name, resnet_28(width), torch.zeros(32, 1, 28, 28), "logits")
     model, (ids,), _ = peer_torch_models.gpt_d256()
     export_weightless("gpt_d256.onnx", model, ids, "logits")
     for name, copies in (("adamw_30m.mlir", False), ("adamw_30m_copies.mlir", True)):

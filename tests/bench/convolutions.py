@@ -1,0 +1,105 @@
+"""What convolutions of 3x3 take by Winograd's algorithm and without, and what it does to accuracy.
+
+`./dev bench --convolutions`: eight layers of ResNets, forward and both gradients, each in an artifact of its own:
+milliseconds of `auto` and `direct` in turns, and beside each what `gradus inspect` expects of it.
+
+`./dev bench --convolutions-accuracy`: a residual network from 32 channels on, trained both ways over several seeds, on the
+digits and with `--mnist FOLDER` on MNIST's 5,000 images.
+"""
+
+import json
+import os
+
+import boost
+import run
+import workloads
+
+LAYERS = [(32, 64, 32), (32, 128, 16), (32, 256, 8), (32, 512, 4), (8, 64, 56), (8, 128, 28), (8, 256, 14), (8, 512, 7)]
+PASSES = ("forward", "backward_data", "backward_weights")
+CHOICES = ("auto", "direct")
+ROUNDS, SECONDS = 5, 0.5
+NETWORKS = {"resnet_28_wide.onnx": ({"type": "sgd", "learning_rate": 0.05, "momentum": 0.9, "weight_decay": 5e-4}, 4, {
+    "auto": (), "direct": ("--convolutions", "direct")})}
+
+
+def program(images, channels, size, which):
+    """A program whose step is one pass of a convolution, as many outputs as channels, and little else."""
+    many, weights = f"tensor<{images}x{channels}x{size}x{size}xf32>", f"tensor<{channels}x{channels}x3x3xf32>"
+    how = "strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]"
+    name, operands, types = {
+        "forward": ("convolution", "%x, %w", f"{many}, {weights} -> {many}"),
+        "backward_data": ("convolution_backward_data", "%x, %w", f"{many}, {weights} -> {many}"),
+        "backward_weights": ("convolution_backward_weights", "%x, %d", f"{many}, {many} -> {weights}")}[which]
+    result = types.split(" -> ")[1]
+    gradient = "%y" if result == weights else "%w"
+    return f"""gradus.program @{which} attributes {{recipe = {{optimizer = {{type = "sgd", learning_rate = 1.0e-3}}}}}} {{
+  gradus.state @w : {weights} {{role = #gradus.role<parameter>, init = #gradus.init<constant, 0.02 : f64>}}
+  gradus.graph @train(%x: {many}, %d: {many}) -> (loss: tensor<f32>, y: {result}) {{
+    %w = gradus.read @w : {weights}
+    %y = gradus.{name} {operands} {how} : {types}
+    gradus.update @w, {gradient} : {weights}
+    %e = gradus.slice %y starts [0, 0, 0, 0] steps [1, 1, 1, 1] : {result} -> tensor<1x1x1x1xf32>
+    %loss = gradus.reshape %e : tensor<1x1x1x1xf32> -> tensor<f32>
+    gradus.return %loss, %y : tensor<f32>, {result}
+  }}
+}}
+"""
+
+
+def is_convolution(name):
+    return name.startswith(("winograd", "convolution"))
+
+
+def of_convolution(commands, key):
+    """Sum over the commands that convolve: reorders between layouts are not among them."""
+    each = [command[key] for command in commands if is_convolution(command["name"])]
+    return sum(value[0] if isinstance(value, list) else value for value in each) / 1e3
+
+
+def compiled(layer, which, choice):
+    """(artifact, expected milliseconds, whether it is by Winograd's algorithm)"""
+    path = boost.artifact("convolution", *map(str, layer), which, choice)
+    with open(path + ".mlir", "w") as file:
+        file.write(program(*layer, which))
+    boost.output_of("compile", path + ".mlir", "--convolutions", choice, "-o", path)
+    plan = json.loads(boost.output_of("inspect", path, "--json"))["plans"][0]
+    commands = next(graph for graph in plan["graphs"] if graph["name"] == "train")["commands"]
+    return path, of_convolution(commands, "expected_us"), any("winograd" in command["name"] for command in commands)
+
+
+def measured(path):
+    words = ("bench", path, "--graph", "train", "--threads", workloads.THREADS, "--seconds", SECONDS, "--json")
+    return of_convolution(json.loads(boost.output_of(*words))["commands"], "us")
+
+
+def row(layer, which):
+    made = {choice: compiled(layer, which, choice) for choice in CHOICES}
+    times = {choice: float("inf") for choice in CHOICES}
+    for _ in range(ROUNDS):
+        for choice, (path, _, _) in made.items():
+            times[choice] = min(times[choice], measured(path))
+    return {"layer": layer, "pass": which, "winograd": made["auto"][2], "ms": times,
+            "expected_ms": {choice: expected for choice, (_, expected, _) in made.items()}}
+
+
+def line(figures):
+    images, channels, size = figures["layer"]
+    each = "  ".join(f"{choice} {figures['ms'][choice]:6.2f} ms (expected {figures['expected_ms'][choice]:6.2f})" for choice in CHOICES)
+    ratio = figures["ms"]["direct"] / figures["ms"]["auto"]
+    return (f"{images}x{channels}x{size}x{size} {figures['pass']:17}{each}  {ratio:4.2f} x"
+            + ("" if figures["winograd"] else "  auto is direct"))
+
+
+def layers():
+    rows = []
+    for layer in LAYERS:
+        for which in PASSES:
+            rows.append(row(layer, which))
+            print(line(rows[-1]), flush=True)
+    return rows
+
+
+def bench(arguments):
+    if arguments.convolutions:
+        return boost.save(layers(), arguments.json)
+    return boost.save(boost.accuracy(boost.data_sets(arguments.mnist), arguments.seeds or boost.SEEDS, NETWORKS), arguments.json)
