@@ -73,6 +73,61 @@ LogicalResult LibraryOp::verifySymbolUses(SymbolTableCollection &symbols) {
          << name << ", but the program has no such kernel";
 }
 
+//===-- winograd ----------------------------------------------------------===//
+
+/// Checks that blocked images have these plain sizes and channels.
+static LogicalResult verifyImages(WinogradOp op, Value images, StringRef what,
+                                  int64_t channels) {
+  auto shape = cast<RankedTensorType>(images.getType()).getShape();
+  if (shape.size() == 5 && shape[4] == 16 && shape[1] * 16 == channels)
+    return success();
+  return op.emitOpError() << "has a " << what << " of type " << images.getType()
+                          << ", expected blocks of 16 of " << channels
+                          << " channels";
+}
+
+/// Checks that the outputs are as many as padding of 0 to 2 gives.
+static LogicalResult verifyPads(WinogradOp op, Value input, Value output) {
+  auto from = cast<RankedTensorType>(input.getType()).getShape(),
+       to = cast<RankedTensorType>(output.getType()).getShape();
+  ArrayRef<int64_t> pads = op.getPads();
+  if (pads.size() != 2)
+    return op.emitOpError() << "has " << pads.size() << " pads, expected 2";
+  for (unsigned d = 0; d < 2; ++d) {
+    int64_t behind = to[2 + d] + 2 - from[2 + d] - pads[d];
+    if (from[0] != to[0] || pads[d] < 0 || pads[d] > 2 || behind < 0 ||
+        behind > 2)
+      return op.emitOpError() << "makes " << output.getType() << " of "
+                              << input.getType() << " with " << pads[d]
+                              << " zeros before it, expected padding of 0 to 2";
+  }
+  return success();
+}
+
+LogicalResult WinogradOp::verify() {
+  bool givesWeights = getKind() == WinogradKind::weight_gradient,
+       isForward = getKind() == WinogradKind::forward;
+  Value weights = givesWeights ? getResult() : getOther(),
+        gradient = givesWeights ? getOther() : getSource(),
+        input = getKind() == WinogradKind::input_gradient ? getResult()
+                                                          : getSource(),
+        output = isForward ? getResult() : gradient;
+  auto shape = cast<RankedTensorType>(weights.getType()).getShape();
+  if (shape.size() != 4 || shape[2] != 3 || shape[3] != 3)
+    return emitOpError() << "has weights of type " << weights.getType()
+                         << ", expected windows of 3x3";
+  for (Type type : (*this)->getOperandTypes())
+    if (!getElementTypeOrSelf(type).isF32())
+      return emitOpError() << "has an operand of type " << type
+                           << ", expected f32";
+  if (failed(verifyImages(*this, input, "input", shape[1])) ||
+      failed(verifyImages(*this, output, "output", shape[0])))
+    return failure();
+  if (!isForward && (getBias() || getActivation()))
+    return emitOpError("has a bias or an activation, and is no forward pass");
+  return verifyPads(*this, input, output);
+}
+
 //===-- nest --------------------------------------------------------------===//
 
 SmallVector<int64_t> NestOp::getExtents() {

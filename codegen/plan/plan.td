@@ -342,6 +342,40 @@ def SelectOp : PlanOp<"select", [Pure,
   }];
 }
 
+def WinogradKindAttr : EnumAttr<Plan_Dialect, WinogradKind, "winograd_kind">;
+
+def WinogradOp : PlanOp<"winograd", [Pure]> {
+  let summary = "A 3x3 convolution, or a gradient of it, by Winograd's algorithm";
+  let description = [{
+    The convolution has windows of 3x3, stride 1, dilation 1, one group, and
+    `pads` zeros before the rows and before the columns of its input; shapes say
+    how many there are behind. Activations have blocked channels,
+    `[N, C/16, H, W, 16]`, weights are plain, `[K, C, 3, 3]`. Sums are over tiles
+    of 4x4 outputs, whose inputs and weights are transformed (F(4x4, 3x3)): a
+    quarter of the multiplications, and about four times the rounding errors.
+
+    - `forward`: `x`, the weights and perhaps a bias, `[K]`, to `y`, on which the
+      `activation` of that name is applied, one of those of `plan.library`.
+    - `input_gradient`: the gradient of `y` and the weights to that of `x`.
+    - `weight_gradient`: `x` and the gradient of `y` to that of the weights.
+
+    `lower-to-kernels` makes launches of kernels of it.
+
+    Example:
+
+    ```mlir
+    %y = plan.winograd forward %x, %w bias %b pads [1, 1] {activation = "relu"}
+        : tensor<8x2x14x14x16xf32>, tensor<64x32x3x3xf32>, tensor<64xf32> -> tensor<8x4x14x14x16xf32>
+    ```
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins WinogradKindAttr:$kind, AnyRankedTensor:$source, AnyRankedTensor:$other,
+                       Optional<AnyRankedTensor>:$bias, DenseI64ArrayAttr:$pads,
+                       OptionalAttr<StrAttr>:$activation);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $source `,` $other (`bias` $bias^)? `pads` $pads attr-dict `:` type($source) `,` type($other) (`,` type($bias)^)? `->` type($result)";
+}
+
 def Token : TensorOf<[I8]>;
 
 class CollectiveOp<string mnemonic, list<string> methods>

@@ -1,0 +1,169 @@
+// The numbers are measured on cores with 32 registers of 16 lanes, 1 MiB of
+// second-level cache each and 32 MiB that they share.
+
+#include "codegen/plan/winograd_tiles.h"
+
+#include "codegen/plan/nest.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace gradus {
+using namespace mlir;
+using plan::WinogradKind;
+
+/// Side of a tile of outputs, its inputs, its transformed planes.
+static constexpr int64_t kOutputs = 4, kInputs = 6, kPlanes = 36;
+
+//===-- sizes -------------------------------------------------------------===//
+
+int64_t WinogradSizes::tileRows() const {
+  return llvm::divideCeil(rows, kOutputs);
+}
+int64_t WinogradSizes::tileColumns() const {
+  return llvm::divideCeil(columns, kOutputs);
+}
+int64_t WinogradSizes::directFlops() const {
+  return 18 * images * rows * columns * channels * outputs;
+}
+int64_t WinogradSizes::productFlops() const {
+  return 2 * kPlanes * tiles() * channels * outputs;
+}
+
+WinogradSizes winogradSizes(plan::WinogradOp op) {
+  bool givesWeights = op.getKind() == WinogradKind::weight_gradient;
+  ArrayRef<int64_t> from = shapeOf(op.getSource()),
+                    to = shapeOf(givesWeights ? op.getOther() : op.getResult());
+  WinogradSizes sizes;
+  sizes.images = from[0];
+  sizes.channels = from[1] * from[4];
+  sizes.outputs = to[1] * to[4];
+  sizes.height = from[2];
+  sizes.width = from[3];
+  sizes.rows = to[2];
+  sizes.columns = to[3];
+  sizes.padTop = op.getPads()[0];
+  sizes.padLeft = op.getPads()[1];
+  if (op.getKind() == WinogradKind::input_gradient) {
+    sizes.padTop = 2 - sizes.padTop;
+    sizes.padLeft = 2 - sizes.padLeft;
+  }
+  return sizes;
+}
+
+static SmallVector<WinogradSegment> segmentsOf(int64_t size, int64_t results,
+                                               int64_t pad) {
+  SmallVector<WinogradSegment> segments;
+  for (int64_t first = 0; first < results; first += kOutputs) {
+    int64_t start = first - pad, tile = first / kOutputs;
+    WinogradSegment one{tile, tile + 1, std::clamp<int64_t>(-start, 0, kInputs),
+                        std::clamp<int64_t>(start + kInputs - size, 0, kInputs),
+                        std::min(kOutputs, results - first)};
+    WinogradSegment *last = segments.empty() ? nullptr : &segments.back();
+    if (last && last->before == one.before && last->behind == one.behind &&
+        last->outputs == one.outputs)
+      last->end = one.end;
+    else
+      segments.push_back(one);
+  }
+  return segments;
+}
+
+SmallVector<WinogradSegment> winogradRows(const WinogradSizes &sizes) {
+  return segmentsOf(sizes.height, sizes.rows, sizes.padTop);
+}
+SmallVector<WinogradSegment> winogradColumns(const WinogradSizes &sizes) {
+  return segmentsOf(sizes.width, sizes.columns, sizes.padLeft);
+}
+
+//===-- items -------------------------------------------------------------===//
+
+/// The largest multiple of the lanes, up to `most`, that divides `all`.
+static int64_t divisorUpTo(int64_t all, int64_t most) {
+  for (int64_t size = most; size > kWinogradLanes; size -= kWinogradLanes)
+    if (all % size == 0)
+      return size;
+  return kWinogradLanes;
+}
+
+/// Transformed tiles of an item stay in the second-level cache, or nearly so.
+static int64_t mostTiles(const WinogradSizes &sizes) {
+  constexpr int64_t wanted = 36, mostBytes = 1280 * 1024;
+  return std::clamp<int64_t>(mostBytes / (4 * kPlanes * sizes.channels), 1,
+                             wanted);
+}
+
+WinogradTiles::WinogradTiles(const WinogradSizes &sizes)
+    : block(divisorUpTo(sizes.outputs, 32)),
+      run(divisorUpTo(sizes.channels, 64)) {
+  int64_t all = sizes.tileRows(), ofRow = sizes.tileColumns(),
+          most = mostTiles(sizes);
+  // Transformed weights that do not stay in the cache that cores share are
+  // read again by each item.
+  constexpr int64_t mostWeights = 10 << 20, mostOutputs = 64;
+  byOutputs = sizes.tiles() <= mostOutputs &&
+              (4 * kPlanes * sizes.channels * sizes.outputs > mostWeights ||
+               sizes.tiles() < 2 * most);
+  if (byOutputs) {
+    images = sizes.images;
+    rows = all;
+  } else {
+    int64_t fit = std::clamp<int64_t>(most / ofRow, 1, all);
+    rows = llvm::divideCeil(all, llvm::divideCeil(all, fit));
+    fit = rows < all
+              ? 1
+              : std::clamp<int64_t>(most / (all * ofRow), 1, sizes.images);
+    images =
+        llvm::divideCeil(sizes.images, llvm::divideCeil(sizes.images, fit));
+  }
+  imageGroups = llvm::divideCeil(sizes.images, images);
+  rowGroups = llvm::divideCeil(all, rows);
+  tiles = images * rows * ofRow;
+}
+
+int64_t WinogradTiles::scratchBytes(const WinogradSizes &sizes) const {
+  int64_t products = paddedPlane(tiles * block),
+          first = byOutputs ? paddedPlane(run * block)
+                            : paddedPlane(tiles * paddedPlane(sizes.channels));
+  return 4 * kPlanes * (products + first);
+}
+
+//===-- time --------------------------------------------------------------===//
+
+double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
+  constexpr double share = 0.9, rest = 1.1; // of products; what else there is
+  double source =
+             double(sizes.images) * sizes.height * sizes.width * sizes.channels,
+         result =
+             double(sizes.images) * sizes.rows * sizes.columns * sizes.outputs,
+         weights = 9.0 * sizes.channels * sizes.outputs;
+  return rest * (sizes.productFlops() / (share * rates.flops) +
+                 4 * (source + result + weights) / rates.bytes);
+}
+
+double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
+  constexpr double share = 0.85;
+  return sizes.directFlops() / (share * rates.flops);
+}
+
+StringRef reasonAgainstWinograd(const WinogradSizes &sizes) {
+  constexpr int64_t leastFlops = 70'000'000, leastChannels = 32,
+                    mostScratch = 2 << 20;
+  constexpr WinogradRates usual = {540e9, 40e9};
+  for (int64_t pad : {sizes.padTop, sizes.padLeft,
+                      sizes.rows + 2 - sizes.height - sizes.padTop,
+                      sizes.columns + 2 - sizes.width - sizes.padLeft})
+    if (pad < 0 || pad > 2)
+      return "its padding is not 0 to 2";
+  if (sizes.channels % kWinogradLanes || sizes.outputs % kWinogradLanes ||
+      std::min(sizes.channels, sizes.outputs) < leastChannels)
+    return "its channels are few, or no multiple of 16";
+  if (sizes.directFlops() < leastFlops)
+    return "it is small";
+  if (WinogradTiles(sizes).scratchBytes(sizes) > mostScratch)
+    return "its tiles do not fit the stack";
+  return winogradSeconds(sizes, usual) < 0.8 * directSeconds(sizes, usual)
+             ? ""
+             : "its tiles are mostly empty";
+}
+
+} // namespace gradus

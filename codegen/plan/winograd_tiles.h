@@ -1,0 +1,92 @@
+// Divides a convolution by Winograd's algorithm F(4x4, 3x3) into tiles of
+// outputs, tiles into items for threads, and estimates the time that it takes,
+// beside that of a direct convolution.
+#pragma once
+
+#include "codegen/plan/plan.h"
+
+namespace gradus {
+
+/// Lanes of the blocked channels.
+constexpr int64_t kWinogradLanes = 16;
+
+/// The sizes of a convolution as the algorithm sees it: sums over `channels`
+/// make `outputs` of a source. Of an input's gradient the source is the
+/// gradient of the outputs, whose weights are turned by 180 degrees; of the
+/// weights' gradient it is the input.
+struct WinogradSizes {
+  int64_t images = 0, channels = 0, outputs = 0;
+  int64_t height = 0, width = 0; // of the source
+  int64_t rows = 0, columns = 0; // of the outputs
+  int64_t padTop = 0, padLeft = 0;
+
+  int64_t tileRows() const;
+  int64_t tileColumns() const;
+  int64_t tiles() const { return images * tileRows() * tileColumns(); }
+  /// The FLOPs of a direct convolution, and those of the algorithm's products.
+  int64_t directFlops() const;
+  int64_t productFlops() const;
+};
+
+WinogradSizes winogradSizes(plan::WinogradOp op);
+
+/// Neighbouring tiles along a dimension that are alike: of the six positions
+/// of the source that each reads, as many lie before and behind the source, and
+/// of its four outputs as many exist.
+struct WinogradSegment {
+  int64_t first = 0, end = 0; // tiles
+  int64_t before = 0, behind = 0, outputs = 0;
+
+  int64_t count() const { return end - first; }
+};
+
+llvm::SmallVector<WinogradSegment> winogradRows(const WinogradSizes &sizes);
+llvm::SmallVector<WinogradSegment> winogradColumns(const WinogradSizes &sizes);
+
+/// The items of the kernel of forward and input gradient.
+///
+/// Either an item has a block of tiles: all columns of `rows` rows of tiles of
+/// `images` images, and computes all their outputs, of weights that a kernel
+/// before it transformed. Or, `byOutputs`, it has `block` outputs of all tiles,
+/// which a kernel before it transformed, and transforms its weights itself: for
+/// many weights and few tiles.
+struct WinogradTiles {
+  int64_t images = 0, rows = 0;
+  int64_t imageGroups = 0, rowGroups = 0;
+  int64_t tiles = 0; // of an item
+  bool byOutputs = false;
+  int64_t block = 0; // outputs that are computed together
+  int64_t run = 0;   // channels of a sum, which is then added to others
+
+  explicit WinogradTiles(const WinogradSizes &sizes);
+
+  int64_t items(const WinogradSizes &sizes) const {
+    return byOutputs ? sizes.outputs / block : imageGroups * rowGroups;
+  }
+  /// The bytes of an item's scratch.
+  int64_t scratchBytes(const WinogradSizes &sizes) const;
+};
+
+/// The elements of a plane, one of 36, of transformed tiles or weights: a cache
+/// line more than it needs, as planes at distances of a power of two would
+/// share few sets of the cache.
+constexpr int64_t paddedPlane(int64_t elements) {
+  return elements + kWinogradLanes;
+}
+
+/// The rates of a machine, a second: f32 multiplications and additions, and
+/// bytes of memory.
+struct WinogradRates {
+  double flops, bytes;
+};
+
+/// The estimated time by the algorithm, and of a direct convolution by the
+/// library.
+double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
+double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
+
+/// The reason why the algorithm does not pay for a convolution, or cannot
+/// compute it; empty: it is faster.
+llvm::StringRef reasonAgainstWinograd(const WinogradSizes &sizes);
+
+} // namespace gradus
