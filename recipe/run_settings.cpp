@@ -15,6 +15,13 @@ const recipe::Keys<RunSettings> &runKeys() {
       Field{"deterministic", boolean, "false",
             "the bits do not depend on the number of threads"}
           .into(&RunSettings::deterministic),
+      Field{"convolutions", choice, "\"auto\"",
+            "how convolutions are computed; auto: those of 3x3 and stride 1 by "
+            "Winograd's algorithm in f32, where that is faster; direct: all "
+            "without it, with a quarter of its rounding"}
+          .among({{"auto"}, {"direct"}})
+          .flagged()
+          .into(&RunSettings::convolutions),
       Field{"seed", integer, "0", "of initial weights and of all random draws"}
           .from(0)
           .into(&RunSettings::seed),
@@ -26,6 +33,8 @@ const recipe::Keys<RunSettings> &runKeys() {
 }
 
 const recipe::Field &settableKey() { return runKeys().back(); }
+
+const recipe::Field &convolutionsKey() { return runKeys()[2]; }
 
 RunSettings runSettings(ProgramOp program) {
   return recipe::read(program, runKeys());

@@ -6,17 +6,26 @@
 
 namespace gradus {
 
+/// Which algorithms may compute convolutions: the fastest that the rule of
+/// docs/precision.md allows, or none but direct sums.
+enum class Convolutions { fastest, direct };
+
 struct RunSettings {
   int64_t seed = 0;           // of initial weights and of all random draws
   bool deterministic = false; // the bits do not depend on the threads
   std::optional<int64_t> memoryLimit; // bytes of state, arena, constants, code
-  bool isSettable = true;             // numbers are states, which may be set
+  Convolutions convolutions = Convolutions::fastest;
+  bool isSettable = true; // numbers are states, which may be set
 };
 
 const recipe::Keys<RunSettings> &runKeys();
 
 /// The key that makes numbers states, or constants.
 const recipe::Field &settableKey();
+
+/// The key of Convolutions. Whole recipes, and so artifacts, have it only where
+/// it is not the default.
+const recipe::Field &convolutionsKey();
 
 /// Reads them from a program's recipe.
 RunSettings runSettings(ProgramOp program);

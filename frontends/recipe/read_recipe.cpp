@@ -13,6 +13,7 @@
 #include "messages/message.h"
 #include "messages/printable.h"
 #include "passes/pass_plugin.h"
+#include "recipe/run_settings.h"
 
 #include "absl/strings/numbers.h"
 #include "llvm/ADT/StringRef.h"
@@ -438,6 +439,14 @@ std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
   return remarks;
 }
 
+/// Artifacts are as if there were no choice where nobody made one.
+void leaveOutConvolutions(Json &recipe) {
+  const Field &key = convolutionsKey();
+  if (auto said = recipe.find(key.key);
+      said != recipe.end() && *said == Json::parse(key.fallback))
+    recipe.erase(said);
+}
+
 absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
                                const Overrides &overrides) {
   std::vector<std::string> remarks;
@@ -450,6 +459,7 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
   Json result = checker.check(recipeField(), whole, "");
   if (pluginKeys().empty() && result.is_object())
     result.erase(kPluginsKey); // Recipes are as if there were no plug-ins.
+  leaveOutConvolutions(result);
   if (checker.mistakes().empty()) {
     for (std::string &remark : settleBoost(result, checker))
       remarks.push_back(std::move(remark));

@@ -4,6 +4,7 @@
 #include "runtime/session/nonfinite.h"
 
 #include "runtime/artifact/command_uses.h"
+#include "runtime/artifact/winograd.h"
 
 #include <algorithm>
 #include <cstring>
@@ -98,6 +99,16 @@ std::string NonfiniteSearch::commandWords(const artifact::GraphPlan &graph,
   return words;
 }
 
+/// Explains a NaN that a direct convolution might not have made.
+static const char *wordsOfTiles(const artifact::GraphPlan &graph,
+                                size_t command) {
+  return isWinograd(textOf(graph.commands()->Get(command)->name()))
+             ? " (Winograd's algorithm makes NaN of an infinity among its "
+               "inputs, in a whole tile; with convolutions \"direct\" in the "
+               "recipe it stays one, in its place)"
+             : "";
+}
+
 void NonfiniteSearch::note(const std::string &words, bool infinity) {
   std::string &first = infinity ? infinity_ : nan_;
   if (first.empty() && (!infinity || nan_.empty()))
@@ -133,7 +144,8 @@ Status NonfiniteSearch::lookBehind(const artifact::GraphPlan &graph,
   }
   for (bool infinity : {true, false})
     if (wrote[infinity])
-      note(inWords(commandWords(graph, command), ", wrote ", nameOf(infinity)),
+      note(inWords(commandWords(graph, command), ", wrote ", nameOf(infinity),
+                   infinity ? "" : wordsOfTiles(graph, command)),
            infinity);
   return Status();
 }

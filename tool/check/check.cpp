@@ -49,7 +49,9 @@ Those of full size come without weights: tests/data/make_weights.py CASE OUT mak
 a whole copy. Compared are the
 gradients of the first step, the loss of every step, and parameters and running
 statistics after the last, at the case's own tolerances. A deviation of 0.3 is
-three tenths of what is tolerated.)";
+three tenths of what is tolerated. Where convolutions are computed by Winograd's
+algorithm, the tolerances are multiplied by 4.5; --convolutions direct compares
+without it.)";
 
 std::string lineOf(const check::Outcome &outcome) {
   std::string line = outcome.file + "  " + outcome.run + "  " +
@@ -58,6 +60,8 @@ std::string lineOf(const check::Outcome &outcome) {
     line +=
         "  deviation " + number("%.2g", outcome.largest.ratio()) +
         (outcome.largest.what.empty() ? "" : " (" + outcome.largest.what + ")");
+  if (outcome.rounding != 1)
+    line += number("  tolerances x %g (Winograd)", outcome.rounding);
   if (outcome.arenaBytes)
     line += "  compiled in " + durationText(outcome.compileSeconds) + "  " +
             number("%.3g", outcome.millisecondsPerStep) + " ms/step  arena " +
@@ -77,6 +81,7 @@ ordered_json jsonOf(const check::Outcome &outcome) {
           {"largest", outcome.largest.what},
           {"deviation", outcome.largest.ratio()},
           {"comparisons", outcome.comparisons},
+          {"rounding", outcome.rounding},
           {"compile_s", outcome.compileSeconds},
           {"ms_per_step", outcome.millisecondsPerStep},
           {"arena_bytes", outcome.arenaBytes}};
@@ -243,6 +248,8 @@ void addCheck(CLI::App &app) {
                       "Threads (one per core)");
   command->add_option("--device", options->check.device,
                       "Where to train: cpu, cuda, cuda:1, emulated");
+  command->add_option("--convolutions", options->check.convolutions,
+                      "auto (default) or direct: as the recipe's key");
   command->add_flag("--json", options->json, "One JSON object per line");
   addRecordOptions(*command, *options);
   command->callback([options] { run(*options); });

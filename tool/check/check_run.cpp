@@ -5,6 +5,7 @@
 
 #include "messages/caught.h"
 #include "messages/json_text.h"
+#include "runtime/artifact/winograd.h"
 #include "runtime/session/devices.h"
 #include "runtime/well_known.h"
 #include "tool/check/trainer.h"
@@ -33,6 +34,10 @@ public:
         options_(options), outcome_(outcome), comparison_(recorded, file, run) {
     request_.model = recorded.pathOf(file);
     request_.recipe.text = recorded.recipe(file, run);
+    if (!options.convolutions.empty())
+      request_.recipe.flags.emplace_back("convolutions=" + options.convolutions,
+                                         "--convolutions " +
+                                             options.convolutions);
     request_.plan.threads = options.threads;
     request_.plan.targets = {
         takeOrThrow(runtime::openDevice(options.device))->target()};
@@ -52,8 +57,12 @@ private:
     compiler::Result result = takeOrThrow(compiler_.compile(request_));
     outcome_.compileSeconds = secondsSince(began);
     outcome_.warnings = result.warnings;
-    return Trainer(std::move(result.artifact), recorded_,
-                   {.threads = options_.threads, .device = options_.device});
+    Trainer trainer(std::move(result.artifact), recorded_,
+                    {.threads = options_.threads, .device = options_.device});
+    if (trainer.convolvesByWinograd())
+      outcome_.rounding = runtime::kWinogradErrors;
+    comparison_.roundsMore(outcome_.rounding);
+    return trainer;
   }
 
   void compareRun() {

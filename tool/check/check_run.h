@@ -16,6 +16,7 @@ struct Options {
   /// Compares the step-0 gradients, too, which are the same for every run of a
   /// file.
   bool gradients = true;
+  std::string convolutions; // the recipe's key; empty: its default
 };
 
 struct Outcome {
@@ -25,6 +26,7 @@ struct Outcome {
   std::vector<std::string> warnings;
   Deviation largest;      // relative to its tolerance
   size_t comparisons = 0; // numbers that were compared
+  double rounding = 1;    // allowed, in multiples of the case's tolerances
   double compileSeconds = 0, millisecondsPerStep = 0;
   uint64_t arenaBytes = 0;
 

@@ -135,7 +135,7 @@ void Comparison::loss(size_t step, double found) {
   bool after = step >= stepCount();
   double expected =
       after ? run_.at("loss_after_on_batch0") : run_.at("losses").at(step);
-  double relative = run_.at("loss_rtol").at(step);
+  double relative = rounds_ * run_.at("loss_rtol").at(step).get<double>();
   add({after ? "loss after the last step" : absl::StrCat("loss of step ", step),
        found, expected, relative * std::abs(expected)});
 }
@@ -190,7 +190,8 @@ void Comparison::gradient(const std::string &parameter,
   std::vector<double> found = asRecorded(parameter, values);
   std::string what = absl::StrCat("gradient of ", parameter);
   auto [element, norm] = gradientTolerance(description);
-  addNorm(what, found, description.at("grad0_l2"), norm);
+  element *= rounds_;
+  addNorm(what, found, description.at("grad0_l2"), rounds_ * norm);
   std::vector<double> expected = description.at("grad0_first8");
   if (const auto *all = recorded_.expected("grad0." + parameter))
     expected = toDoubles(*all);
@@ -236,7 +237,8 @@ void Comparison::finalParameter(const std::string &parameter,
   if (isNoise(parameter) || !norms.contains(parameter))
     return;
   std::vector<double> found = asRecorded(parameter, values);
-  double norm = norms[parameter], tolerance = finalTolerance(parameter, norm);
+  double norm = norms[parameter],
+         tolerance = rounds_ * finalTolerance(parameter, norm);
   addNorm("final " + parameter, found, norm, tolerance);
   std::string name =
       absl::StrCat(run_.at("id").get<std::string>(), ".final.", parameter);
@@ -274,12 +276,12 @@ double Comparison::bufferTolerance(const std::string &buffer,
                                    double way) const {
   constexpr double kRunsApart = 3;
   double scale = scaleOfBuffer(buffer);
-  double tolerance = run_.value("final_param_l2_rtol", 1e-4) * scale;
-  double least = std::max(way / 2, kRounding * scale);
+  double tolerance = rounds_ * run_.value("final_param_l2_rtol", 1e-4) * scale;
+  double least = std::max(way / 2, rounds_ * kRounding * scale);
   if (isListedNoise(buffer)) {
     const Json &drift = run_.at("final_param_l2_drift_without_rtol").at(buffer);
     double moved = drift.is_number() ? drift.get<double>() : 0;
-    return std::max(least, kRunsApart * moved * scale);
+    return std::max(least, rounds_ * kRunsApart * moved * scale);
   }
   return way > 0 ? std::min(tolerance, least) : tolerance;
 }

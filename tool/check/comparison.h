@@ -26,6 +26,10 @@ class Comparison {
 public:
   Comparison(const RecordedCase &recorded, std::string file, const Json &run);
 
+  /// Allows `times` the rounding that the recording and sums in another order
+  /// have, from now on.
+  void roundsMore(double times) { rounds_ = times; }
+
   /// The batches of the steps, and the batch for the loss after the last step.
   std::vector<int> batches() const;
   size_t stepCount() const { return run_.at("losses").size(); }
@@ -78,6 +82,7 @@ private:
   const RecordedCase &recorded_;
   std::string file_;
   const Json &run_;
+  double rounds_ = 1; // times as much as in other orders of sums
   Deviation largest_;
   std::vector<Deviation> failures_;
   size_t count_ = 0;

@@ -2,6 +2,7 @@
 
 #include "tool/check/trainer.h"
 
+#include "runtime/artifact/winograd.h"
 #include "runtime/status.h"
 #include "runtime/well_known.h"
 #include "training/trainer.h"
@@ -28,6 +29,12 @@ Trainer::Trainer(std::vector<char> bytes, const RecordedCase &recorded,
   graph_ = session_->findGraph(well_known::kTrain);
   if (graph_ < 0)
     throw Refusal("the artifact has no graph train");
+}
+
+bool Trainer::convolvesByWinograd() const {
+  return std::ranges::any_of(graph().commands, [](const auto &command) {
+    return runtime::isWinograd(command.name);
+  });
 }
 
 //===-- steps -------------------------------------------------------------===//

@@ -29,6 +29,8 @@ public:
 
   uint64_t arenaBytes() const { return session_->memory().arena; }
   const runtime::GraphInfo &graph() const { return session_->graphs()[graph_]; }
+  /// Whether a convolution is computed by Winograd's algorithm.
+  bool convolvesByWinograd() const;
   const std::vector<runtime::StateInfo> &states() const {
     return session_->states();
   }

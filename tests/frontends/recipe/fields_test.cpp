@@ -104,3 +104,16 @@ TEST(Methods, HaveTheDefaultsOfTheFrameworkThatTheyFollow) {
                     {"compat=timm"});
   EXPECT_EQ(recipe["clip"]["divide"], true);
 }
+
+// Artifacts have the whole recipe: those without such convolutions stay as they
+// were before there was a choice.
+TEST(Convolutions, AreSaidOnlyWhereTheyAreNotTheDefault) {
+  EXPECT_FALSE(accepted("{}").contains("convolutions"));
+  EXPECT_EQ(accepted(R"({"convolutions": "auto"})"), accepted("{}"));
+  json direct = accepted(R"({"convolutions": "direct"})");
+  EXPECT_EQ(direct["convolutions"], "direct");
+  EXPECT_EQ(accepted(direct.dump(), {"convolutions=auto"}), accepted("{}"));
+  EXPECT_EQ(refused(R"({"convolutions": "winograd"})"),
+            "r.json: convolutions: unknown value \"winograd\"; known: auto, "
+            "direct");
+}

@@ -13,8 +13,10 @@ TEST(RecipeSchema, DescribesEveryKeyOfTheDefaultRecipe) {
   json recipe = json::parse(gradus::recipe::readFile("")->json);
   for (const auto &[key, value] : recipe.items())
     EXPECT_TRUE(kSchema["properties"].contains(key)) << key;
-  // Those of plug-ins, and the key by which editors find the schema.
-  EXPECT_EQ(recipe.size() + 2, kSchema["properties"].size());
+  // Those of plug-ins, the key that is said where it is not the default, and
+  // the one by which editors find the schema.
+  EXPECT_EQ(recipe.size() + 3, kSchema["properties"].size());
+  EXPECT_EQ(kSchema["properties"]["convolutions"]["default"], "auto");
   EXPECT_EQ(kSchema["properties"]["plugins"]["additionalProperties"], true);
   EXPECT_EQ(kSchema["properties"]["$schema"]["type"], "string");
 }

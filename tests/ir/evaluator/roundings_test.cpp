@@ -154,3 +154,90 @@ TEST(Roundings, GrowWhereNumbersCancel) {
   EXPECT_GT(found, 1e-8);
   EXPECT_LT(found, 1e-5);
 }
+
+namespace {
+
+using Numbers = std::vector<float>;
+
+/// A matrix of `rows` times a 6x6 or 3x3 tile times the matrix transposed, each
+/// sum in f32.
+Numbers transformed(const std::vector<std::vector<double>> &rows,
+                    const Numbers &tile) {
+  size_t inner = rows[0].size(), width = rows.size();
+  Numbers half(width * inner), whole(width * width);
+  for (size_t i = 0; i < width; ++i)
+    for (size_t j = 0; j < inner; ++j)
+      for (size_t k = 0; k < inner; ++k)
+        half[i * inner + j] +=
+            static_cast<float>(rows[i][k]) * tile[k * inner + j];
+  for (size_t i = 0; i < width; ++i)
+    for (size_t j = 0; j < width; ++j)
+      for (size_t k = 0; k < inner; ++k)
+        whole[i * width + j] +=
+            half[i * inner + k] * static_cast<float>(rows[j][k]);
+  return whole;
+}
+
+constexpr int64_t kChannels = 32, kSize = 4;
+
+/// A tile of F(4x4, 3x3) at the points 0, +-5/8, +-3/2 and infinity.
+Numbers byWinograd(const HostTensor &input, const HostTensor &weight) {
+  const double a = 5.0 / 8, b = 3.0 / 2, s = a * a + b * b, p = a * a * b * b,
+               f = 1 / (2 * a * a * (a * a - b * b)),
+               g = 1 / (2 * b * b * (b * b - a * a));
+  Numbers sums(36);
+  for (int64_t c = 0; c < kChannels; ++c) {
+    Numbers x(36), w(9);
+    for (int64_t i = 0; i < 16; ++i)
+      x[(i / 4 + 1) * 6 + i % 4 + 1] =
+          static_cast<float>(input.floats[c * 16 + i]);
+    for (int64_t i = 0; i < 9; ++i)
+      w[i] = static_cast<float>(weight.floats[c * 9 + i]);
+    x = transformed({{p, 0, -s, 0, 1, 0},
+                     {0, -a * b * b, -b * b, a, 1, 0},
+                     {0, a * b * b, -b * b, -a, 1, 0},
+                     {0, -b * a * a, -a * a, b, 1, 0},
+                     {0, b * a * a, -a * a, -b, 1, 0},
+                     {0, p, 0, -s, 0, 1}},
+                    x);
+    w = transformed({{1 / p, 0, 0},
+                     {f, a * f, a * a * f},
+                     {f, -a * f, a * a * f},
+                     {g, b * g, b * b * g},
+                     {g, -b * g, b * b * g},
+                     {0, 0, 1}},
+                    w);
+    for (int64_t i = 0; i < 36; ++i)
+      sums[i] += x[i] * w[i];
+  }
+  return transformed({{1, 1, 1, 1, 1, 0},
+                      {0, a, -a, b, -b, 0},
+                      {0, a * a, a * a, b * b, b * b, 0},
+                      {0, a * a * a, -a * a * a, b * b * b, -b * b * b, 1}},
+                     sums);
+}
+
+} // namespace
+
+/// Few channels allow the least, for limits grow with the terms of sums. A term
+/// that is missing stays outside.
+TEST(Roundings, CoverWinogradsAlgorithmButNoMissingTerm) {
+  auto module =
+      graph("%x: tensor<1x32x4x4xf32>, %w: tensor<1x32x3x3xf32>",
+            "%y = gradus.convolution %x, %w strides [1, 1] pads [1, 1] to "
+            "[1, 1] dilations [1, 1] : tensor<1x32x4x4xf32>, "
+            "tensor<1x32x3x3xf32> -> tensor<1x1x4x4xf32>",
+            "tensor<1x1x4x4xf32>");
+  std::vector<HostTensor> inputs = {randoms({1, kChannels, kSize, kSize}, -1),
+                                    randoms({1, kChannels, 3, 3}, -1)};
+  double limit = 4 * carried(*module, inputs);
+  std::vector<double> exact = outputOf(*module, inputs);
+  Numbers found = byWinograd(inputs[0], inputs[1]);
+  ASSERT_EQ(found.size(), exact.size());
+  double farthest = 0;
+  for (auto [one, other] : llvm::zip(found, exact))
+    farthest = std::max(farthest, std::abs(one - other));
+  EXPECT_GT(farthest, 0);
+  EXPECT_LT(farthest, limit);
+  EXPECT_GT(std::abs(inputs[0].floats[5] * inputs[1].floats[4]), limit);
+}

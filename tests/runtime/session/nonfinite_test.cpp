@@ -104,6 +104,27 @@ TEST_P(Search, TellsTheInfinityThatANaNCameFrom) {
             "model's /add, /more, wrote nan");
 }
 
+TEST_P(Search, SaysThatWinogradSpreadsAnInfinity) {
+  TestArtifact made;
+  made.command(0).name = "convolution by winograd";
+  start(made);
+  EXPECT_EQ(found(NAN), "the input x has nan");
+  float infinite[kSize];
+  std::fill_n(infinite, kSize, INFINITY);
+  ASSERT_TRUE(session->writeState("total", infinite, sizeof(infinite)).ok());
+  EXPECT_EQ(found(-INFINITY),
+            "the input x has inf; then command 0 (convolution by winograd) of "
+            "train, of the model's /add, /more, wrote nan (Winograd's "
+            "algorithm makes NaN of an infinity among its inputs, in a whole "
+            "tile; with convolutions \"direct\" in the recipe it stays one, "
+            "in its place)");
+  ASSERT_TRUE(session->resetStates().ok());
+  std::fill_n(infinite, kSize, 3e38f);
+  ASSERT_TRUE(session->writeState("total", infinite, sizeof(infinite)).ok());
+  EXPECT_EQ(found(3e38f), "command 0 (convolution by winograd) of train, of "
+                          "the model's /add, /more, wrote inf");
+}
+
 TEST_P(Search, NeedsNoKernels) {
   TestArtifact copies;
   std::vector<std::unique_ptr<gradus::artifact::CommandT>> only;

@@ -247,6 +247,31 @@ TEST_F(ComparisonTest, RefusesAStatisticThatWasNeverWrittenHoweverNoisy) {
   EXPECT_EQ(comparison.failures().size(), 1u);
 }
 
+// Winograd's algorithm rounds that much more.
+TEST_F(ComparisonTest, AllowsMultiplesOfAllRounding) {
+  for (double times : {1.0, 4.5}) {
+    Comparison comparison(*recorded_, "m.onnx", recorded_->run("sgd"));
+    comparison.roundsMore(times);
+    comparison.loss(0, 2.01);
+    EXPECT_NEAR(comparison.largest().ratio(), 0.5 / times, 1e-9);
+    comparison.finalParameter("w", std::vector<double>{10.08, 0, 0, 0, 0, 0});
+    EXPECT_NEAR(comparison.largest().ratio(), 0.8 / times, 1e-9);
+    comparison.gradient("w", std::vector<double>{1, 4, 2, 5, 3, 6.036});
+    EXPECT_NEAR(comparison.largest().ratio(), 0.9 / times, 1e-2);
+  }
+}
+
+// However much is allowed, a statistic must have moved.
+TEST_F(ComparisonTest, RefusesAStatisticThatStaysWhateverItAllows) {
+  writeStatistics(folder_ / "expected.safetensors", 1, 1.0001);
+  RecordedCase recorded = *RecordedCase::open(folder_);
+  Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
+  comparison.roundsMore(1e6);
+  std::vector<double> one = {1};
+  comparison.finalBuffer("bn.running_var", one, one);
+  EXPECT_EQ(comparison.failures().size(), 1u);
+}
+
 TEST_F(ComparisonTest, NamesWhatIsCompared) {
   EXPECT_EQ(comparison_->parameters(), std::vector<std::string>{"w"});
   EXPECT_EQ(comparison_->buffers(),
