@@ -21,7 +21,8 @@ namespace {
 SmallVector<Value> lower(OpBuilder &builder, Operation *op,
                          KernelTable &kernels) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case<AttentionOp, AttentionBackwardOp, GramOp, InverseOp>(
+      .Case<AttentionOp, AttentionBackwardOp, GramOp, InverseOp,
+            plan::WinogradOp>(
           [&](auto known) { return lowerToKernel(builder, known, kernels); })
       .Default(SmallVector<Value>());
 }

@@ -18,5 +18,8 @@ llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
                                              GramOp op, KernelTable &kernels);
 llvm::SmallVector<mlir::Value>
 lowerToKernel(mlir::OpBuilder &builder, InverseOp op, KernelTable &kernels);
+llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
+                                             plan::WinogradOp op,
+                                             KernelTable &kernels);
 
 } // namespace gradus

@@ -1,5 +1,6 @@
 // Gives large matmuls and convolutions, with their bias and activation, to a
-// library if it is faster than our nests.
+// library if it is faster than our nests, or to Winograd's algorithm if that is
+// faster than both.
 //
 // Calls use the layouts that the library prefers, between reorders, most of
 // which propagate_layouts.cpp removes. It also erases the replaced ops, which
@@ -8,6 +9,7 @@
 #include "codegen/libraries/blocked_tensor.h"
 #include "codegen/libraries/select_attention.h"
 #include "codegen/libraries/select_epilogue.h"
+#include "codegen/libraries/select_winograd.h"
 #include "codegen/plan/nest.h"
 #include "codegen/plan/passes.h"
 
@@ -229,6 +231,7 @@ struct Select : impl::SelectBase<Select> {
       return signalPassFailure();
     }
     epilogues_ = *asked;
+    mayUseWinograd_ = winograd && convolutionsMayUseWinograd(getOperation());
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       selectIn(graph);
     std::string why = hasProducts_ ? library_->whyUnasked() : "";
@@ -287,9 +290,17 @@ struct Select : impl::SelectBase<Select> {
   }
 
   void tell(LibraryOp call) {
-    remark::passed(call.getLoc(),
+    tell(call.getLoc(), call.getLabel()->str() + " by the library");
+  }
+  void tell(plan::WinogradOp op) {
+    tell(op.getLoc(), op.getKind() == plan::WinogradKind::forward
+                          ? "convolution by Winograd's algorithm"
+                          : "gradient of an input by Winograd's algorithm");
+  }
+  void tell(Location location, const std::string &what) {
+    remark::passed(location,
                    remark::RemarkOpts::name("Selected").category(getArgument()))
-        << call.getLabel()->str() << " by the library";
+        << what;
   }
 
   void select(Candidate &found) {
@@ -297,6 +308,8 @@ struct Select : impl::SelectBase<Select> {
       return explain(found.op->getLoc(), found.call.name, reason);
     takeEpilogue(found, *library_, epilogues_,
                  [&](Type type) { return accepts(type); });
+    if (mayUseWinograd_ && reasonAgainstWinograd(found).empty())
+      return tell(emitWinograd(found));
     if (library_->has(found.call, CallFeatures::roundedResult))
       found.call.result.element = found.call.operands[0].element;
     LibraryCall chosen = found.call;
@@ -310,6 +323,7 @@ struct Select : impl::SelectBase<Select> {
 private:
   const Library *library_ = nullptr;
   Epilogues epilogues_ = Epilogues::all;
+  bool mayUseWinograd_ = false;
   bool hasProducts_ = false; // the library got some calls
 };
 

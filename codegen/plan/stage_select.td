@@ -20,6 +20,11 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
     is the gradient of their bias. Convolutions run in the layouts that the
     library prefers, with `reorder` calls around them.
 
+    With `winograd`, convolutions of f32 and gradients of their inputs become
+    `plan.winograd` where that is estimated to be faster
+    (`codegen/plan/winograd_tiles.h`): windows of 3x3, stride 1, from 32 channels
+    and 70 MFLOP on.
+
     Before:
 
     ```mlir
@@ -51,6 +56,8 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
            "The library: onednn, or cuda (NVIDIA's)">,
     Option<"epilogues", "epilogues", "std::string", /*default=*/"\"all\"",
            "Epilogues of calls: all that the library supports, bias alone, or none">,
+    Option<"winograd", "winograd", "bool", /*default=*/"false",
+           "Whether Winograd's algorithm may compute convolutions: the target has vectors of 16 lanes">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

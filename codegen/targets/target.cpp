@@ -11,8 +11,8 @@ using namespace gradus;
 // Structured bindings make a new option a compile error until it is compared.
 
 static auto fieldsOf(const SelectOptions &options) {
-  auto &[library, narrow, provider, epilogues] = options;
-  return std::tie(library, narrow, provider, epilogues);
+  auto &[library, narrow, provider, epilogues, winograd] = options;
+  return std::tie(library, narrow, provider, epilogues, winograd);
 }
 
 static auto fieldsOf(const FuseOptions &options) {
@@ -81,6 +81,7 @@ static llvm::Expected<Target> targetOf(llvm::StringRef name) {
     return cpu.takeError();
   DeviceModel model;
   model.select.narrow = cpu->bf16;
+  model.select.winograd = cpu->vectorBits >= 512;
   return Target{name.str(), model, std::move(*cpu)};
 }
 

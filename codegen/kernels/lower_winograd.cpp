@@ -1,0 +1,323 @@
+// Lowers convolutions by Winograd's algorithm to kernels. Transformed tiles and
+// products are scratch of an item, which stays in a core's cache: 36 planes of
+// tiles by channels, 36 of tiles by outputs. Products are ordinary nests, one a
+// plane.
+//
+// Loops and nests run over segments of tiles that are alike, so that no element
+// has a guard: what lies in the padding is a zero that transforms know of, and
+// outputs that do not exist are not written.
+
+#include "codegen/kernels/lower_to_kernels.h"
+#include "codegen/kernels/winograd_writer.h"
+
+namespace gradus {
+using namespace mlir;
+using plan::KernelOp;
+using plan::LaunchOp;
+using plan::WinogradKind;
+using plan::WinogradOp;
+
+namespace {
+
+/// What the kernels of an op are made from.
+struct Convolution {
+  WinogradSizes sizes;
+  WinogradTiles tiles;
+  bool turnsWeights, hasBias;
+  std::string activation;
+  Type element;
+
+  explicit Convolution(WinogradOp op)
+      : sizes(winogradSizes(op)), tiles(sizes),
+        turnsWeights(op.getKind() == WinogradKind::input_gradient),
+        hasBias(bool(op.getBias())),
+        activation(op.getActivation().value_or("").str()),
+        element(op.getType().getElementType()) {}
+
+  RankedTensorType type(ArrayRef<int64_t> shape) const {
+    return RankedTensorType::get(shape, element);
+  }
+  RankedTensorType transformedTiles() const {
+    return type({kWinogradPlanes,
+                 paddedPlane(tiles.tiles * paddedPlane(sizes.channels))});
+  }
+  RankedTensorType transformedWeights() const {
+    return type({sizes.outputs / tiles.block, kWinogradPlanes,
+                 paddedPlane(sizes.channels * tiles.block)});
+  }
+};
+
+/// Applies an activation by its name in `plan.library`.
+Value activated(const Scalars &s, StringRef name, Value x) {
+  if (name.empty())
+    return x;
+  Block block;
+  auto type = RankedTensorType::get({}, x.getType());
+  Value y = block.addArgument(type, s.loc);
+  OpBuilder builder(s.builder.getContext());
+  builder.setInsertionPointToEnd(&block);
+  Operation *op =
+      name == "relu"   ? ReluOp::create(builder, s.loc, y).getOperation()
+      : name == "tanh" ? math::TanhOp::create(builder, s.loc, y)
+      : name == "sigmoid"
+          ? SigmoidOp::create(builder, s.loc, y)
+          : GeluOp::create(builder, s.loc, y, /*tanh=*/name == "gelu_tanh");
+  return cast<Elementwise>(op).buildScalar(s.builder, x);
+}
+
+/// Builds the nests of one kernel.
+class ConvolutionKernel : public WinogradWriter {
+public:
+  ConvolutionKernel(MLIRContext *context, const Convolution &of,
+                    TypeRange operands, TypeRange results, int64_t items)
+      : WinogradWriter(context, of.sizes, of.tiles, operands, results, items),
+        of_(of) {}
+
+  /// Weights to transformed ones; an item has a block of outputs.
+  KernelOp weights() {
+    transformWeights(operand(0), constant(0), of_.sizes.channels,
+                     [&](AffineExpr plane, AffineExpr place) {
+                       return At{result(0), {item(), plane, place}};
+                     });
+    return finished();
+  }
+
+  /// A source to transformed tiles; an item has some channels.
+  KernelOp source() {
+    transformSource(operand(0), item(), 1, result(0), constant(0), constant(0));
+    return finished();
+  }
+
+  /// A source and transformed weights to outputs; an item has a block of tiles.
+  KernelOp byTiles() {
+    Value tiles = scratch(of_.transformedTiles().getShape(), of_.element),
+          products = makeProducts();
+    int64_t groups = of_.tiles.rowGroups;
+    auto body = [&](AffineExpr images, AffineExpr rows) {
+      transformSource(operand(0), constant(0),
+                      of_.sizes.channels / kWinogradLanes, tiles, images, rows);
+      loop(of_.sizes.outputs / of_.tiles.block, {}, {}, [&](AffineExpr block) {
+        outputs(tiles, products, block, images, rows);
+      });
+    };
+    if (of_.tiles.imageGroups == 1)
+      body(constant(0), item());
+    else if (groups == 1)
+      body(item(), constant(0));
+    else
+      loop(of_.tiles.imageGroups, item().floorDiv(groups),
+           item().floorDiv(groups) + 1,
+           [&](AffineExpr images) { body(images, item() - images * groups); });
+    return finished();
+  }
+
+  /// Transformed tiles and weights to outputs; an item has a block of outputs.
+  KernelOp byOutputs() {
+    Value own = scratch(
+              {kWinogradPlanes, paddedPlane(of_.tiles.run * of_.tiles.block)},
+              of_.element),
+          products = makeProducts();
+    auto add = [&](AffineExpr run, bool adds) {
+      transformWeights(operand(1), run * of_.tiles.run, of_.tiles.run,
+                       [&](AffineExpr plane, AffineExpr place) {
+                         return At{own, {plane, place}};
+                       });
+      loop(kWinogradPlanes, {}, {}, [&](AffineExpr plane) {
+        multiply(operand(0), run, {own, {plane, weightAt(constant(0))}},
+                 products, plane, adds);
+      });
+    };
+    overRuns(add);
+    transformProducts(products, item(), constant(0), constant(0));
+    return finished();
+  }
+
+private:
+  Value makeProducts() {
+    return scratch(
+        {kWinogradPlanes, paddedPlane(of_.tiles.tiles * of_.tiles.block)},
+        of_.element);
+  }
+
+  /// The place, in a plane of transformed weights, of row x2 of a run of
+  /// channels and of output x1 of a block.
+  AffineExpr weightAt(AffineExpr run) {
+    return (run * of_.tiles.run + x(2)) * of_.tiles.block + x(1);
+  }
+
+  void overRuns(llvm::function_ref<void(AffineExpr run, bool adds)> body);
+  void transformWeights(
+      Value weights, AffineExpr first, int64_t channels,
+      llvm::function_ref<At(AffineExpr plane, AffineExpr place)> out);
+  void multiply(Value tiles, AffineExpr run, const At &weights, Value products,
+                AffineExpr plane, bool adds);
+  void outputs(Value tiles, Value products, AffineExpr block, AffineExpr images,
+               AffineExpr rows);
+  void transformProducts(Value products, AffineExpr block, AffineExpr images,
+                         AffineExpr rows);
+
+  const Convolution &of_;
+};
+
+/// Calls `body` for each run of channels; all but the first add to what is
+/// there.
+void ConvolutionKernel::overRuns(
+    llvm::function_ref<void(AffineExpr run, bool adds)> body) {
+  body(constant(0), false);
+  int64_t runs = of_.sizes.channels / of_.tiles.run;
+  if (runs > 1)
+    loop(runs, constant(1), {}, [&](AffineExpr run) { body(run, true); });
+}
+
+/// Transforms the weights of the item's outputs for some channels.
+void ConvolutionKernel::transformWeights(
+    Value weights, AffineExpr first, int64_t channels,
+    llvm::function_ref<At(AffineExpr, AffineExpr)> out) {
+  int64_t block = of_.tiles.block;
+  AffineExpr channel = first + x(0), output = item() * block + x(1);
+  SmallVector<At> reads, outs;
+  for (int64_t y = 0; y < kWinogradWindow; ++y)
+    for (int64_t z = 0; z < kWinogradWindow; ++z)
+      if (of_.turnsWeights)
+        reads.push_back({weights,
+                         {channel, output, constant(kWinogradWindow - 1 - y),
+                          constant(kWinogradWindow - 1 - z)}});
+      else
+        reads.push_back({weights, {output, channel, constant(y), constant(z)}});
+  for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
+    outs.push_back(out(constant(plane), x(0) * block + x(1)));
+  nest({{channels, block}}, {}, reads, outs,
+       [](const Scalars &s, ValueRange values) -> SmallVector<Value> {
+         return winogradWeights(s, values);
+       });
+}
+
+/// Multiplies all tiles by a run of channels of the weights in a plane.
+void ConvolutionKernel::multiply(Value tiles, AffineExpr run, const At &weights,
+                                 Value products, AffineExpr plane, bool adds) {
+  At sum{products, {plane, x(0) * of_.tiles.block + x(1)}};
+  At a{tiles,
+       {plane,
+        x(0) * paddedPlane(of_.sizes.channels) + run * of_.tiles.run + x(2)}};
+  product(of_.tiles.tiles, of_.tiles.block, of_.tiles.run, a, weights,
+          adds ? SmallVector<At>{sum} : SmallVector<At>(), sum,
+          [](const Scalars &s, ValueRange values) {
+            return values.size() > 1 ? s.add(values[0], values[1]) : values[0];
+          });
+}
+
+/// Computes a block of the outputs of an item's tiles.
+void ConvolutionKernel::outputs(Value tiles, Value products, AffineExpr block,
+                                AffineExpr images, AffineExpr rows) {
+  loop(kWinogradPlanes, {}, {}, [&](AffineExpr plane) {
+    overRuns([&](AffineExpr run, bool adds) {
+      multiply(tiles, run, {operand(1), {block, plane, weightAt(run)}},
+               products, plane, adds);
+    });
+  });
+  transformProducts(products, block, images, rows);
+}
+
+/// Makes a block of outputs of products, and applies bias and activation.
+void ConvolutionKernel::transformProducts(Value products, AffineExpr block,
+                                          AffineExpr images, AffineExpr rows) {
+  int64_t vectors = of_.tiles.block / kWinogradLanes;
+  forParts(images, rows, [&](const TilePart &part) {
+    AffineExpr vector = block * vectors + x(0);
+    SmallVector<At> reads, outs;
+    for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
+      reads.push_back({products,
+                       {constant(plane), (part.tile + x(1)) * of_.tiles.block +
+                                             x(0) * kWinogradLanes + x(2)}});
+    if (of_.hasBias)
+      reads.push_back({operand(2), {vector * kWinogradLanes + x(2)}});
+    SmallVector<int64_t> kept;
+    for (int64_t y = 0; y < part.row.outputs; ++y)
+      for (int64_t z = 0; z < part.column.outputs; ++z) {
+        kept.push_back(y * kWinogradOutputs + z);
+        outs.push_back(
+            {result(0),
+             {part.image, vector, part.tileRow * kWinogradOutputs + y,
+              (x(1) + part.column.first) * kWinogradOutputs + z, x(2)}});
+      }
+    nest({{vectors, part.column.count(), kWinogradLanes}}, {}, reads, outs,
+         [&](const Scalars &s, ValueRange values) {
+           Square all = winogradOutput(s, values.take_front(kWinogradPlanes));
+           SmallVector<Value> found;
+           for (int64_t number : kept) {
+             Value value = all[number];
+             if (of_.hasBias)
+               value = s.add(value, values[kWinogradPlanes]);
+             found.push_back(activated(s, of_.activation, value));
+           }
+           return found;
+         });
+  });
+}
+
+//===-- launches ----------------------------------------------------------===//
+
+/// Launches a kernel of one result.
+Value launch(OpBuilder &builder, WinogradOp op, KernelOp kernel,
+             ValueRange operands, Type result, int64_t items, int64_t flops,
+             StringRef label) {
+  return LaunchOp::create(builder, op.getLoc(), result, kernel.getSymName(),
+                          operands, ArrayRef<int64_t>{items}, /*grain=*/1,
+                          ArrayRef<int64_t>{-1}, flops,
+                          builder.getStringAttr(label))
+      .getResult(0);
+}
+
+std::string labelOf(WinogradOp op) {
+  std::string label = op.getKind() == WinogradKind::forward
+                          ? "winograd"
+                          : "winograd_backward_data";
+  if (op.getBias())
+    label += "+bias";
+  if (op.getActivation())
+    label += "+" + op.getActivation()->str();
+  return label;
+}
+
+} // namespace
+
+SmallVector<Value> lowerToKernel(OpBuilder &builder, WinogradOp op,
+                                 KernelTable &kernels) {
+  if (op.getKind() == WinogradKind::weight_gradient)
+    return {};
+  Convolution of(op);
+  const WinogradSizes &sizes = of.sizes;
+  int64_t channels = sizes.channels / kWinogradLanes,
+          blocks = sizes.outputs / of.tiles.block;
+  auto code = [&](ValueRange operands, Type result, int64_t items) {
+    return ConvolutionKernel(op.getContext(), of, operands.getTypes(), result,
+                             items);
+  };
+  SmallVector<Value> operands = {op.getSource(), op.getOther()};
+  if (of.tiles.byOutputs) {
+    Type type = of.transformedTiles();
+    KernelOp kernel = kernels.add(code(operands[0], type, channels).source(),
+                                  "winograd_tiles");
+    operands[0] =
+        launch(builder, op, kernel, operands[0], type, channels,
+               144 * sizes.tiles() * sizes.channels, "winograd_tiles");
+  } else {
+    Type type = of.transformedWeights();
+    KernelOp kernel = kernels.add(code(operands[1], type, blocks).weights(),
+                                  "winograd_weights");
+    operands[1] =
+        launch(builder, op, kernel, operands[1], type, blocks,
+               81 * sizes.channels * sizes.outputs, "winograd_weights");
+  }
+  if (op.getBias())
+    operands.push_back(op.getBias());
+  int64_t items = of.tiles.items(sizes);
+  ConvolutionKernel last = code(operands, op.getType(), items);
+  std::string label = labelOf(op);
+  KernelOp kernel = kernels.add(
+      of.tiles.byOutputs ? last.byOutputs() : last.byTiles(), label);
+  return {launch(builder, op, kernel, operands, op.getType(), items,
+                 sizes.productFlops(), label)};
+}
+
+} // namespace gradus

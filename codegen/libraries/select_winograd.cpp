@@ -1,0 +1,105 @@
+// The sizes of a convolution, and its replacement. What pays is estimated in
+// codegen/plan/winograd_tiles.cpp.
+
+#include "codegen/libraries/select_winograd.h"
+
+#include "codegen/libraries/blocked_tensor.h"
+#include "codegen/plan/nest.h"
+#include "codegen/plan/winograd_tiles.h"
+
+namespace gradus {
+using namespace mlir;
+using plan::WinogradKind;
+using plan::WinogradOp;
+
+bool convolutionsMayUseWinograd(ProgramOp) { return true; }
+
+//===-- sizes -------------------------------------------------------------===//
+
+static bool areAll(ArrayRef<int64_t> values, int64_t value) {
+  return llvm::all_of(values, [&](int64_t each) { return each == value; });
+}
+
+/// The groups of a convolution or of a gradient of it; 0 for other ops.
+static int64_t groupsOf(Operation *op) {
+  if (auto forward = dyn_cast<ConvolutionOp>(op))
+    return forward.getGroups();
+  if (auto gradient = dyn_cast<ConvolutionBackwardDataOp>(op))
+    return gradient.getGroups();
+  return 0;
+}
+
+static bool isForward(const Candidate &found) {
+  return isa<ConvolutionOp>(found.product);
+}
+
+static bool isSquare(const Candidate &found) {
+  ArrayRef<int64_t> weight = shapeOf(found.operands[1]);
+  return weight.size() == 4 && areAll(weight.drop_front(2), 3) &&
+         areAll(found.call.strides, 1) && areAll(found.call.dilations, 1);
+}
+
+static bool isF32(const Candidate &found) {
+  auto isWide = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
+  return isWide(found.result.getType()) &&
+         llvm::all_of(found.operands,
+                      [&](Value value) { return isWide(value.getType()); });
+}
+
+static WinogradSizes sizesOf(const Candidate &found) {
+  ArrayRef<int64_t> from = shapeOf(found.operands[0]),
+                    to = shapeOf(found.product->getResult(0)),
+                    pads = found.call.padsBegin;
+  bool turns = !isForward(found);
+  WinogradSizes sizes;
+  sizes.images = from[0];
+  sizes.channels = from[1];
+  sizes.outputs = to[1];
+  sizes.height = from[2];
+  sizes.width = from[3];
+  sizes.rows = to[2];
+  sizes.columns = to[3];
+  sizes.padTop = turns ? 2 - pads[0] : pads[0];
+  sizes.padLeft = turns ? 2 - pads[1] : pads[1];
+  return sizes;
+}
+
+StringRef reasonAgainstWinograd(const Candidate &found) {
+  if (groupsOf(found.product) != 1)
+    return "it is no convolution of one group";
+  if (!isSquare(found))
+    return "its windows are not 3x3, or move by more than one";
+  if (!isF32(found))
+    return "it is not of f32";
+  return reasonAgainstWinograd(sizesOf(found));
+}
+
+//===-- replacement -------------------------------------------------------===//
+
+WinogradOp emitWinograd(Candidate &found) {
+  OpBuilder builder(found.op);
+  Location location = found.op->getLoc();
+  auto blocksOf = [](RankedTensorType type) {
+    return type.clone(blockedShape(type.getShape(), kWinogradLanes));
+  };
+  Value source = found.operands[0];
+  auto from = cast<RankedTensorType>(source.getType()), to = found.type();
+  source = reorder(builder, location, source, blocksOf(from),
+                   rowMajorLayout(from.getShape()),
+                   blockedLayout(from.getShape(), kWinogradLanes));
+  Value bias = found.call.hasBias() ? found.operands[2] : Value();
+  StringRef activation = found.call.activation;
+  auto op = WinogradOp::create(
+      builder, location, blocksOf(to),
+      isForward(found) ? WinogradKind::forward : WinogradKind::input_gradient,
+      source, found.operands[1], bias, found.call.padsBegin,
+      activation.empty() ? StringAttr() : builder.getStringAttr(activation));
+  Value result = reorder(builder, location, op.getResult(), to,
+                         blockedLayout(to.getShape(), kWinogradLanes),
+                         rowMajorLayout(to.getShape()));
+  found.result.replaceAllUsesWith(
+      reshape(builder, location, result, shapeOf(found.result)));
+  return op;
+}
+
+} // namespace gradus

@@ -1,0 +1,23 @@
+// Chooses convolutions that Winograd's algorithm computes faster than a
+// library.
+#pragma once
+
+#include "codegen/libraries/select_epilogue.h"
+#include "codegen/plan/plan.h"
+#include "ir/gradus.h"
+
+namespace gradus {
+
+/// Whether a program leaves the choice of the algorithm to `select`: the
+/// algorithm rounds more than a direct convolution.
+bool convolutionsMayUseWinograd(ProgramOp program);
+
+/// The reason why a matmul or convolution, with its epilogue, is not computed
+/// by the algorithm; empty: it is.
+llvm::StringRef reasonAgainstWinograd(const Candidate &found);
+
+/// Replaces the candidate by `plan.winograd` on blocked channels, between
+/// reorders.
+plan::WinogradOp emitWinograd(Candidate &found);
+
+} // namespace gradus
