@@ -19,6 +19,9 @@ using plan::WinogradOp;
 
 namespace {
 
+/// The weights of a window.
+constexpr int64_t kWindow = kWinogradWindow * kWinogradWindow;
+
 /// What the kernels of an op are made from.
 struct Convolution {
   WinogradSizes sizes;
@@ -75,10 +78,15 @@ public:
 
   /// Weights to transformed ones; an item has a block of outputs.
   KernelOp weights() {
-    transformWeights(operand(0), constant(0), of_.sizes.channels,
-                     [&](AffineExpr plane, AffineExpr place) {
-                       return At{result(0), {item(), plane, place}};
-                     });
+    Value rows = makeRows();
+    loop(of_.sizes.channels / of_.tiles.run, {}, {}, [&](AffineExpr run) {
+      transformWeights(
+          operand(0), rows, run, [&](AffineExpr plane, AffineExpr place) {
+            return At{result(0),
+                      {item(), plane,
+                       run * (of_.tiles.run * of_.tiles.block) + place}};
+          });
+    });
     return finished();
   }
 
@@ -116,9 +124,9 @@ public:
     Value own = scratch(
               {kWinogradPlanes, paddedPlane(of_.tiles.run * of_.tiles.block)},
               of_.element),
-          products = makeProducts();
+          rows = makeRows(), products = makeProducts();
     auto add = [&](AffineExpr run, bool adds) {
-      transformWeights(operand(1), run * of_.tiles.run, of_.tiles.run,
+      transformWeights(operand(1), rows, run,
                        [&](AffineExpr plane, AffineExpr place) {
                          return At{own, {plane, place}};
                        });
@@ -139,6 +147,15 @@ private:
         of_.element);
   }
 
+  /// Memory for a run of the weights of a block, as they lie: a row has the
+  /// windows of an output or, turned, of a channel.
+  Value makeRows() {
+    int64_t rows = of_.tiles.block, windows = of_.tiles.run;
+    if (of_.turnsWeights)
+      std::swap(rows, windows);
+    return scratch({rows, paddedPlane(windows * kWindow)}, of_.element);
+  }
+
   /// The place, in a plane of transformed weights, of row x2 of a run of
   /// channels and of output x1 of a block.
   AffineExpr weightAt(AffineExpr run) {
@@ -147,7 +164,7 @@ private:
 
   void overRuns(llvm::function_ref<void(AffineExpr run, bool adds)> body);
   void transformWeights(
-      Value weights, AffineExpr first, int64_t channels,
+      Value weights, Value rows, AffineExpr run,
       llvm::function_ref<At(AffineExpr plane, AffineExpr place)> out);
   void multiply(Value tiles, AffineExpr run, const At &weights, Value products,
                 AffineExpr plane, bool adds);
@@ -169,24 +186,35 @@ void ConvolutionKernel::overRuns(
     loop(runs, constant(1), {}, [&](AffineExpr run) { body(run, true); });
 }
 
-/// Transforms the weights of the item's outputs for some channels.
+/// Transforms a run of the weights of the item's outputs. They are copied
+/// before, in the order of memory: lanes are far apart in it, and would miss
+/// the cache one after another.
 void ConvolutionKernel::transformWeights(
-    Value weights, AffineExpr first, int64_t channels,
+    Value weights, Value rows, AffineExpr run,
     llvm::function_ref<At(AffineExpr, AffineExpr)> out) {
-  int64_t block = of_.tiles.block;
-  AffineExpr channel = first + x(0), output = item() * block + x(1);
+  int64_t block = of_.tiles.block, length = of_.tiles.run;
+  AffineExpr output = item() * block, channel = run * length;
+  SmallVector<int64_t> extents = {block, length};
+  if (of_.turnsWeights) {
+    std::swap(output, channel);
+    std::swap(extents[0], extents[1]);
+  }
+  llvm::append_values(extents, kWinogradWindow, kWinogradWindow);
+  nest({extents}, {}, At{weights, {output + x(0), channel + x(1), x(2), x(3)}},
+       At{rows,
+          {x(0), (x(1) * kWinogradWindow + x(2)) * kWinogradWindow + x(3)}},
+       [](const Scalars &, ValueRange values) {
+         return SmallVector<Value>(values);
+       });
   SmallVector<At> reads, outs;
-  for (int64_t y = 0; y < kWinogradWindow; ++y)
-    for (int64_t z = 0; z < kWinogradWindow; ++z)
-      if (of_.turnsWeights)
-        reads.push_back({weights,
-                         {channel, output, constant(kWinogradWindow - 1 - y),
-                          constant(kWinogradWindow - 1 - z)}});
-      else
-        reads.push_back({weights, {output, channel, constant(y), constant(z)}});
+  for (int64_t tap = 0; tap < kWindow; ++tap)
+    if (of_.turnsWeights)
+      reads.push_back({rows, {x(0), x(1) * kWindow + (kWindow - 1 - tap)}});
+    else
+      reads.push_back({rows, {x(1), x(0) * kWindow + tap}});
   for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
     outs.push_back(out(constant(plane), x(0) * block + x(1)));
-  nest({{channels, block}}, {}, reads, outs,
+  nest({{length, block}}, {}, reads, outs,
        [](const Scalars &s, ValueRange values) -> SmallVector<Value> {
          return winogradWeights(s, values);
        });
