@@ -6,13 +6,16 @@
 #include "codegen/libraries/blocked_tensor.h"
 #include "codegen/plan/nest.h"
 #include "codegen/plan/winograd_tiles.h"
+#include "recipe/run_settings.h"
 
 namespace gradus {
 using namespace mlir;
 using plan::WinogradKind;
 using plan::WinogradOp;
 
-bool convolutionsMayUseWinograd(ProgramOp) { return true; }
+bool convolutionsMayUseWinograd(ProgramOp program) {
+  return runSettings(program).convolutions == Convolutions::fastest;
+}
 
 //===-- sizes -------------------------------------------------------------===//
 
