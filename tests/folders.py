@@ -109,6 +109,7 @@ SHARED_WITH_COMPILER = {
     "runtime/library_text.h",
     "runtime/names.h",
     "runtime/onednn_functions.h",
+    "runtime/rates.h",
 }
 # What every folder may include: names and limits that all agree on, in headers that include nothing.
 SHARED_WITH_ALL = {"runtime/logical_ranks.h", "runtime/well_known.h"}

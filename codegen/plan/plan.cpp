@@ -43,6 +43,17 @@ int64_t LaunchOp::getInplaceOperand(unsigned result) {
 
 int64_t LibraryOp::getScratchBytes() { return getScratch(); }
 
+/// Checks the name of an activation, which may be null.
+static LogicalResult verifyActivation(Operation *op, StringAttr activation) {
+  SmallVector<StringRef> names;
+  for (artifact::Activation each : artifact::EnumValuesActivation())
+    names.push_back(artifact::EnumNameActivation(each));
+  if (!activation || llvm::is_contained(names, activation.getValue()))
+    return success();
+  return op->emitOpError("has the activation ")
+         << activation << ", expected one of " << llvm::join(names, ", ");
+}
+
 LogicalResult LibraryOp::verify() {
   const StringRef calls[] = {
 #define GRADUS_LIBRARY_OP(name, Table) #name,
@@ -51,13 +62,9 @@ LogicalResult LibraryOp::verify() {
   if (!llvm::is_contained(calls, getCall()))
     return emitOpError("calls '") << getCall() << "', expected one of "
                                   << llvm::join(ArrayRef(calls), ", ");
-  auto activation = getConfig().getAs<StringAttr>("activation");
-  SmallVector<StringRef> names;
-  for (artifact::Activation each : artifact::EnumValuesActivation())
-    names.push_back(artifact::EnumNameActivation(each));
-  if (activation && !llvm::is_contained(names, activation.getValue()))
-    return emitOpError("has the activation ")
-           << activation << ", expected one of " << llvm::join(names, ", ");
+  if (failed(
+          verifyActivation(*this, getConfig().getAs<StringAttr>("activation"))))
+    return failure();
   size_t tensors = getNumOperands() + getNumResults();
   if (!getLayouts().empty() && getLayouts().size() != tensors)
     return emitOpError("has ") << getLayouts().size() << " layouts of its "
@@ -81,9 +88,9 @@ static LogicalResult verifyImages(WinogradOp op, Value images, StringRef what,
   auto shape = cast<RankedTensorType>(images.getType()).getShape();
   if (shape.size() == 5 && shape[4] == 16 && shape[1] * 16 == channels)
     return success();
-  return op.emitOpError() << "has a " << what << " of type " << images.getType()
-                          << ", expected blocks of 16 of " << channels
-                          << " channels";
+  return op.emitOpError() << "has an " << what << " of type "
+                          << images.getType() << ", expected blocks of 16 of "
+                          << channels << " channels";
 }
 
 /// Checks that the outputs are as many as padding of 0 to 2 gives.
@@ -125,6 +132,8 @@ LogicalResult WinogradOp::verify() {
     return failure();
   if (!isForward && (getBias() || getActivation()))
     return emitOpError("has a bias or an activation, and is no forward pass");
+  if (failed(verifyActivation(*this, getActivationAttr())))
+    return failure();
   return verifyPads(*this, input, output);
 }
 

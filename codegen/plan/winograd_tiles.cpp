@@ -4,6 +4,7 @@
 #include "codegen/plan/winograd_tiles.h"
 
 #include "codegen/plan/nest.h"
+#include "runtime/rates.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -121,34 +122,36 @@ WinogradTiles::WinogradTiles(const WinogradSizes &sizes)
 }
 
 int64_t WinogradTiles::scratchBytes(const WinogradSizes &sizes) const {
-  int64_t products = paddedPlane(tiles * block),
-          first = byOutputs ? paddedPlane(run * block)
-                            : paddedPlane(tiles * paddedPlane(sizes.channels));
-  return 4 * kPlanes * (products + first);
+  int64_t products = kPlanes * paddedPlane(tiles * block);
+  if (!byOutputs)
+    return 4 * (products +
+                kPlanes * paddedPlane(tiles * paddedPlane(sizes.channels)));
+  int64_t weights = kPlanes * paddedPlane(run * block),
+          plain = run * paddedPlane(9 * block);
+  return 4 * (products + weights + plain);
 }
 
 //===-- time --------------------------------------------------------------===//
 
 double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
-  constexpr double share = 0.9, rest = 1.1; // of products; what else there is
   double source =
              double(sizes.images) * sizes.height * sizes.width * sizes.channels,
          result =
-             double(sizes.images) * sizes.rows * sizes.columns * sizes.outputs,
-         weights = 9.0 * sizes.channels * sizes.outputs;
-  return rest * (sizes.productFlops() / (share * rates.flops) +
-                 4 * (source + result + weights) / rates.bytes);
+             double(sizes.images) * sizes.rows * sizes.columns * sizes.outputs;
+  return std::max(sizes.productFlops() / (kWinogradShare * rates.flops),
+                  4 * (source + result) / rates.bytes);
 }
 
 double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
-  constexpr double share = 0.85;
-  return sizes.directFlops() / (share * rates.flops);
+  return sizes.directFlops() / (kLibraryShare * rates.flops);
 }
 
 StringRef reasonAgainstWinograd(const WinogradSizes &sizes) {
   constexpr int64_t leastFlops = 70'000'000, leastChannels = 32,
-                    mostScratch = 2 << 20;
+                    mostScratch =
+                        1792 << 10; // of the 2 MiB of stack that a thread has
   constexpr WinogradRates usual = {540e9, 40e9};
+  constexpr double saving = 0.45; // for the digits that it costs
   for (int64_t pad : {sizes.padTop, sizes.padLeft,
                       sizes.rows + 2 - sizes.height - sizes.padTop,
                       sizes.columns + 2 - sizes.width - sizes.padLeft})
@@ -161,7 +164,8 @@ StringRef reasonAgainstWinograd(const WinogradSizes &sizes) {
     return "it is small";
   if (WinogradTiles(sizes).scratchBytes(sizes) > mostScratch)
     return "its tiles do not fit the stack";
-  return winogradSeconds(sizes, usual) < 0.8 * directSeconds(sizes, usual)
+  return winogradSeconds(sizes, usual) <
+                 (1 - saving) * directSeconds(sizes, usual)
              ? ""
              : "its tiles are mostly empty";
 }

@@ -1,7 +1,8 @@
-// The shares are those of whole networks in docs/internals/performance_log.md.
+// A kernel of Winograd's algorithm is known by its name.
 
 #include "tool/inspect/expected_time.h"
 
+#include "runtime/rates.h"
 #include "tool/text.h"
 
 #include <algorithm>
@@ -11,8 +12,6 @@ using namespace gradus::artifact;
 namespace gradus::cli {
 namespace {
 
-constexpr double kKernelShare = 0.4;     // of the FMA rate, in our own kernels
-constexpr double kLibraryShare = 0.8;    // in oneDNN's convolutions, matmul
 constexpr double kCommandSeconds = 2e-6; // to start a command on the threads
 
 /// The number of threads that have work.
@@ -33,13 +32,20 @@ bool isSum(const Command &command) {
   return command.kind_as_StartCommand() || command.kind_as_FinishCommand();
 }
 
+/// The share of the FMA rate that a command reaches.
+double shareOf(const Command &command) {
+  if (command.kind_as_LibraryCommand())
+    return kLibraryShare;
+  bool isWinograd =
+      command.name() && command.name()->string_view().starts_with("winograd");
+  return isWinograd ? kWinogradShare : kKernelShare;
+}
+
 double secondsOnMachine(const Command &command, const DeviceRates &rates) {
   double threads = busyThreads(command, rates);
   double part = threads / std::max(1, rates.threads);
-  double share =
-      command.kind_as_LibraryCommand() ? kLibraryShare : kKernelShare;
   double computing =
-      command.flops() / std::max(1.0, rates.flops * part * share);
+      command.flops() / std::max(1.0, rates.flops * part * shareOf(command));
   double moving = command.bytes() / std::max(1.0, rates.bytes * part);
   return std::max(computing, moving) + (threads > 1 ? kCommandSeconds : 0);
 }
@@ -69,8 +75,9 @@ std::string machineText(const DeviceRates &rates) {
   return "expected: of each command the longer of its FLOPs at " +
          number("%.0f", rates.flops * 1e-9) + " GFLOP/s (" +
          number("%.0f", kLibraryShare * 100) + " % of that in the library, " +
-         number("%.0f", kKernelShare * 100) +
-         " % in kernels) and its bytes at " +
+         number("%.0f", kKernelShare * 100) + " % in kernels, " +
+         number("%.0f", kWinogradShare * 100) +
+         " % in those of Winograd's algorithm) and its bytes at " +
          number("%.0f", rates.bytes * 1e-9) + " GB/s, as " + rates.source();
 }
 

@@ -176,3 +176,53 @@ gradus.program @p {
     gradus.return %y : tensor<4x4xf32>
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x5x5xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{has weights of type 'tensor<32x32x5x5xf32>', expected windows of 3x3}}
+    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x5x5xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x48x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{has an input of type 'tensor<2x2x8x8x16xf32>', expected blocks of 16 of 48 channels}}
+    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x48x3x3xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x14x16xf32>) {
+    // expected-error @below {{with 1 zeros before it, expected padding of 0 to 2}}
+    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<2x2x8x14x16xf32>
+    gradus.return %y : tensor<2x2x8x14x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{has a bias or an activation, and is no forward pass}}
+    %y = plan.winograd input_gradient %x, %w pads [1, 1] {activation = "relu"} : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{has the activation "swish", expected one of none, relu}}
+    %y = plan.winograd forward %x, %w pads [1, 1] {activation = "swish"} : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}

@@ -52,7 +52,7 @@ TEST(WinogradTiles, ItemsHaveAllTilesAndFitTheStack) {
         EXPECT_LT((tiles.imageGroups - 1) * tiles.images, images);
         EXPECT_GE(tiles.rowGroups * tiles.rows, sizes.tileRows());
         if (reasonAgainstWinograd(sizes) != "its tiles do not fit the stack") {
-          EXPECT_LE(tiles.scratchBytes(sizes), 2 << 20);
+          EXPECT_LE(tiles.scratchBytes(sizes), 1792 << 10);
         }
       }
 }
@@ -89,7 +89,8 @@ TEST(WinogradTiles, DoNotPayForAllConvolutions) {
 /// The measured times of two threads, of 540 GFLOP/s and 40 GB/s together.
 TEST(WinogradTiles, TakeAboutAsLongAsMeasured) {
   WinogradRates rates{540e9, 40e9};
-  EXPECT_NEAR(winogradSeconds(sizesOf(32, 64, 32), rates), 1.9e-3, 0.3e-3);
-  EXPECT_NEAR(winogradSeconds(sizesOf(32, 512, 4), rates), 1.76e-3, 0.4e-3);
-  EXPECT_NEAR(directSeconds(sizesOf(32, 64, 32), rates), 5.05e-3, 0.5e-3);
+  EXPECT_NEAR(winogradSeconds(sizesOf(32, 64, 32), rates), 1.87e-3, 0.3e-3);
+  EXPECT_NEAR(winogradSeconds(sizesOf(32, 256, 8), rates), 1.52e-3, 0.4e-3);
+  EXPECT_NEAR(winogradSeconds(sizesOf(32, 512, 4), rates), 1.76e-3, 0.3e-3);
+  EXPECT_NEAR(directSeconds(sizesOf(32, 64, 32), rates), 5.05e-3, 0.6e-3);
 }

@@ -35,6 +35,20 @@ TEST(ExpectedTime, IsTheLongerOfFlopsAndBytes) {
   EXPECT_NEAR(expected(1'000'000, 1'000'000, rates), 2.5e-3, 1e-9);
 }
 
+/// Kernels of Winograd's algorithm reach more of the rate than others.
+TEST(ExpectedTime, KnowsConvolutionsOfOurOwn) {
+  namespace fb = gradus::artifact;
+  fb::CommandT made;
+  made.name = "winograd+bias+relu";
+  made.flops = 6'000'000;
+  made.kind.Set(fb::KernelCommandT());
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::Command::Pack(builder, &made));
+  const auto &command =
+      *flatbuffers::GetRoot<fb::Command>(builder.GetBufferPointer());
+  EXPECT_NEAR(expectedSeconds(command, ratesOf(1, 1e9, 1e9)), 1e-2, 1e-9);
+}
+
 TEST(ExpectedTime, IsTheLeastOnACard) {
   DeviceRates rates = ratesOf(0, 1e12, 1e11);
   EXPECT_NEAR(expected(4'000'000, 200'000, rates), 4e-6, 1e-12);
