@@ -57,8 +57,7 @@ Value activated(const Scalars &s, StringRef name, Value x) {
   Block block;
   auto type = RankedTensorType::get({}, x.getType());
   Value y = block.addArgument(type, s.loc);
-  OpBuilder builder(s.builder.getContext());
-  builder.setInsertionPointToEnd(&block);
+  OpBuilder builder = OpBuilder::atBlockEnd(&block);
   Operation *op =
       name == "relu"   ? ReluOp::create(builder, s.loc, y).getOperation()
       : name == "tanh" ? math::TanhOp::create(builder, s.loc, y)
@@ -312,7 +311,7 @@ std::string labelOf(WinogradOp op) {
 SmallVector<Value> lowerToKernel(OpBuilder &builder, WinogradOp op,
                                  KernelTable &kernels) {
   if (op.getKind() == WinogradKind::weight_gradient)
-    return {};
+    return lowerWinogradWeights(builder, op, kernels);
   Convolution of(op);
   const WinogradSizes &sizes = of.sizes;
   int64_t channels = sizes.channels / kWinogradLanes,

@@ -42,7 +42,8 @@ void WinogradWriter::forParts(AffineExpr images, AffineExpr rows,
 
 void WinogradWriter::transformSource(Value source, AffineExpr first,
                                      int64_t count, Value into,
-                                     AffineExpr images, AffineExpr rows) {
+                                     AffineExpr images, AffineExpr rows,
+                                     AffineExpr place) {
   forParts(images, rows, [&](const TilePart &part) {
     SmallVector<At> reads, outs;
     SmallVector<int64_t> inside; // the numbers of what is not in the padding
@@ -57,10 +58,10 @@ void WinogradWriter::transformSource(Value source, AffineExpr first,
                               (z - sizes_.padLeft),
                           x(2)}});
       }
-    AffineExpr place = (part.tile + x(1)) * paddedPlane(sizes_.channels) +
-                       (first + x(0)) * kWinogradLanes + x(2);
+    AffineExpr to = (part.tile + x(1)) * paddedPlane(sizes_.channels) +
+                    ((place ? place : first) + x(0)) * kWinogradLanes + x(2);
     for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
-      outs.push_back({into, {constant(plane), place}});
+      outs.push_back({into, {constant(plane), to}});
     nest({{count, part.column.count(), kWinogradLanes}}, {}, reads, outs,
          [&](const Scalars &s, ValueRange values) {
            SmallVector<Value> tile(kWinogradPlanes);

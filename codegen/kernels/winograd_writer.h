@@ -30,10 +30,11 @@ protected:
                 llvm::function_ref<void(const TilePart &)> body);
 
   /// Transforms the tiles of such groups: `count` blocks of channels from
-  /// number `first` on, into planes of tiles by channels.
+  /// number `first` on, into planes of tiles by channels, where they are those
+  /// from number `place` on; null: from `first` on.
   void transformSource(mlir::Value source, mlir::AffineExpr first,
                        int64_t count, mlir::Value into, mlir::AffineExpr images,
-                       mlir::AffineExpr rows);
+                       mlir::AffineExpr rows, mlir::AffineExpr place = {});
 
 private:
   void forRows(mlir::AffineExpr rows, const WinogradSegment &segment,

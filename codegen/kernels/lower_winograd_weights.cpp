@@ -1,0 +1,223 @@
+// Lowers gradients of weights by the transposed algorithm to a kernel: the
+// tiles of the input and of the output's gradient are transformed, 36 products
+// sum them over tiles, and the sums are transformed to weights.
+//
+// Each block of channels and outputs transforms its tiles anew. That costs less
+// than to store transformed tiles, which are 2.25 times as large as tensors.
+
+#include "codegen/kernels/lower_to_kernels.h"
+#include "codegen/kernels/winograd_writer.h"
+#include "codegen/plan/winograd_weight_tiles.h"
+
+namespace gradus {
+using namespace mlir;
+using plan::KernelOp;
+using plan::LaunchOp;
+using plan::WinogradKind;
+using plan::WinogradOp;
+
+namespace {
+
+/// Builds the nests of the kernel: its operands are the input and the output's
+/// gradient, its result has the weights' gradients of all parts.
+class WeightsKernel : public WinogradWriter {
+public:
+  WeightsKernel(WinogradOp op, const WinogradWeightTiles &tiles, Type result)
+      : WinogradWriter(op.getContext(), tiles.block, tiles.group,
+                       op->getOperandTypes(), result, tiles.items()),
+        tiles_(tiles), element_(getElementTypeOrSelf(result)),
+        inputs_(planes(tiles.tilePlane(tiles.block.channels))),
+        gradients_(planes(tiles.tilePlane(tiles.block.outputs))),
+        sums_(planes(tiles.sumPlane())) {}
+
+  KernelOp kernel() {
+    AffineExpr rest = item();
+    quotient(tiles_.parts, rest, tiles_.blocks(), [&](AffineExpr part) {
+      rest = rest - part * tiles_.blocks();
+      quotient(tiles_.outputBlocks, rest, tiles_.channelBlocks,
+               [&](AffineExpr outputs) {
+                 AffineExpr channels = rest - outputs * tiles_.channelBlocks;
+                 block(part, outputs, channels);
+               });
+    });
+    return finished();
+  }
+
+private:
+  Value planes(int64_t elements) {
+    return scratch({kWinogradPlanes, elements}, element_);
+  }
+
+  /// Calls `body` with `number` divided by `by`, one of `count`. It is the
+  /// position of a loop, so that addresses have no division.
+  void quotient(int64_t count, AffineExpr number, int64_t by,
+                llvm::function_ref<void(AffineExpr)> body) {
+    if (count == 1)
+      return body(constant(0));
+    AffineExpr found = number.floorDiv(by);
+    loop(count, found, found + 1, body);
+  }
+
+  void block(AffineExpr part, AffineExpr outputs, AffineExpr channels);
+  using ForGroup = llvm::function_ref<void(AffineExpr group, AffineExpr images,
+                                           AffineExpr rows)>;
+  void forGroups(AffineExpr part, ForGroup body);
+  void transformGradient(AffineExpr first, AffineExpr images, AffineExpr rows);
+  void addProducts(AffineExpr group);
+  void transformSums(AffineExpr part, AffineExpr outputs, AffineExpr channels);
+
+  const WinogradWeightTiles &tiles_;
+  Type element_;
+  Value inputs_, gradients_, sums_;
+};
+
+/// Computes a block of a part.
+void WeightsKernel::block(AffineExpr part, AffineExpr outputs,
+                          AffineExpr channels) {
+  int64_t channelVectors = tiles_.block.channels / kWinogradLanes,
+          outputVectors = tiles_.block.outputs / kWinogradLanes;
+  forGroups(part, [&](AffineExpr group, AffineExpr images, AffineExpr rows) {
+    transformSource(operand(0), channels * channelVectors, channelVectors,
+                    inputs_, images, rows, constant(0));
+    transformGradient(outputs * outputVectors, images, rows);
+    addProducts(group);
+  });
+  transformSums(part, outputs, channels);
+}
+
+/// Calls `body` for the groups of tiles of a part: with the group's number in
+/// the part, that of its images and that of its rows.
+void WeightsKernel::forGroups(AffineExpr part, ForGroup body) {
+  AffineExpr first = part * tiles_.groupsOfPart, end;
+  if (tiles_.groups() % tiles_.groupsOfPart)
+    end = tiles_.groups() - first;
+  int64_t rowGroups = tiles_.group.rowGroups;
+  auto ofGroup = [&](AffineExpr group) {
+    if (rowGroups == 1)
+      return body(group, first + group, constant(0));
+    quotient(tiles_.group.imageGroups, first + group, rowGroups,
+             [&](AffineExpr images) {
+               body(group, images, first + group - images * rowGroups);
+             });
+  };
+  if (tiles_.groupsOfPart == 1)
+    ofGroup(constant(0));
+  else
+    loop(tiles_.groupsOfPart, {}, end, ofGroup);
+}
+
+/// Transforms the output's gradient, from a vector of its channels on, in a
+/// group of tiles.
+void WeightsKernel::transformGradient(AffineExpr first, AffineExpr images,
+                                      AffineExpr rows) {
+  int64_t outputs = tiles_.block.outputs;
+  forParts(images, rows, [&](const TilePart &part) {
+    SmallVector<At> reads, outs;
+    SmallVector<int64_t> present; // the numbers of outputs that exist
+    for (int64_t y = 0; y < part.row.outputs; ++y)
+      for (int64_t z = 0; z < part.column.outputs; ++z) {
+        present.push_back(y * kWinogradOutputs + z);
+        reads.push_back(
+            {operand(1),
+             {part.image, first + x(0), part.tileRow * kWinogradOutputs + y,
+              (x(1) + part.column.first) * kWinogradOutputs + z, x(2)}});
+      }
+    AffineExpr place = (part.tile + x(1)) * paddedPlane(outputs) +
+                       x(0) * kWinogradLanes + x(2);
+    for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
+      outs.push_back({gradients_, {constant(plane), place}});
+    nest({{outputs / kWinogradLanes, part.column.count(), kWinogradLanes}}, {},
+         reads, outs, [&](const Scalars &s, ValueRange values) {
+           SmallVector<Value> tile(kWinogradOutputs * kWinogradOutputs);
+           for (auto [number, value] : llvm::zip_equal(present, values))
+             tile[number] = value;
+           SmallVector<Value> found = winogradGradient(s, tile);
+           for (Value &value : found)
+             if (!value)
+               value = s.number(0, values[0]);
+           return found;
+         });
+  });
+}
+
+/// Adds the products of the tiles of a group to the sums, which begin with the
+/// part's first group: a row of a plane is an output, a column a channel.
+void WeightsKernel::addProducts(AffineExpr group) {
+  int64_t channels = tiles_.block.channels, outputs = tiles_.block.outputs;
+  loop(kWinogradPlanes, {}, {}, [&](AffineExpr plane) {
+    At sum{sums_, {plane, x(0) * channels + x(1)}};
+    SmallVector<At> before;
+    if (tiles_.groupsOfPart > 1)
+      before.push_back({sum.buffer, sum.place, {group - 1}});
+    product(outputs, channels, tiles_.group.tiles,
+            At{gradients_, {plane, x(2) * paddedPlane(outputs) + x(0)}},
+            At{inputs_, {plane, x(2) * paddedPlane(channels) + x(1)}}, before,
+            sum, [](const Scalars &s, ValueRange values) {
+              return values.size() > 1 ? s.add(values[0], values[1])
+                                       : values[0];
+            });
+  });
+}
+
+/// Makes a block of the weights' gradient of the sums.
+void WeightsKernel::transformSums(AffineExpr part, AffineExpr outputs,
+                                  AffineExpr channels) {
+  SmallVector<At> reads, outs;
+  for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
+    reads.push_back(
+        {sums_, {constant(plane), x(0) * tiles_.block.channels + x(1)}});
+  for (int64_t y = 0; y < kWinogradWindow; ++y)
+    for (int64_t z = 0; z < kWinogradWindow; ++z)
+      outs.push_back({result(0),
+                      {part, outputs * tiles_.block.outputs + x(0),
+                       channels * tiles_.block.channels + x(1), constant(y),
+                       constant(z)}});
+  nest({{tiles_.block.outputs, tiles_.block.channels}}, {}, reads, outs,
+       [](const Scalars &s, ValueRange values) -> SmallVector<Value> {
+         return winogradWeightGradient(s, values);
+       });
+}
+
+/// The sum over parts.
+Value sumOfParts(OpBuilder &builder, WinogradOp op, Value parts) {
+  RankedTensorType type = cast<RankedTensorType>(op.getResult().getType());
+  Domain domain(builder.getContext());
+  SmallVector<AffineExpr> at = domain.parallel(type.getShape()), from = at;
+  from.insert(from.begin(), domain.reduced(shapeOf(parts)[0]));
+  NestParts sum = domain.reducing(Reduction::sum);
+  sum.mapReads = {{parts, domain.map(from), {}}};
+  sum.outputMaps = {domain.thenMap(at)};
+  sum.resultTypes = {type};
+  auto same = [](OpBuilder &, Location, ValueRange values) {
+    return SmallVector<Value>(values);
+  };
+  plan::NestOp nest = buildNest(builder, op.getLoc(), sum, same, same);
+  setLabel(nest, "sum");
+  return nest.getResult(0);
+}
+
+} // namespace
+
+SmallVector<Value> lowerWinogradWeights(OpBuilder &builder, WinogradOp op,
+                                        KernelTable &kernels) {
+  WinogradSizes sizes = winogradSizes(op);
+  WinogradWeightTiles tiles(sizes);
+  if (!tiles.group.tiles)
+    return {};
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), tiles.parts);
+  auto ofParts = type.clone(shape);
+  constexpr llvm::StringLiteral label = "winograd_backward_weights";
+  KernelOp kernel =
+      kernels.add(WeightsKernel(op, tiles, ofParts).kernel(), label);
+  auto launch = LaunchOp::create(
+      builder, op.getLoc(), ofParts, kernel.getSymName(), op->getOperands(),
+      ArrayRef<int64_t>{tiles.items()}, /*grain=*/1, ArrayRef<int64_t>{-1},
+      sizes.productFlops(), builder.getStringAttr(label));
+  return {tiles.parts == 1 ? reshape(builder, op.getLoc(), launch.getResult(0),
+                                     type.getShape())
+                           : sumOfParts(builder, op, launch.getResult(0))};
+}
+
+} // namespace gradus

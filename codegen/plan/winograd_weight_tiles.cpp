@@ -1,0 +1,93 @@
+// The numbers are for cores with a second-level cache of 1 MiB.
+
+#include "codegen/plan/winograd_weight_tiles.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+
+namespace gradus {
+
+static constexpr int64_t kPlanes = 36, kMostScratch = 2 << 20;
+
+/// The largest number of whole vectors, up to 64 lanes, that divides `all`.
+static int64_t blockOf(int64_t all) {
+  int64_t size = 64;
+  while (size > kWinogradLanes && all % size)
+    size -= kWinogradLanes;
+  return size;
+}
+
+int64_t WinogradWeightTiles::scratchBytes() const {
+  return 4 * kPlanes *
+         (tilePlane(block.channels) + tilePlane(block.outputs) + sumPlane());
+}
+
+/// How far a number of tiles is from the best, in doublings: fewer write sums
+/// to memory more often, and more do not stay in the cache.
+static double badnessOf(int64_t tiles) {
+  constexpr double best = 32;
+  return std::abs(std::log2(double(tiles) / best));
+}
+
+/// Makes all groups of tiles equally large, so that no tile in them is missing:
+/// whole images, or rows of one.
+static void chooseGroups(WinogradWeightTiles &tiles) {
+  const WinogradSizes &sizes = tiles.block;
+  int64_t all = sizes.tileRows(), ofRow = sizes.tileColumns();
+  double least = 0;
+  tiles.group.tiles = 0;
+  auto consider = [&](int64_t images, int64_t rows) {
+    WinogradWeightTiles next = tiles;
+    next.group.images = images;
+    next.group.rows = rows;
+    next.group.imageGroups = sizes.images / images;
+    next.group.rowGroups = all / rows;
+    next.group.tiles = images * rows * ofRow;
+    double badness = badnessOf(next.group.tiles);
+    if (next.scratchBytes() > kMostScratch ||
+        (tiles.group.tiles && badness >= least))
+      return;
+    least = badness;
+    tiles.group = next.group;
+  };
+  for (int64_t rows = 1; rows < all; ++rows)
+    if (all % rows == 0)
+      consider(1, rows);
+  for (int64_t images = 1; images <= sizes.images; ++images)
+    if (sizes.images % images == 0)
+      consider(images, all);
+}
+
+WinogradWeightTiles::WinogradWeightTiles(const WinogradSizes &sizes)
+    : block(sizes), group(sizes) {
+  block.channels = blockOf(sizes.channels);
+  block.outputs = blockOf(sizes.outputs);
+  channelBlocks = sizes.channels / block.channels;
+  outputBlocks = sizes.outputs / block.outputs;
+  chooseGroups(*this);
+  if (!group.tiles)
+    return;
+  constexpr int64_t wantedItems = 16;
+  int64_t wanted =
+      std::clamp<int64_t>(llvm::divideCeil(wantedItems, blocks()), 1, groups());
+  groupsOfPart = llvm::divideCeil(groups(), wanted);
+  parts = llvm::divideCeil(groups(), groupsOfPart);
+}
+
+llvm::StringRef reasonAgainstWinogradWeights(const WinogradSizes &sizes) {
+  // A direct sum of n products rounds as the root of n does, while what the
+  // transforms round is a part of each product: relative to a sum of few, it
+  // would be more than the rule of docs/precision.md allows.
+  constexpr int64_t leastPositions = 128, leastTiles = 8;
+  llvm::StringRef reason = reasonAgainstWinograd(sizes);
+  if (!reason.empty())
+    return reason;
+  if (sizes.images * sizes.rows * sizes.columns < leastPositions)
+    return "it sums few positions";
+  return WinogradWeightTiles(sizes).group.tiles < leastTiles
+             ? "its tiles make no groups"
+             : "";
+}
+
+} // namespace gradus

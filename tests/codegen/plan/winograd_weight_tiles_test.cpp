@@ -1,0 +1,48 @@
+// Gradients of weights are divided into items that no thread changes.
+
+#include "codegen/plan/winograd_weight_tiles.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus;
+
+namespace {
+
+WinogradSizes sizesOf(int64_t images, int64_t channels, int64_t side) {
+  WinogradSizes sizes;
+  sizes.images = images;
+  sizes.channels = sizes.outputs = channels;
+  sizes.height = sizes.width = sizes.rows = sizes.columns = side;
+  sizes.padTop = sizes.padLeft = 1;
+  return sizes;
+}
+
+} // namespace
+
+TEST(WinogradWeightTiles, FillTheCacheWithWholeGroups) {
+  for (auto [images, channels, side, tiles] :
+       {std::array<int64_t, 4>{32, 64, 32, 32},
+        {32, 128, 16, 32},
+        {32, 256, 8, 32},
+        {32, 512, 4, 32},
+        {8, 64, 56, 28},
+        {8, 128, 28, 49},
+        {8, 256, 14, 32},
+        {8, 512, 7, 32}}) {
+    WinogradSizes sizes = sizesOf(images, channels, side);
+    WinogradWeightTiles found(sizes);
+    EXPECT_EQ(found.group.tiles, tiles) << channels << " of " << side;
+    EXPECT_EQ(found.groups() * found.group.tiles, sizes.tiles());
+    EXPECT_GE(found.items(), 14);
+    EXPECT_GE(found.parts * found.groupsOfPart, found.groups());
+    EXPECT_LE(found.scratchBytes(), 2 << 20);
+    EXPECT_EQ(reasonAgainstWinogradWeights(sizes), "");
+  }
+}
+
+TEST(WinogradWeightTiles, AreNoneWhereSumsOrGroupsAreSmall) {
+  EXPECT_EQ(reasonAgainstWinogradWeights(sizesOf(1, 256, 11)),
+            "it sums few positions");
+  EXPECT_EQ(reasonAgainstWinogradWeights(sizesOf(127, 128, 4)),
+            "its tiles make no groups");
+}
