@@ -293,9 +293,10 @@ struct Select : impl::SelectBase<Select> {
     tell(call.getLoc(), call.getLabel()->str() + " by the library");
   }
   void tell(plan::WinogradOp op) {
-    tell(op.getLoc(), op.getKind() == plan::WinogradKind::forward
-                          ? "convolution by Winograd's algorithm"
-                          : "gradient of an input by Winograd's algorithm");
+    constexpr const char *kinds[] = {"convolution", "gradient of an input",
+                                     "gradient of weights"};
+    tell(op.getLoc(),
+         kinds[size_t(op.getKind())] + std::string(" by Winograd's algorithm"));
   }
   void tell(Location location, const std::string &what) {
     remark::passed(location,

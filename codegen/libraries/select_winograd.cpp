@@ -5,7 +5,7 @@
 
 #include "codegen/libraries/blocked_tensor.h"
 #include "codegen/plan/nest.h"
-#include "codegen/plan/winograd_tiles.h"
+#include "codegen/plan/winograd_weight_tiles.h"
 #include "recipe/run_settings.h"
 
 namespace gradus {
@@ -29,6 +29,8 @@ static int64_t groupsOf(Operation *op) {
     return forward.getGroups();
   if (auto gradient = dyn_cast<ConvolutionBackwardDataOp>(op))
     return gradient.getGroups();
+  if (auto gradient = dyn_cast<ConvolutionBackwardWeightsOp>(op))
+    return gradient.getGroups();
   return 0;
 }
 
@@ -36,8 +38,13 @@ static bool isForward(const Candidate &found) {
   return isa<ConvolutionOp>(found.product);
 }
 
+static bool givesWeights(const Candidate &found) {
+  return isa<ConvolutionBackwardWeightsOp>(found.product);
+}
+
 static bool isSquare(const Candidate &found) {
-  ArrayRef<int64_t> weight = shapeOf(found.operands[1]);
+  ArrayRef<int64_t> weight = shapeOf(
+      givesWeights(found) ? found.product->getResult(0) : found.operands[1]);
   return weight.size() == 4 && areAll(weight.drop_front(2), 3) &&
          areAll(found.call.strides, 1) && areAll(found.call.dilations, 1);
 }
@@ -51,9 +58,11 @@ static bool isF32(const Candidate &found) {
 
 static WinogradSizes sizesOf(const Candidate &found) {
   ArrayRef<int64_t> from = shapeOf(found.operands[0]),
-                    to = shapeOf(found.product->getResult(0)),
+                    to = shapeOf(givesWeights(found)
+                                     ? found.operands[1]
+                                     : found.product->getResult(0)),
                     pads = found.call.padsBegin;
-  bool turns = !isForward(found);
+  bool turns = !isForward(found) && !givesWeights(found);
   WinogradSizes sizes;
   sizes.images = from[0];
   sizes.channels = from[1];
@@ -74,22 +83,43 @@ StringRef reasonAgainstWinograd(const Candidate &found) {
     return "its windows are not 3x3, or move by more than one";
   if (!isF32(found))
     return "it is not of f32";
-  return reasonAgainstWinograd(sizesOf(found));
+  return givesWeights(found) ? reasonAgainstWinogradWeights(sizesOf(found))
+                             : reasonAgainstWinograd(sizesOf(found));
 }
 
 //===-- replacement -------------------------------------------------------===//
 
-WinogradOp emitWinograd(Candidate &found) {
+static RankedTensorType blocksOf(RankedTensorType type) {
+  return type.clone(blockedShape(type.getShape(), kWinogradLanes));
+}
+
+static Value inBlocks(OpBuilder &builder, Location location, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return reorder(builder, location, value, blocksOf(type),
+                 rowMajorLayout(type.getShape()),
+                 blockedLayout(type.getShape(), kWinogradLanes));
+}
+
+static WinogradOp emitWeights(Candidate &found) {
   OpBuilder builder(found.op);
   Location location = found.op->getLoc();
-  auto blocksOf = [](RankedTensorType type) {
-    return type.clone(blockedShape(type.getShape(), kWinogradLanes));
-  };
-  Value source = found.operands[0];
-  auto from = cast<RankedTensorType>(source.getType()), to = found.type();
-  source = reorder(builder, location, source, blocksOf(from),
-                   rowMajorLayout(from.getShape()),
-                   blockedLayout(from.getShape(), kWinogradLanes));
+  auto op = WinogradOp::create(
+      builder, location, found.type(), WinogradKind::weight_gradient,
+      inBlocks(builder, location, found.operands[0]),
+      inBlocks(builder, location, found.operands[1]), /*bias=*/Value(),
+      found.call.padsBegin, /*activation=*/StringAttr());
+  found.result.replaceAllUsesWith(
+      reshape(builder, location, op.getResult(), shapeOf(found.result)));
+  return op;
+}
+
+WinogradOp emitWinograd(Candidate &found) {
+  if (givesWeights(found))
+    return emitWeights(found);
+  OpBuilder builder(found.op);
+  Location location = found.op->getLoc();
+  auto to = found.type();
+  Value source = inBlocks(builder, location, found.operands[0]);
   Value bias = found.call.hasBias() ? found.operands[2] : Value();
   StringRef activation = found.call.activation;
   auto op = WinogradOp::create(

@@ -20,10 +20,10 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
     is the gradient of their bias. Convolutions run in the layouts that the
     library prefers, with `reorder` calls around them.
 
-    With `winograd`, convolutions of f32 and gradients of their inputs become
-    `plan.winograd` where that is estimated to be faster
-    (`codegen/plan/winograd_tiles.h`): windows of 3x3, stride 1, from 32 channels
-    and 70 MFLOP on.
+    With `winograd`, convolutions of f32 and their gradients become `plan.winograd`
+    where that is estimated to be faster (`codegen/plan/winograd_tiles.h`): windows
+    of 3x3, stride 1, from 32 channels and 70 MFLOP on. The recipe's key
+    `convolutions` may be against it.
 
     Before:
 
