@@ -108,6 +108,17 @@ static llvm::Error checkPrecision(ProgramOp program, const Target &target) {
   return llvm::Error::success();
 }
 
+/// Whether there are convolutions, of which targets may choose the algorithm.
+static bool hasConvolutions(ProgramOp program) {
+  return program
+      .walk([](Operation *op) {
+        return isa<ConvolutionOp, ConvolutionBackwardDataOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static bool hasBf16(ProgramOp program) {
   auto result = program.walk([](Operation *op) {
     auto isBf16 = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
@@ -135,10 +146,12 @@ struct TargetGroup {
 static std::vector<TargetGroup> groupTargets(ModuleOp module,
                                              ArrayRef<Target> targets) {
   std::vector<TargetGroup> groups;
-  bool asksNarrow = hasBf16(programOf(module));
+  bool asksNarrow = hasBf16(programOf(module)),
+       convolves = hasConvolutions(programOf(module));
   for (auto [number, target] : llvm::enumerate(targets)) {
     DeviceModel model = target.model;
     model.select.narrow &= asksNarrow;
+    model.select.winograd &= convolves;
     auto same = llvm::find_if(
         groups, [&](const TargetGroup &group) { return group.model == model; });
     if (same == groups.end())
