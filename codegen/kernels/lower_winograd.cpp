@@ -54,10 +54,12 @@ struct Convolution {
 Value activated(const Scalars &s, StringRef name, Value x) {
   if (name.empty())
     return x;
-  Block block;
+  // The op stands in a module of its own, for its context.
+  OwningOpRef<ModuleOp> module = ModuleOp::create(s.loc);
+  Block *block = module->getBody();
   auto type = RankedTensorType::get({}, x.getType());
-  Value y = block.addArgument(type, s.loc);
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  Value y = block->addArgument(type, s.loc);
+  OpBuilder builder = OpBuilder::atBlockEnd(block);
   Operation *op =
       name == "relu"   ? ReluOp::create(builder, s.loc, y).getOperation()
       : name == "tanh" ? math::TanhOp::create(builder, s.loc, y)
