@@ -4,15 +4,17 @@
 
 #include "llvm/Support/MathExtras.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace gradus {
 
-static constexpr int64_t kPlanes = 36, kMostScratch = 2 << 20;
+static constexpr int64_t kPlanes = 36;
+/// Of the 2 MiB of stack that a thread has.
+static constexpr int64_t kMostScratch = 1792 << 10;
 
-/// The largest number of whole vectors, up to 64 lanes, that divides `all`.
-static int64_t blockOf(int64_t all) {
-  int64_t size = 64;
+/// The largest number of whole vectors, up to `most` lanes, that divides `all`.
+static int64_t blockOf(int64_t all, int64_t most) {
+  int64_t size = most;
   while (size > kWinogradLanes && all % size)
     size -= kWinogradLanes;
   return size;
@@ -23,11 +25,11 @@ int64_t WinogradWeightTiles::scratchBytes() const {
          (tilePlane(block.channels) + tilePlane(block.outputs) + sumPlane());
 }
 
-/// How far a number of tiles is from the best, in doublings: fewer write sums
-/// to memory more often, and more do not stay in the cache.
+/// How many times a number of tiles is the best, or that is it: with fewer sums
+/// are written to memory more often, and more do not stay in the cache.
 static double badnessOf(int64_t tiles) {
   constexpr double best = 32;
-  return std::abs(std::log2(double(tiles) / best));
+  return std::max(tiles / best, best / tiles);
 }
 
 /// Makes all groups of tiles equally large, so that no tile in them is missing:
@@ -61,13 +63,18 @@ static void chooseGroups(WinogradWeightTiles &tiles) {
 
 WinogradWeightTiles::WinogradWeightTiles(const WinogradSizes &sizes)
     : block(sizes), group(sizes) {
-  block.channels = blockOf(sizes.channels);
-  block.outputs = blockOf(sizes.outputs);
-  channelBlocks = sizes.channels / block.channels;
-  outputBlocks = sizes.outputs / block.outputs;
-  chooseGroups(*this);
+  // Rows of wide images are many tiles, which leave room for fewer channels.
+  for (int64_t most : {64, 32, 16}) {
+    block.channels = blockOf(sizes.channels, most);
+    block.outputs = blockOf(sizes.outputs, most);
+    chooseGroups(*this);
+    if (group.tiles)
+      break;
+  }
   if (!group.tiles)
     return;
+  channelBlocks = sizes.channels / block.channels;
+  outputBlocks = sizes.outputs / block.outputs;
   constexpr int64_t wantedItems = 16;
   int64_t wanted =
       std::clamp<int64_t>(llvm::divideCeil(wantedItems, blocks()), 1, groups());

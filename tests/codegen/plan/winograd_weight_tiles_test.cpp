@@ -35,9 +35,17 @@ TEST(WinogradWeightTiles, FillTheCacheWithWholeGroups) {
     EXPECT_EQ(found.groups() * found.group.tiles, sizes.tiles());
     EXPECT_GE(found.items(), 14);
     EXPECT_GE(found.parts * found.groupsOfPart, found.groups());
-    EXPECT_LE(found.scratchBytes(), 2 << 20);
+    EXPECT_LE(found.scratchBytes(), 1792 << 10);
     EXPECT_EQ(reasonAgainstWinogradWeights(sizes), "");
   }
+}
+
+TEST(WinogradWeightTiles, HaveFewerChannelsWhereRowsAreWide) {
+  WinogradWeightTiles found(sizesOf(2, 64, 224));
+  EXPECT_EQ(found.group.tiles, 56);
+  EXPECT_EQ(found.block.channels, 32);
+  EXPECT_EQ(found.blocks(), 4);
+  EXPECT_LE(found.scratchBytes(), 1792 << 10);
 }
 
 TEST(WinogradWeightTiles, AreNoneWhereSumsOrGroupsAreSmall) {
