@@ -219,8 +219,7 @@ void NestEmitter::finish(ArrayRef<Instance> instances,
     results.push_back(RegionEmitter(b_, nest_.then(), indexOf).run(arguments));
   }
   for (auto [at, values] : zip(instances, results))
-    for (auto [output, value] : enumerate(values))
-      memory_.store(output, at, value);
+    memory_.store(at, values);
 }
 
 //===-- reduced dimensions ------------------------------------------------===//

@@ -335,7 +335,67 @@ Value *NestMemory::load(unsigned i, const Instance &at) {
   return value;
 }
 
-void NestMemory::store(unsigned i, const Instance &at, Value *value) {
+void NestMemory::store(const Instance &at, ArrayRef<Value *> values) {
+  for (unsigned i = 0; i < values.size();) {
+    unsigned count = interleaved(i, at);
+    if (count > 1)
+      storeInterleaved(nest_.outputs[i], at, values.slice(i, count));
+    else
+      storeOne(i, at, values[i]);
+    i += count;
+  }
+}
+
+/// The number of outputs from `first` on whose elements lie side by side, so
+/// that all lanes of all of them fill a range of memory; 1 if there is no
+/// other.
+unsigned NestMemory::interleaved(unsigned first, const Instance &at) const {
+  constexpr int64_t most = 16;
+  const Access &access = nest_.outputs[first];
+  if (position_.lanes == 1 || at.mask || !access.place.terms.empty() ||
+      access.element.isInteger(1))
+    return 1;
+  int64_t count = access.place.strides[position_.vectorDim],
+          outputs = nest_.outputs.size();
+  if (count < 2 || count > most || first + count > outputs)
+    return 1;
+  for (int64_t i = 1; i < count; ++i) {
+    const Access &other = nest_.outputs[first + i];
+    if (other.buffer != access.buffer || !other.place.terms.empty() ||
+        other.place.strides != access.place.strides ||
+        other.place.offset != access.place.offset + i)
+      return 1;
+  }
+  return unsigned(count);
+}
+
+/// Writes whole vectors, which is far cheaper than a scatter for each output.
+void NestMemory::storeInterleaved(const Access &first, const Instance &at,
+                                  ArrayRef<Value *> values) {
+  Type *type = memoryType(b_, first.element);
+  unsigned lanes = position_.lanes, count = values.size();
+  Value *to = address(first, at);
+  for (unsigned part = 0; part < count; ++part) {
+    Value *all = nullptr;
+    for (auto [output, value] : enumerate(values)) {
+      SmallVector<int> picked;
+      for (unsigned i = 0; i < lanes; ++i) {
+        unsigned place = part * lanes + i;
+        picked.push_back(place % count == output
+                             ? int(place / count + (all ? lanes : 0))
+                         : all ? int(i)
+                               : PoisonMaskElem);
+      }
+      Value *vector = b_.splat(value, lanes);
+      all = all ? b_.CreateShuffleVector(all, vector, picked)
+                : b_.CreateShuffleVector(vector, picked);
+    }
+    b_.CreateAlignedStore(all, b_.CreateConstGEP1_64(type, to, part * lanes),
+                          alignmentOf(type));
+  }
+}
+
+void NestMemory::storeOne(unsigned i, const Instance &at, Value *value) {
   const Access &access = nest_.outputs[i];
   Type *type = memoryType(b_, access.element);
   if (access.element.isInteger(1))

@@ -35,7 +35,8 @@ public:
   /// Loads the element of input `i`: a scalar if all lanes read the same, else
   /// a vector.
   llvm::Value *load(unsigned i, const Instance &at);
-  void store(unsigned i, const Instance &at, llvm::Value *value);
+  /// Stores the elements of all outputs.
+  void store(const Instance &at, llvm::ArrayRef<llvm::Value *> values);
   /// The position along a dimension as i64.
   llvm::Value *index(unsigned dim, const Instance &at);
   /// Drops the cached reads after a loop has moved.
@@ -71,6 +72,10 @@ private:
   llvm::Value *readRepeated(const Access &access, const Instance &at,
                             int64_t by);
   llvm::Value *gather(const Access &access, const Instance &at);
+  unsigned interleaved(unsigned first, const Instance &at) const;
+  void storeInterleaved(const Access &first, const Instance &at,
+                        llvm::ArrayRef<llvm::Value *> values);
+  void storeOne(unsigned i, const Instance &at, llvm::Value *value);
 
   CpuBuilder &b_;
   const Nest &nest_;

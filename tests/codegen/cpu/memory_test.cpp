@@ -73,3 +73,31 @@ TEST(CpuMemory, KeepsAFlagInAByte) {
 )"};
   KernelCheck().run(kernelOf("flags", nest, "rows", 5));
 }
+
+/// Three outputs that share a buffer, element by element.
+static std::string threeInOne(int64_t count) {
+  std::string from = buffer({5, count}), to = buffer({5, 3 * count}),
+              at = "(i, j) -> (i, j)";
+  NestText nest{{5, count},
+                {},
+                {},
+                {{"%x", from, at}, {"%z", from, at}},
+                {{"%y", to, "(i, j) -> (i, j * 3)"},
+                 {"%y", to, "(i, j) -> (i, j * 3 + 1)"},
+                 {"%y", to, "(i, j) -> (i, j * 3 + 2)"}},
+                {},
+                "",
+                R"(
+  ^bb0(%a: f32, %c: f32):
+    %r = arith.addf %a, %c : f32
+    plan.yield %a, %r, %c : f32, f32, f32
+)"};
+  return kernel("three" + std::to_string(count),
+                {{"%x", from, ""}, {"%z", from, ""}, {"%y", to, ""}}, 2, "rows",
+                5, nest.text());
+}
+
+TEST(CpuMemory, WritesOutputsThatLieSideBySide) {
+  KernelCheck().run(threeInOne(32) + threeInOne(64) + threeInOne(16) +
+                    threeInOne(41) + threeInOne(7));
+}
