@@ -2,6 +2,7 @@
 
 #include "ir/gradus.h"
 #include "ir/gradient_ops.h"
+#include "ir/scan_ops.h"
 
 #include "ir/external_models.h"
 
@@ -24,6 +25,9 @@ using namespace gradus;
 #define GET_OP_CLASSES
 #include "ir/gradient_ops.cpp.inc"
 
+#define GET_OP_CLASSES
+#include "ir/scan_ops.cpp.inc"
+
 void GradusDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
@@ -32,6 +36,10 @@ void GradusDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ir/gradient_ops.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/scan_ops.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

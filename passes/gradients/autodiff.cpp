@@ -7,7 +7,7 @@
 #include "ir/gradient_ops.h"
 #include "passes/computation.h"
 #include "passes/deferred_factor.h"
-#include "passes/gradients/add_up.h"
+#include "ir/add_up.h"
 #include "passes/gradients/followed.h"
 #include "passes/loss_scale.h"
 #include "passes/optimizers/parameters.h"

@@ -74,6 +74,26 @@ inline const Row rows[] = {
     {"%g: tensor<4x3x19xf64>, %i: tensor<4x3xi64>", "%y = gradus.scatter_add %g at %i axis 0 : tensor<4x3x19xf64>, tensor<4x3xi64> -> tensor<10x19xf64>", tenClasses},
     {"%g: tensor<2x3x4xf64>, %i: tensor<2x4xi64>", "%y = gradus.scatter_add %g at %i axis 2 batch 1 : tensor<2x3x4xf64>, tensor<2x4xi64> -> tensor<2x3x7xf64>", tenClasses},
 
+    {"%h: tensor<4xf64>, %x: tensor<5x4xf64>, %w: tensor<4xf64>",
+     "%y, %all = gradus.scan 5 carry(%h : tensor<4xf64>) over(%x : tensor<5x4xf64>) with(%w : tensor<4xf64>) body {\n"
+     "^bb0(%a: tensor<4xf64>, %b: tensor<4xf64>, %c: tensor<4xf64>):\n"
+     "  %p = arith.mulf %a, %c : tensor<4xf64>\n  %q = arith.addf %p, %b : tensor<4xf64>\n  %t = math.tanh %q : tensor<4xf64>\n"
+     "  gradus.yield %t, %t : tensor<4xf64>, tensor<4xf64>\n} -> tensor<4xf64>, tensor<5x4xf64>"},
+    {"%h: tensor<12x3xf64>, %x: tensor<3x12x6xf64>, %w: tensor<6x3xf64>, %b: tensor<3xf64>",
+     "%y, %z, %all = gradus.scan 3 reverse carry(%h, %h : tensor<12x3xf64>, tensor<12x3xf64>) over(%x : tensor<3x12x6xf64>) with(%w, %b : tensor<6x3xf64>, tensor<3xf64>) body {\n"
+     "^bb0(%h0: tensor<12x3xf64>, %h1: tensor<12x3xf64>, %s: tensor<12x6xf64>, %w0: tensor<6x3xf64>, %b0: tensor<3xf64>):\n"
+     "  %p = gradus.matmul %h0, %w0 transposed : tensor<12x3xf64>, tensor<6x3xf64> -> tensor<12x6xf64>\n  %q = arith.addf %p, %s : tensor<12x6xf64>\n"
+     "  %i = gradus.slice %q starts [0, 0] steps [1, 1] : tensor<12x6xf64> -> tensor<12x3xf64>\n"
+     "  %j = gradus.slice %q starts [0, 3] steps [1, 1] : tensor<12x6xf64> -> tensor<12x3xf64>\n"
+     "  %k = gradus.sigmoid %i : tensor<12x3xf64>\n  %l = math.tanh %j : tensor<12x3xf64>\n  %m = arith.mulf %k, %l : tensor<12x3xf64>\n"
+     "  %n = gradus.broadcast %b0 dims [1] : tensor<3xf64> -> tensor<12x3xf64>\n  %o = arith.addf %m, %n : tensor<12x3xf64>\n"
+     "  gradus.yield %o, %h0, %h1 : tensor<12x3xf64>, tensor<12x3xf64>, tensor<12x3xf64>\n} -> tensor<12x3xf64>, tensor<12x3xf64>, tensor<3x12x3xf64>"},
+    {"%x: tensor<3x2xf64>, %w: tensor<2x2xf64>",
+     "%all = gradus.scan 3 over(%x : tensor<3x2xf64>) with(%w : tensor<2x2xf64>) body {\n"
+     "^bb0(%a: tensor<2xf64>, %c: tensor<2x2xf64>):\n"
+     "  %p = gradus.reshape %a : tensor<2xf64> -> tensor<1x2xf64>\n  %q = gradus.matmul %p, %c : tensor<1x2xf64>, tensor<2x2xf64> -> tensor<1x2xf64>\n"
+     "  gradus.yield %q : tensor<1x2xf64>\n} -> tensor<3x1x2xf64>"},
+
     {"%x: tensor<3x5xf64>", "%y = gradus.softmax %x axis 1 : tensor<3x5xf64>"},
     {"%x: tensor<3x5x2xf64>", "%y = gradus.softmax %x axis 1 : tensor<3x5x2xf64>"},
     {"%x: tensor<3x5xf64>", "%y = gradus.softmax log %x axis 0 : tensor<3x5xf64>"},

@@ -44,6 +44,8 @@ const llvm::StringSet<> computing = {
     "gradus.inverse",
     "gradus.random_bits",
     "gradus.all_reduce",
+    "gradus.scan",
+    "gradus.yield",
 };
 
 /// All ops of our dialect.

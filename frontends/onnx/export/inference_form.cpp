@@ -6,6 +6,7 @@
 #include "frontends/onnx/writer/op_writer.h"
 
 #include "ir/gradient_ops.h"
+#include "ir/scan_ops.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -39,8 +40,18 @@ void fold(GraphOp graph) {
 
 } // namespace
 
+/// Writes out the steps of scans: the writer knows no loops.
+static void writeOut(Block &block) {
+  for (auto scan : llvm::make_early_inc_range(block.getOps<ScanOp>())) {
+    OpBuilder builder(scan);
+    scan->replaceAllUsesWith(scan.decompose(builder));
+    scan.erase();
+  }
+}
+
 void makeInference(GraphOp graph) {
   Block &block = graph.getBody().front();
+  writeOut(block);
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       attention.removeDropoutAttr();

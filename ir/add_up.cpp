@@ -1,6 +1,6 @@
 // Sums gradients; see add_up.h.
 
-#include "passes/gradients/add_up.h"
+#include "ir/add_up.h"
 
 #include "ir/build.h"
 

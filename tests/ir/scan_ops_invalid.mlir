@@ -1,0 +1,139 @@
+// RUN: gradus-opt %s --split-input-file --verify-diagnostics
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{has 0 steps, expected 1 or more}}
+    %y = gradus.scan 0 carry(%x : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>):
+      gradus.yield %a : tensor<4xf32>
+    } -> tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{runs over 'tensor<4xf32>', whose first dimension is not its 3 steps}}
+    %y = gradus.scan 3 over(%x : tensor<4xf32>) body {
+    ^bb0(%a: tensor<f32>):
+      gradus.yield %a : tensor<f32>
+    } -> tensor<3xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>, %y: tensor<3xf32>) {
+    // expected-error @below {{has 1 results, expected the 2 carried values and more}}
+    %z = gradus.scan 3 carry(%x, %y : tensor<4xf32>, tensor<3xf32>) body {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<3xf32>):
+      gradus.yield %a, %b : tensor<4xf32>, tensor<3xf32>
+    } -> tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{carries 'tensor<4xf32>', but returns 'tensor<3xf32>'}}
+    %y = gradus.scan 3 carry(%x : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>):
+      gradus.yield %a : tensor<4xf32>
+    } -> tensor<3xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{stacks slices to 'tensor<4xf32>', whose first dimension is not its 3 steps}}
+    %y, %z = gradus.scan 3 carry(%x : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>):
+      gradus.yield %a, %a : tensor<4xf32>, tensor<4xf32>
+    } -> tensor<4xf32>, tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{has a body with 2 arguments, expected 1}}
+    %y = gradus.scan 3 carry(%x : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+      gradus.yield %a : tensor<4xf32>
+    } -> tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>, %s: tensor<3x2xf32>) {
+    // expected-error @below {{has a body with 'tensor<3x2xf32>' as number 1 of its arguments, expected 'tensor<2xf32>'}}
+    %y = gradus.scan 3 carry(%x : tensor<4xf32>) over(%s : tensor<3x2xf32>) body {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<3x2xf32>):
+      gradus.yield %a : tensor<4xf32>
+    } -> tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{has a body with 2 yielded values, expected 1}}
+    %y = gradus.scan 3 carry(%x : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>):
+      gradus.yield %a, %a : tensor<4xf32>, tensor<4xf32>
+    } -> tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{has a body that does not end in gradus.yield}}
+    %y = gradus.scan 3 carry(%x : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>):
+      plan.yield %a : tensor<4xf32>
+    } -> tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    %y = gradus.scan 3 carry(%x : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>):
+      // expected-error @below {{is in the body of a scan, whose ops may have no effect beside their results}}
+      %b = gradus.all_reduce %a : tensor<4xf32> -> tensor<4xf32>
+      gradus.yield %b : tensor<4xf32>
+    } -> tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{'gradus.yield' op expects parent op 'gradus.scan'}}
+    gradus.yield %x : tensor<4xf32>
+  }
+}
