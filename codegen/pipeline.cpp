@@ -23,6 +23,8 @@ struct Stage {
 const Stage stages[] = {
     {"select",
      [](OpPassManager &program, const DeviceModel &model) {
+       // First: the steps of a scan that is no kernel are ops for all others.
+       program.addPass(createLowerScans(model.lowerScans));
        // The library gets large matmuls and convolutions while they are whole
        // ops.
        program.addPass(createSelect(model.select));

@@ -5,6 +5,51 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerScans : Pass<"lower-scans", "::gradus::ProgramOp"> {
+  let summary = "Makes a scan one kernel, or writes its steps out";
+  let description = [{
+    The body of a `gradus.scan` is lowered to nests and fused by itself. A
+    kernel has them in a loop over the steps: it reads the slices of the step
+    from whole sequences and writes results in their places. If each nest keeps
+    to its own rows, those of a batch, an item is 4 to 8 rows and goes through
+    all steps without waiting for others. Matrices from outside are packed to
+    panels of columns before the kernel.
+
+    A body that is more than nests, and each on a target without such loops
+    (`loops=false`: GPUs), is written out once for each step.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @sums(%x: tensor<2x4xf32>, %start: tensor<4xf32>) -> (sums: tensor<2x4xf32>) {
+        %last, %sums = gradus.scan 2 carry(%start : tensor<4xf32>) over(%x : tensor<2x4xf32>) body {
+        ^bb0(%sum: tensor<4xf32>, %now: tensor<4xf32>):
+          %next = arith.addf %sum, %now : tensor<4xf32>
+          gradus.yield %next, %next : tensor<4xf32>, tensor<4xf32>
+        } -> tensor<4xf32>, tensor<2x4xf32>
+        gradus.return %sums : tensor<2x4xf32>
+      }
+    }
+    ```
+
+    After, without the nests of `@kernel0_scan`:
+
+    ```mlir
+    gradus.graph @sums(%x: tensor<2x4xf32>, %start: tensor<4xf32>) -> (sums: tensor<2x4xf32>) {
+      %0:2 = plan.launch @kernel0_scan(%start, %x) items [1] grain 1 inplace [-1, -1] {label = "scan"}
+          : (tensor<4xf32>, tensor<2x4xf32>) -> (tensor<4xf32>, tensor<2x4xf32>)
+      gradus.return %0#1 : tensor<2x4xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"loops", "loops", "bool", /*default=*/"true",
+           "Whether the target runs the steps in one kernel">,
+  ];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
 def Select : Pass<"select", "::gradus::ProgramOp"> {
   let summary = "Gives large matmuls and convolutions to the vendor's library";
   let description = [{

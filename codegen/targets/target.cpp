@@ -10,6 +10,11 @@ using namespace gradus;
 
 // Structured bindings make a new option a compile error until it is compared.
 
+static auto fieldsOf(const LowerScansOptions &options) {
+  auto &[loops] = options;
+  return std::tie(loops);
+}
+
 static auto fieldsOf(const SelectOptions &options) {
   auto &[library, narrow, provider, epilogues, winograd] = options;
   return std::tie(library, narrow, provider, epilogues, winograd);
@@ -33,7 +38,8 @@ static auto fieldsOf(const FormKernelsOptions &options) {
 }
 
 bool DeviceModel::operator==(const DeviceModel &other) const {
-  return fieldsOf(select) == fieldsOf(other.select) &&
+  return fieldsOf(lowerScans) == fieldsOf(other.lowerScans) &&
+         fieldsOf(select) == fieldsOf(other.select) &&
          fieldsOf(fuse) == fieldsOf(other.fuse) &&
          fieldsOf(splitReductions) == fieldsOf(other.splitReductions) &&
          fieldsOf(formKernels) == fieldsOf(other.formKernels) &&
@@ -49,6 +55,7 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
 static DeviceModel gpuModel() {
   DeviceModel model;
   const GpuModel &gpu = model.gpu.emplace();
+  model.lowerScans.loops = false;
   model.select.provider = "cuda";
   model.mergesRows = true;
   model.padsRows = true;

@@ -17,6 +17,7 @@ namespace gradus {
 /// differ only in machine code. What passes assume for all devices is a
 /// constant of theirs.
 struct DeviceModel {
+  LowerScansOptions lowerScans;
   SelectOptions select;
   FuseOptions fuse;
   SplitReductionsOptions splitReductions;

@@ -1,0 +1,68 @@
+// Where the kernel of a scan finds the elements of a tensor, and how it divides
+// the rows of a batch.
+#pragma once
+
+#include "codegen/plan/nest.h"
+
+namespace gradus {
+
+using ScanIndices = llvm::SmallVector<mlir::AffineExpr>;
+
+/// Scratch of an item above which the rest lies in memory of the step.
+constexpr int64_t kMostScratch = 512 << 10;
+
+/// Where the elements of a tensor lie: at `start` plus their index, behind the
+/// indices `lead`.
+struct ScanPlace {
+  mlir::Value buffer;
+  ScanIndices lead = {};
+  llvm::SmallVector<int64_t> start = {}; // empty: zeros
+  bool isOfItem = false;                 // scratch, with the rows of one item
+  bool isMade = false; // written here: only by the item's own rows
+
+  bool operator==(const ScanPlace &other) const {
+    return buffer == other.buffer && lead == other.lead && start == other.start;
+  }
+};
+
+/// A tensor in a segment, seen by the index map of a nest.
+struct ScanRead {
+  ScanPlace place;
+  mlir::AffineMap map;
+};
+
+/// The map of a nest over the elements of a tensor.
+inline mlir::AffineMap everyElement(mlir::Type type) {
+  return mlir::AffineMap::getMultiDimIdentityMap(
+      llvm::cast<mlir::RankedTensorType>(type).getRank(), type.getContext());
+}
+
+/// The rows of an item: all, or a divisor of them between 4 and 8 if there is
+/// one, so that weights are read for several rows and many threads have items.
+inline int64_t rowsOfItem(int64_t rows) {
+  for (int64_t size = std::min<int64_t>(rows, 8); size >= 4; --size)
+    if (rows % size == 0)
+      return size;
+  for (int64_t size = 9; size < rows; ++size)
+    if (rows % size == 0)
+      return size;
+  return rows;
+}
+
+/// The columns of a panel: as many as a tile of registers, or all.
+inline int64_t panelWidth(int64_t columns) {
+  for (int64_t width : {64, 48, 32, 16})
+    if (columns % width == 0)
+      return width;
+  return columns;
+}
+
+/// How the rows of a batch are divided: `all` is 0 if a nest mixes them.
+struct ScanRows {
+  int64_t all, own, items;
+  explicit ScanRows(int64_t rows)
+      : all(rows), own(rows ? rowsOfItem(rows) : 0),
+        items(rows ? rows / own : 1) {}
+};
+
+} // namespace gradus
