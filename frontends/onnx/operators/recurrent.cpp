@@ -1,11 +1,12 @@
-// ONNX's recurrent layers, step by step: one matmul for the inputs of all
-// steps, then a matmul and a few elementwise ops for each.
+// ONNX's recurrent layers: one matmul for the inputs of all steps, then a scan,
+// whose body has a matmul and a few elementwise ops.
 //
 // Gates are adjacent columns of a matmul's result, in ONNX's order: i o f c for
 // LSTM, z r h for GRU.
 
 #include "frontends/onnx/importer/building.h"
 #include "frontends/onnx/operators/operators.h"
+#include "ir/scan_ops.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -25,6 +26,20 @@ struct Direction {
   int64_t steps, batch, width;
   bool isReverse;
   SmallVector<std::string> activations;
+};
+
+/// The values that each step of a direction reads, outside of the scan or in
+/// its body; null if the layer has none.
+struct Given {
+  Value recurrent;        // of GRU: of z and r alone
+  Value fresh, freshBias; // those of n, of GRU
+  Value holes[3];         // peepholes of i, o and f
+  Value lengths;
+
+  SmallVector<Value *> all() {
+    return {&recurrent, &fresh,    &freshBias, &holes[0],
+            &holes[1],  &holes[2], &lengths};
+  }
 };
 
 /// The state of a layer after a step.
@@ -84,16 +99,15 @@ Value bothBiases(const Building &b, const Direction &d) {
 //===-- cells -------------------------------------------------------------===//
 
 /// c = f c + i g; h = o activation(c)
-State lstmCell(const Building &b, const Direction &d, Value projection,
-               State before) {
-  Value gates = b.add(projection, times(b, before.hidden, d.recurrent));
+State lstmCell(const Building &b, const Direction &d, const Given &given,
+               Value projection, State before) {
+  Value gates = b.add(projection, times(b, before.hidden, given.recurrent));
   auto peeped = [&](int64_t number, int64_t hole, Value cell) {
     Value x = gate(b, gates, number, d.width);
-    if (!d.peepholes)
+    if (!given.holes[hole])
       return x;
-    Value scale =
-        broadcastLast(b.builder, b.loc, gate(b, d.peepholes, hole, d.width),
-                      tensorType(x).getShape());
+    Value scale = broadcastLast(b.builder, b.loc, given.holes[hole],
+                                tensorType(x).getShape());
     return b.add(x, b.multiply(scale, cell));
   };
   auto act = [&](int i, Value x) { return activated(b, d.activations[i], x); };
@@ -108,20 +122,17 @@ State lstmCell(const Building &b, const Direction &d, Value projection,
 }
 
 /// h = (1 - z) n + z h; r is applied to the state before or after its matmul.
-State gruCell(const Building &b, const Direction &d, Value projection,
-              State before) {
+State gruCell(const Building &b, const Direction &d, const Given &given,
+              Value projection, State before) {
   bool productFirst = b.node.integer("linear_before_reset", 0);
-  Value first = b.cutAlong(d.recurrent, 0, 0, 2 * d.width);
-  Value last = b.cutAlong(d.recurrent, 0, 2 * d.width, d.width);
   Value gates = b.add(b.cutAlong(projection, 1, 0, 2 * d.width),
-                      times(b, before.hidden, first));
+                      times(b, before.hidden, given.recurrent));
   Value update = activated(b, d.activations[0], gate(b, gates, 0, d.width));
   Value reset = activated(b, d.activations[0], gate(b, gates, 1, d.width));
-  Value bias = d.recurrentBias ? gate(b, d.recurrentBias, 2, d.width) : Value();
-  Value rest =
-      productFirst
-          ? b.multiply(reset, addRow(b, times(b, before.hidden, last), bias))
-          : addRow(b, times(b, b.multiply(reset, before.hidden), last), bias);
+  Value read = productFirst ? before.hidden : b.multiply(reset, before.hidden);
+  Value rest = addRow(b, times(b, read, given.fresh), given.freshBias);
+  if (productFirst)
+    rest = b.multiply(reset, rest);
   Value fresh = activated(b, d.activations[1],
                           b.add(gate(b, projection, 2, d.width), rest));
   Value kept = b.multiply(update, b.subtract(before.hidden, fresh));
@@ -140,9 +151,9 @@ Value gruBias(const Building &b, const Direction &d) {
   return b.add(d.inputBias, padded);
 }
 
-State rnnCell(const Building &b, const Direction &d, Value projection,
-              State before) {
-  Value sum = b.add(projection, times(b, before.hidden, d.recurrent));
+State rnnCell(const Building &b, const Direction &d, const Given &given,
+              Value projection, State before) {
+  Value sum = b.add(projection, times(b, before.hidden, given.recurrent));
   return {activated(b, d.activations[0], sum), {}};
 }
 
@@ -151,19 +162,35 @@ struct Kind {
   int64_t gates;
   bool hasCell;
   SmallVector<StringRef> activations; // defaults, for one direction
-  State (*cell)(const Building &, const Direction &, Value, State);
+  State (*cell)(const Building &, const Direction &, const Given &, Value,
+                State);
   Value (*bias)(const Building &, const Direction &);
 };
 
+/// Returns what all steps read. The matmul of GRU's n is apart from that of z
+/// and r.
+Given given(const Building &b, const Kind &kind, const Direction &d) {
+  Given given{.recurrent = d.recurrent, .lengths = d.lengths};
+  if (d.peepholes)
+    for (int64_t hole = 0; hole < 3; ++hole)
+      given.holes[hole] = gate(b, d.peepholes, hole, d.width);
+  if (kind.gates == 3) {
+    given.recurrent = b.cutAlong(d.recurrent, 0, 0, 2 * d.width);
+    given.fresh = b.cutAlong(d.recurrent, 0, 2 * d.width, d.width);
+    if (d.recurrentBias)
+      given.freshBias = gate(b, d.recurrentBias, 2, d.width);
+  }
+  return given;
+}
+
 //===-- steps -------------------------------------------------------------===//
 
-/// Keeps the state of a row after the end of its sequence.
-State held(const Building &b, const Direction &d, int64_t step, State after,
-           State before, Value &output) {
-  if (!d.lengths)
-    return after;
-  Value at = b.number(step, d.lengths);
-  Value runs = b.compare(arith::CmpIPredicate::slt, at, d.lengths);
+/// Keeps the state of a row after the end of its sequence; `number` is that of
+/// the step.
+State held(const Building &b, const Direction &d, Value lengths, Value number,
+           State after, State before, Value &output) {
+  Value at = broadcastScalar(b.builder, b.loc, number, d.batch);
+  Value runs = b.compare(arith::CmpIPredicate::slt, at, lengths);
   Value all = broadcast(b.builder, b.loc, runs, {d.batch, d.width}, {0});
   output = b.select(all, output, b.number(0, output));
   after.hidden = b.select(all, after.hidden, before.hidden);
@@ -172,25 +199,69 @@ State held(const Building &b, const Direction &d, int64_t step, State after,
   return after;
 }
 
+/// The operands of a direction's scan.
+struct Operands {
+  SmallVector<Value> carried, sequences, invariants;
+};
+
+/// Builds the body of a scan: a step of the layer.
+void buildStep(const Building &b, const Kind &kind, const Direction &d,
+               Given given, const Operands &operands, Region &body) {
+  OpBuilder::InsertionGuard guard(b.builder);
+  Block *block = b.builder.createBlock(&body);
+  auto argument = [&](Type type) { return block->addArgument(type, b.loc); };
+  State before;
+  before.hidden = argument(operands.carried[0].getType());
+  if (kind.hasCell)
+    before.cell = argument(operands.carried[1].getType());
+  SmallVector<Value> slices;
+  for (Value sequence : operands.sequences) {
+    RankedTensorType type = tensorType(sequence);
+    slices.push_back(argument(type.clone(type.getShape().drop_front())));
+  }
+  for (Value *value : given.all())
+    if (*value)
+      *value = argument(value->getType());
+  State after = kind.cell(b, d, given, slices[0], before);
+  Value output = after.hidden;
+  if (given.lengths)
+    after = held(b, d, given.lengths, slices[1], after, before, output);
+  SmallVector<Value> yielded = {after.hidden};
+  if (kind.hasCell)
+    yielded.push_back(after.cell);
+  yielded.push_back(output);
+  YieldOp::create(b.builder, b.loc, yielded);
+}
+
 struct Run {
   Value outputs; // [T, 1, B, H]
   State last;
 };
 
 Run runDirection(const Building &b, const Kind &kind, const Direction &d) {
-  Value projection = projected(b, d, kind.bias(b, d));
-  State state = {d.hidden, d.cell};
-  SmallVector<Value> outputs(d.steps);
-  for (int64_t i = 0; i < d.steps; ++i) {
-    int64_t step = d.isReverse ? d.steps - 1 - i : i;
-    State after = kind.cell(b, d, element(b, projection, step), state);
-    Value output = after.hidden;
-    state = held(b, d, step, after, state, output);
-    outputs[step] = b.shaped(output, {1, 1, d.batch, d.width});
-  }
-  Type type = tensorType(outputs[0])
-                  .clone(ArrayRef<int64_t>{d.steps, 1, d.batch, d.width});
-  return {b.make<ConcatenateOp>(type, outputs, 0), state};
+  Given read = given(b, kind, d);
+  Operands operands{{d.hidden}, {projected(b, d, kind.bias(b, d))}, {}};
+  if (kind.hasCell)
+    operands.carried.push_back(d.cell);
+  if (read.lengths)
+    operands.sequences.push_back(b.indicesAlong(d.steps, 0));
+  for (Value *value : read.all())
+    if (*value)
+      operands.invariants.push_back(*value);
+  SmallVector<Type> types(ValueRange(operands.carried).getTypes());
+  types.push_back(
+      tensorType(d.hidden).clone(ArrayRef<int64_t>{d.steps, d.batch, d.width}));
+  auto scan =
+      ScanOp::create(b.builder, b.loc, types, d.steps, d.isReverse,
+                     operands.carried, operands.sequences, operands.invariants);
+  buildStep(b, kind, d, read, operands, scan.getBody());
+  Run run;
+  run.outputs =
+      b.shaped(scan.getResults().back(), {d.steps, 1, d.batch, d.width});
+  run.last.hidden = scan.getResult(0);
+  if (kind.hasCell)
+    run.last.cell = scan.getResult(1);
+  return run;
 }
 
 //===-- the node ----------------------------------------------------------===//
@@ -303,7 +374,7 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
   d.steps = tensorType(inputs).getDimSize(0);
   d.batch = tensorType(inputs).getDimSize(1);
   d.width = b.node.integer("hidden_size", 0);
-  constexpr int64_t kMostSteps = 4096; // each becomes ops of its own
+  constexpr int64_t kMostSteps = 4096; // on GPUs each is ops of its own
   if (d.steps > kMostSteps || d.width < 1 || d.width > INT32_MAX)
     return b.node.error("has ", d.steps, " steps and hidden_size ", d.width,
                         "; at most ", kMostSteps, " steps are supported");
