@@ -1,5 +1,6 @@
 // Recurrent layers of one unit, against their formulas written out.
 
+#include "ir/scan_ops.h"
 #include "tests/frontends/onnx/small_model.h"
 
 #include <cmath>
@@ -131,6 +132,20 @@ TEST(Recurrent, ClipsBeforeActivations) {
   plain.withNumber("clip", 1);
   expectEqual(run(plain, "y", {1, -2}),
               {std::tanh(1), std::tanh(2 * std::tanh(1) - 1.5)});
+}
+
+/// However many steps there are.
+TEST(Recurrent, IsOneScanForEachDirection) {
+  SmallModel model = layer("LSTM", 500, lw, lr, lb, 2);
+  model.with("direction", "bidirectional");
+  Imported imported = import(model.output("y"));
+  mlir::Block &block = imported.predict().getBody().front();
+  auto scans = llvm::to_vector(block.getOps<ScanOp>());
+  ASSERT_EQ(scans.size(), 2u);
+  EXPECT_EQ(scans[0].getSteps(), 500u);
+  EXPECT_FALSE(scans[0].getReverse());
+  EXPECT_TRUE(scans[1].getReverse());
+  EXPECT_LT(block.getOperations().size(), 100u);
 }
 
 TEST(Recurrent, SaysWhichShapeIsWrong) {
