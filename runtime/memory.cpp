@@ -18,6 +18,11 @@ size_t pageSize() {
   return size;
 }
 
+// As <sys/mman.h> of newer systems has it.
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
 /// From this size on huge pages save more time than their rounding costs
 /// memory.
 constexpr size_t kLarge = 64 << 20;
@@ -71,6 +76,13 @@ MemoryBlock::~MemoryBlock() {
     munmap(data_ - pageSize(), wholePages(size_) + 2 * pageSize());
 }
 
+/// One call for all: it passes over what lies on huge pages already, and ends
+/// where the system has looked for a huge page in vain.
+void MemoryBlock::gather() const {
+  if (size_ >= kLarge)
+    madvise(data_, wholePages(size_), MADV_COLLAPSE);
+}
+
 Status MemoryBlock::seal() {
   if (data_ && mprotect(data_, wholePages(size_), PROT_READ | PROT_EXEC) != 0 &&
       !mapAsFile())
@@ -101,6 +113,23 @@ StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code) {
     std::memcpy(block.data(), code.data(), code.size());
   GRADUS_TRY(block.seal());
   return block;
+}
+
+/// Asks for a huge page that has one byte of content. A kernel without the
+/// advice calls it invalid; one that has no huge page says something else.
+bool gathersHugePages() {
+  constexpr size_t kHugePage = 2 << 20, kSize = 2 * kHugePage;
+  void *start = mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED)
+    return false;
+  auto *page = static_cast<uint8_t *>(start);
+  page += -reinterpret_cast<uintptr_t>(page) % kHugePage;
+  *page = 1;
+  bool isKnown =
+      madvise(page, kHugePage, MADV_COLLAPSE) == 0 || errno != EINVAL;
+  munmap(start, kSize);
+  return isKnown;
 }
 
 bool allowsWritableCode() {

@@ -27,6 +27,10 @@ public:
   uint8_t *data() const { return data_; }
   size_t size() const { return size_; }
 
+  /// Moves what has been touched of a large block to huge pages, where the
+  /// system had none to give at that time. Parts that fail stay as they are.
+  void gather() const;
+
   /// Makes the block executable and no longer writable. It never is both at
   /// once.
   Status seal();
@@ -39,6 +43,10 @@ private:
 
 /// Machine code, ready to be called; an empty block for no bytes.
 StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code);
+
+/// Whether the system moves small pages to huge ones when it is asked
+/// (MADV_COLLAPSE, Linux 6.1).
+bool gathersHugePages();
 
 /// Whether the system gives memory that is writable and executable at once,
 /// which libraries that write machine code need: hardened systems do not

@@ -5,6 +5,7 @@
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/cuda_folder.h"
+#include "runtime/memory.h"
 #include "runtime/session/devices.h"
 #include "tool/commands.h"
 #include "tool/compiler_library.h"
@@ -56,6 +57,18 @@ std::string bestLevel() {
     best = level.name;
   }
   return best;
+}
+
+/// The system's setting, the word in brackets, and whether a session whose
+/// memory is on small pages can have it moved: "madvise, gathered on request".
+std::string hugePages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string before, setting;
+  if (!std::getline(file, before, '[') || !std::getline(file, setting, ']'))
+    setting = "no setting";
+  return setting + (runtime::gathersHugePages()
+                        ? ", small pages are gathered after the first step"
+                        : ", small pages stay (no MADV_COLLAPSE: Linux 6.1)");
 }
 
 /// Loads oneDNN as a plan that needs it would.
@@ -129,6 +142,7 @@ nlohmann::ordered_json facts() {
       {"target", "cpu:" + bestLevel()},
       {"cores", runtime::availableCores()},
       {"memory", bytesText(memory)},
+      {"huge pages", hugePages()},
       {"onednn", oneDnnVersion()},
       {"compiler", library.empty() ? "not installed" : library}};
   all.update(mpiFacts());

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace gradus::runtime {
 
@@ -79,6 +80,7 @@ struct CpuGraph {
   std::vector<HostPort> inputs, outputs; // in the arena itself
   std::vector<std::unique_ptr<Command>> commands;
   const artifact::GraphPlan *plan = nullptr;
+  bool hasRun = false;
 };
 
 class CpuPlan : public DevicePlan {
@@ -126,10 +128,14 @@ private:
   Status runAll(const CpuGraph &ran);
   Status runAllTimed(const CpuGraph &ran, std::span<int64_t> nanoseconds);
   Status runEach(const CpuGraph &ran, const Look &look);
-  /// Lets the other ranks know of a step that failed while sums are open.
-  Status ended(Status status) {
+  /// Lets the other ranks know of a step that failed while sums are open. The
+  /// first step of a graph has touched all memory that later ones use.
+  Status ended(CpuGraph &ran, Status status) {
     if (!status.ok() && sums_)
       sums_->giveUp(status);
+    if (!std::exchange(ran.hasRun, true))
+      for (const MemoryBlock *block : {&state_, &arena_, &extra_})
+        block->gather();
     return status;
   }
   Status failure(const CpuGraph &graph, size_t command,
@@ -241,7 +247,10 @@ Status CpuPlan::addExtraScratch() {
 
 //===-- running -----------------------------------------------------------===//
 
-Status CpuPlan::run(size_t graph) { return ended(runAll(graphs_[graph])); }
+Status CpuPlan::run(size_t graph) {
+  CpuGraph &ran = graphs_[graph];
+  return ended(ran, runAll(ran));
+}
 
 Status CpuPlan::runAll(const CpuGraph &ran) {
   FlushDenormals flush;
@@ -252,7 +261,8 @@ Status CpuPlan::runAll(const CpuGraph &ran) {
 }
 
 Status CpuPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
-  return ended(runAllTimed(graphs_[graph], nanoseconds));
+  CpuGraph &ran = graphs_[graph];
+  return ended(ran, runAllTimed(ran, nanoseconds));
 }
 
 Status CpuPlan::runAllTimed(const CpuGraph &ran,
@@ -271,7 +281,8 @@ Status CpuPlan::runAllTimed(const CpuGraph &ran,
 }
 
 Status CpuPlan::runStepwise(size_t graph, const Look &look) {
-  return ended(runEach(graphs_[graph], look));
+  CpuGraph &ran = graphs_[graph];
+  return ended(ran, runEach(ran, look));
 }
 
 Status CpuPlan::runEach(const CpuGraph &ran, const Look &look) {

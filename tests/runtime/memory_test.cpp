@@ -1,5 +1,7 @@
 #include "runtime/memory.h"
 
+#include "huge_pages.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -45,6 +47,27 @@ TEST(MemoryBlock, EndsInAFault) {
   auto block = MemoryBlock::allocate(4096, "state");
   EXPECT_DEATH(block->data()[4096] = 1, "");
   EXPECT_DEATH(block->data()[-1] = 1, "");
+}
+
+TEST(MemoryBlock, GathersSmallPagesOnHugeOnes) {
+  if (!gathersHugePages())
+    GTEST_SKIP() << "this kernel has no MADV_COLLAPSE";
+  auto block = MemoryBlock::allocate(64 << 20, "state");
+  ASSERT_TRUE(block.ok());
+  gradus::test::fillSmallPages(block->data(), block->size(), 7);
+  EXPECT_EQ(gradus::test::hugeKibibytes(block->data()), 0);
+  block->gather();
+  EXPECT_GT(gradus::test::hugeKibibytes(block->data()), 0);
+  for (size_t i = 0; i < block->size(); i += 1000)
+    ASSERT_EQ(block->data()[i], 7);
+}
+
+TEST(MemoryBlock, GathersNothingOfAFewPages) {
+  auto block = MemoryBlock::allocate(8 << 20, "state");
+  ASSERT_TRUE(block.ok());
+  gradus::test::fillSmallPages(block->data(), block->size(), 7);
+  block->gather();
+  EXPECT_EQ(gradus::test::hugeKibibytes(block->data()), 0);
 }
 
 // The sanitizer of function types looks in front of a function.

@@ -1,5 +1,6 @@
 #include "runtime/cpu/cpu_device.h"
 
+#include "huge_pages.h"
 #include "runtime/memory.h"
 #include "test_artifact.h"
 #include "tests/runtime/collectives/recorded_collectives.h"
@@ -130,6 +131,20 @@ TEST(CpuDevice, RunsAPlanWithoutCommandsOrMemory) {
   Loaded loaded(made, 4);
   EXPECT_EQ(loaded.plan->threads(), 1);
   EXPECT_TRUE(loaded.plan->run(1).ok());
+}
+
+TEST(CpuDevice, GathersItsMemoryAfterAFirstStep) {
+  if (!gathersHugePages())
+    GTEST_SKIP() << "this kernel has no MADV_COLLAPSE";
+  TestArtifact large;
+  constexpr size_t kSize = 64 << 20;
+  large.addArena(kSize / sizeof(float));
+  Loaded loaded(large, 1);
+  auto *arena = const_cast<uint8_t *>(loaded.plan->memory(Region::arena));
+  fillSmallPages(arena, kSize, 0);
+  EXPECT_EQ(hugeKibibytes(arena), 0);
+  ASSERT_TRUE(loaded.plan->run(1).ok());
+  EXPECT_GT(hugeKibibytes(arena), 0);
 }
 
 TEST(CpuDevice, SaysWhichFeaturesItLacks) {
