@@ -197,6 +197,8 @@ static Value *emitLimit(CpuBuilder &b, mlir::AffineMap map,
 /// from the arguments at each use, which saves registers. If not `isKept`, the
 /// address is loaded again after each call.
 Value *KernelEmitter::pointerOf(mlir::Value buffer, bool isKept) {
+  if (auto pairs = buffer.getDefiningOp<plan::PairsOp>())
+    buffer = pairs.getSource();
   if (Value *own = scratch_.lookup(buffer))
     return own;
   if (auto offset = offsets_.find(buffer); offset != offsets_.end())

@@ -312,7 +312,8 @@ bool NestEmitter::isZeroInMaskedLanes(mlir::Value value) const {
     return kind != LaneStep::same && kind != LaneStep::repeated;
   }
   mlir::Operation *op = value.getDefiningOp();
-  return isa<mlir::arith::MulFOp, mlir::arith::ExtFOp>(op) &&
+  bool isProduct = isa<plan::DotPairsOp>(op) || isa<mlir::arith::MulFOp>(op);
+  return (isProduct || isa<mlir::arith::ExtFOp>(op)) &&
          llvm::all_of(op->getOperands(),
                       [&](mlir::Value v) { return isZeroInMaskedLanes(v); });
 }

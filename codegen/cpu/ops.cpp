@@ -8,6 +8,7 @@
 #include "codegen/cpu/ops.h"
 
 #include "codegen/cpu/math.h"
+#include "codegen/cpu/pairs.h"
 #include "codegen/cpu/remainder.h"
 #include "codegen/plan/plan.h"
 #include "ir/scalar_ops.h"
@@ -410,6 +411,11 @@ Value *RegionEmitter::fusedSum(Operation &op) {
   return product(op.getOperand(fused), addend, difference && fused == 1);
 }
 
+/// Adds the products of two pairs to a sum.
+Value *RegionEmitter::pairs(plan::DotPairsOp op, Value *sum) {
+  return addPairs(builder_, sum, value(op.getA()), value(op.getB()));
+}
+
 /// Whether an op reads narrow floats as the bits they are.
 static bool takesBits(Operation &op) {
   const ScalarOp *known = scalarOp(&op);
@@ -423,6 +429,11 @@ void RegionEmitter::emit(Operation &op) {
   }
   if (auto literal = dyn_cast<mlir::arith::ConstantOp>(op)) {
     values_[literal.getResult()] = constant(builder_, literal);
+    return;
+  }
+  if (auto dot = dyn_cast<plan::DotPairsOp>(op)) {
+    values_[dot.getResult()] =
+        pairs(dot, ConstantFP::get(builder_.getFloatTy(), 0));
     return;
   }
   if (fusedOperand(op) >= 0) {
@@ -452,7 +463,10 @@ Values RegionEmitter::runInto(ArrayRef<Value *> arguments,
   bind(arguments);
   Operation *yield = block_.getTerminator();
   auto fusesIntoSum = [&](Operation &op) {
-    if (op.getNumResults() != 1 || !productOf(op.getResult(0)))
+    bool isTerm = op.getNumResults() == 1 &&
+                  (productOf(op.getResult(0)) ||
+                   (isa<plan::DotPairsOp>(op) && op.hasOneUse()));
+    if (!isTerm)
       return false;
     mlir::OpOperand &use = *op.getResult(0).use_begin();
     return use.getOwner() == yield && use.getOperandNumber() < sums.size() &&
@@ -467,7 +481,9 @@ Values RegionEmitter::runInto(ArrayRef<Value *> arguments,
     Operation *source = operand.get().getDefiningOp();
     bool fuses = source && fusesIntoSum(*source);
     Value *sum = i < sums.size() ? sums[i] : nullptr;
-    if (fuses)
+    if (auto dot = dyn_cast_or_null<plan::DotPairsOp>(source); dot && fuses)
+      results.push_back(pairs(dot, sum));
+    else if (fuses)
       results.push_back(product(operand.get(), sum, false));
     else
       results.push_back(value(operand.get()));

@@ -3,6 +3,8 @@
 
 #include "codegen/cpu/builder.h"
 
+#include "codegen/plan/plan.h"
+
 #include "mlir/IR/Region.h"
 
 #include <string>
@@ -44,6 +46,7 @@ private:
   llvm::Value *value(mlir::Value value) { return values_.lookup(value); }
   llvm::Value *fusedSum(mlir::Operation &op);
   llvm::Value *product(mlir::Value value, llvm::Value *addend, bool negate);
+  llvm::Value *pairs(plan::DotPairsOp op, llvm::Value *sum);
 
   CpuBuilder &builder_;
   mlir::Block &block_;

@@ -231,6 +231,17 @@ void KernelEmitter::synchronize() {
 
 //===-- modules -----------------------------------------------------------===//
 
+/// Passes make pairs for CPUs alone.
+static bool hasPairs(plan::KernelOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return isa<plan::PairsOp, plan::DotPairsOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 llvm::Expected<GpuCode> gradus::emitGpu(ArrayRef<plan::KernelOp> kernels,
                                         MLIRContext &context,
                                         const GpuModel &gpu) {
@@ -246,6 +257,9 @@ llvm::Expected<GpuCode> gradus::emitGpu(ArrayRef<plan::KernelOp> kernels,
   for (plan::KernelOp kernel : kernels) {
     if (llvm::Error error = checkKernel(kernel))
       return std::move(error);
+    if (hasPairs(kernel))
+      return llvm::createStringError("kernel '" + kernel.getSymName() +
+                                     "' has pairs, which only CPUs have");
     b.setInsertionPointToEnd(functions.getBody());
     code.kernels.emplace_back();
     KernelEmitter(b, kernel, gpu, code.kernels.back()).emit();

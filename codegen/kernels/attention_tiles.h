@@ -18,13 +18,18 @@ struct AttentionTiles {
   /// once.
   bool inOneGo = false;
 
-  AttentionTiles(const AttentionSizes &sizes, bool causal, bool ofKeys) {
+  /// With `pairs` matmuls read two keys at a time, of which a block of queries
+  /// must not see one alone, unless that is the last.
+  AttentionTiles(const AttentionSizes &sizes, bool causal, bool ofKeys,
+                 bool pairs) {
     constexpr int64_t mostScores = 128 * 1024, mostBlocks = 8;
     int64_t blocks = std::max<int64_t>(
         1, llvm::divideCeil(sizes.queries * sizes.keys, mostScores));
     if (causal)
       blocks = std::max(blocks, std::clamp<int64_t>(sizes.queries / 64, 1, 4));
     rows = llvm::divideCeil(sizes.queries, blocks);
+    if (causal && pairs)
+      rows = llvm::alignTo(rows, 2);
     keys = sizes.keys;
     // One or two heads are divided if that gives work to more threads.
     bool isAlone = sizes.batch * sizes.heads < 3 &&

@@ -69,6 +69,17 @@ protected:
                                    mlir::MemRefType::get(shape, element));
   }
 
+  /// A buffer of bf16, scratch or an argument, seen as pairs of neighbours.
+  mlir::Value pairs(mlir::Value buffer) {
+    mlir::OpBuilder::InsertionGuard guard(builder_);
+    builder_.setInsertionPointAfterValue(buffer);
+    auto type = llvm::cast<mlir::MemRefType>(buffer.getType());
+    llvm::SmallVector<int64_t> shape(type.getShape());
+    shape.back() /= 2;
+    auto seen = mlir::MemRefType::get(shape, builder_.getI32Type());
+    return plan::PairsOp::create(builder_, loc_, seen, buffer);
+  }
+
   mlir::AffineExpr constant(int64_t number) {
     return builder_.getAffineConstantExpr(number);
   }
@@ -88,7 +99,8 @@ protected:
   };
   void nest(const Extents &extents, llvm::ArrayRef<At> mapReads,
             llvm::ArrayRef<At> thenReads, llvm::ArrayRef<At> outs, Codes then);
-  /// A matmul: for x0 and x1, the sum over x2 of the product of the inputs.
+  /// A matmul: for x0 and x1, the sum over x2 of the product of the inputs, or
+  /// of the products of their pairs.
   void product(int64_t rows, int64_t columns, int64_t inner, At a, At b,
                llvm::ArrayRef<At> thenReads, At out, Code then) {
     nest({{rows, columns}, inner}, {a, b}, thenReads, out,
@@ -177,6 +189,9 @@ inline void KernelWriter::nest(const Extents &extents,
   auto map = [](mlir::OpBuilder &inside, mlir::Location loc,
                 mlir::ValueRange values) {
     mlir::Value result = values[0];
+    if (result.getType().isInteger(32))
+      return llvm::SmallVector<mlir::Value>{plan::DotPairsOp::create(
+          inside, loc, inside.getF32Type(), result, values[1])};
     for (mlir::Value factor : values.drop_front())
       result = mlir::arith::MulFOp::create(inside, loc, result, factor);
     return llvm::SmallVector<mlir::Value>{result};

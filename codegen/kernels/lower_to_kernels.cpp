@@ -41,6 +41,8 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
   void replace(Operation *op, KernelTable &kernels) {
     if (op->use_empty())
       return;
+    if (pairs)
+      readPairs(op);
     OpBuilder builder(op);
     SmallVector<Value> values = lower(builder, op, kernels);
     if (values.empty())

@@ -6,6 +6,11 @@
 
 namespace gradus {
 
+/// Lets an attention whose queries, keys and values are widened bf16 read these
+/// themselves, and its gradient rounded: its matmuls then are of pairs of them.
+/// Other ops stay as they are.
+void readPairs(mlir::Operation *op);
+
 /// Builds a launch of the kernel that computes the op, and what there is beside
 /// it; returns the values that stand for the op's results, or none if it is too
 /// large for a kernel.

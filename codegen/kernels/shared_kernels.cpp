@@ -56,6 +56,8 @@ private:
       code_.ops.push_back(&op);
       if (auto scratch = dyn_cast<plan::ScratchOp>(op))
         number(scratch.getResult());
+      if (auto pairs = dyn_cast<plan::PairsOp>(op))
+        numbers_[pairs.getResult()] = numbers_.lookup(pairs.getSource());
       if (auto nest = dyn_cast<plan::NestOp>(op))
         read(nest);
       if (auto loop = dyn_cast<plan::LoopOp>(op))
@@ -86,6 +88,8 @@ static bool areEqual(Operation *one, Operation *other) {
     return scratch.getType() == other->getResult(0).getType();
   if (auto loop = dyn_cast<plan::LoopOp>(one))
     return loop->getAttrDictionary() == other->getAttrDictionary();
+  if (isa<plan::PairsOp>(one)) // Nests say which buffers they see so.
+    return true;
   return isa<plan::NestOp, plan::EndOp>(one);
 }
 

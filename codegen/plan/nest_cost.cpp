@@ -33,7 +33,10 @@ RegionCost costOf(Region &region) {
   if (region.empty())
     return cost;
   for (Operation &op : region.front())
-    if (const ScalarOp *known = scalarOp(&op)) {
+    if (isa<plan::DotPairsOp>(op)) { // two products and a sum
+      cost.work += 1;
+      cost.flops += 3;
+    } else if (const ScalarOp *known = scalarOp(&op)) {
       cost.work += workOf(*known);
       cost.flops += isFlop(op, *known);
     }

@@ -121,6 +121,37 @@ def IndexOp : PlanOp<"index", [Pure]> {
   let assemblyFormat = "$dim attr-dict";
 }
 
+def DotPairsOp : PlanOp<"dot_pairs", [Pure]> {
+  let summary = "The sum of the products of two pairs of bf16, in f32";
+  let description = [{
+    `low a * low b + high a * high b`, where the lower 16 bits of an operand are
+    one number and the higher ones the other. A sum over it adds both products
+    to what is summed already, first the higher ones, each with one rounding:
+    AVX-512 BF16's vdpbf16ps where the target has it, else two fused
+    multiply-adds.
+
+    Example (a row of a matmul over 64 numbers, 32 pairs):
+
+    ```mlir
+    %y = plan.nest parallel [10] reduced [32] ins(%x, %w : tensor<32xi32>, tensor<32x10xi32>)
+        attributes {map_input_maps = [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (k, n)>],
+                    then_input_maps = [], output_maps = [affine_map<(n) -> (n)>],
+                    guards = [unit, unit], combine = [#gradus<reduction sum>]}
+        map {
+        ^bb0(%a: i32, %b: i32):
+          %p = plan.dot_pairs %a, %b
+          plan.yield %p : f32
+        } then {
+        ^bb0(%sum: f32):
+          plan.yield %sum : f32
+        } -> tensor<10xf32>
+    ```
+  }];
+  let arguments = (ins I32:$a, I32:$b);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$a `,` $b attr-dict";
+}
+
 // Gathers and sums at indices that are known only at run time.
 class IndexedOp<string mnemonic> : PlanOp<mnemonic, [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
@@ -203,6 +234,17 @@ def ScratchOp : PlanOp<"scratch"> {
   let summary = "Small memory of a kernel, private to an item (on the stack of a CPU, shared memory of a GPU block)";
   let results = (outs MemRefOf<[AnyType]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def PairsOp : PlanOp<"pairs", [Pure]> {
+  let summary = "A buffer of 16-bit numbers of a kernel, seen as pairs of neighbours, on CPUs alone";
+  let description = [{
+    The same memory. Each element is an i32 that has two neighbours along the
+    last dimension, whose size is even, the first of them in its lower bits.
+  }];
+  let arguments = (ins Buffer:$source);
+  let results = (outs MemRefOf<[I32]>:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
 }
 
 def LoopOp : PlanOp<"loop", [SingleBlock, NoTerminator]> {

@@ -33,7 +33,7 @@ static std::string describe(Type type) {
 static std::string unsupportedIn(Operation &op) {
   std::string holds = "holds op '" + op.getName().getStringRef().str() + "'",
               noCode = ", which no target has code for";
-  if (!isFree(op) && !scalarOp(&op))
+  if (!isFree(op) && !scalarOp(&op) && !isa<plan::DotPairsOp>(op))
     return holds + noCode;
   for (TypeRange types :
        {TypeRange(op.getOperandTypes()), TypeRange(op.getResultTypes())})

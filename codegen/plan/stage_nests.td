@@ -18,6 +18,10 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     kernels are kept once, as the stream of dropout is an operand. Heads that are
     too large for a kernel stay, and `lower-to-nests` refuses them.
 
+    With `pairs` matmuls in attention read queries, keys and values that are
+    widened bf16 as they are, two numbers at a time, and round probabilities and
+    gradients to bf16 before a matmul reads them; sums and the softmax are f32.
+
     `gradus.gram` becomes a launch of a kernel over blocks and parts of the rows,
     which packs a tile of rows at a time, and a nest that sums the parts.
     `gradus.inverse` becomes a launch of a kernel over matrices.
@@ -50,6 +54,10 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"pairs", "pairs", "bool", /*default=*/"true",
+           "Whether attention multiplies pairs of bf16: the target has instructions for them">,
+  ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 

@@ -20,6 +20,11 @@ static auto fieldsOf(const SelectOptions &options) {
   return std::tie(library, narrow, provider, epilogues, winograd);
 }
 
+static auto fieldsOf(const LowerToKernelsOptions &options) {
+  auto &[pairs] = options;
+  return std::tie(pairs);
+}
+
 static auto fieldsOf(const FuseOptions &options) {
   auto &[mostWork, mostReads, workTwice] = options;
   return std::tie(mostWork, mostReads, workTwice);
@@ -40,6 +45,7 @@ static auto fieldsOf(const FormKernelsOptions &options) {
 bool DeviceModel::operator==(const DeviceModel &other) const {
   return fieldsOf(lowerScans) == fieldsOf(other.lowerScans) &&
          fieldsOf(select) == fieldsOf(other.select) &&
+         fieldsOf(lowerToKernels) == fieldsOf(other.lowerToKernels) &&
          fieldsOf(fuse) == fieldsOf(other.fuse) &&
          fieldsOf(splitReductions) == fieldsOf(other.splitReductions) &&
          fieldsOf(formKernels) == fieldsOf(other.formKernels) &&
@@ -57,6 +63,7 @@ static DeviceModel gpuModel() {
   const GpuModel &gpu = model.gpu.emplace();
   model.lowerScans.loops = false;
   model.select.provider = "cuda";
+  model.lowerToKernels.pairs = false;
   model.mergesRows = true;
   model.padsRows = true;
   model.savesTraffic = true;
@@ -89,6 +96,7 @@ static llvm::Expected<Target> targetOf(llvm::StringRef name) {
   DeviceModel model;
   model.select.narrow = cpu->bf16;
   model.select.winograd = cpu->vectorBits >= 512;
+  model.lowerToKernels.pairs = cpu->bf16;
   return Target{name.str(), model, std::move(*cpu)};
 }
 

@@ -19,6 +19,7 @@ namespace gradus {
 struct DeviceModel {
   LowerScansOptions lowerScans;
   SelectOptions select;
+  LowerToKernelsOptions lowerToKernels;
   FuseOptions fuse;
   SplitReductionsOptions splitReductions;
   FormKernelsOptions formKernels;

@@ -7,8 +7,14 @@
 using namespace gradus;
 
 TEST(Target, SaysWhetherItMultipliesBf16) {
-  EXPECT_TRUE(llvm::cantFail(findTarget("cpu:amx")).model.select.narrow);
-  EXPECT_FALSE(llvm::cantFail(findTarget("cpu:x86-64-v3")).model.select.narrow);
+  for (auto [name, does] : {std::pair("cpu:amx", true),
+                            {"cpu:x86-64-v3", false},
+                            {"cpu:x86-64-v4", false}}) {
+    DeviceModel model = llvm::cantFail(findTarget(name)).model;
+    EXPECT_EQ(model.select.narrow, does) << name;
+    EXPECT_EQ(model.lowerToKernels.pairs, does) << name;
+  }
+  EXPECT_FALSE(llvm::cantFail(findTarget("cuda")).model.lowerToKernels.pairs);
 }
 
 TEST(Target, SaysWhetherItHasVectorsForWinogradsAlgorithm) {

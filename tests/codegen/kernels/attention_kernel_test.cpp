@@ -3,6 +3,8 @@
 
 #include "tests/codegen/compiled_run.h"
 
+#include <cmath>
+
 using namespace gradus;
 using namespace gradus::testing;
 
@@ -16,6 +18,7 @@ struct Case {
   bool drops = false;
   int64_t samples = 2; // of three heads; or one head
   bool hides = false;  // all keys of some queries, by numbers
+  bool narrow = false; // queries, keys and values are widened bf16
 };
 
 void PrintTo(const Case &c, std::ostream *out) { *out << c.name; }
@@ -25,6 +28,15 @@ std::string typeOf(std::vector<int64_t> shape, int64_t samples) {
   for (int64_t size : shape)
     text += std::to_string(size) + "x";
   return text + "f32>";
+}
+
+/// Rounds arguments `%q32` and so on to bf16 and widens them again.
+std::string rounding(const std::string &name, const std::string &type) {
+  std::string narrow = type;
+  narrow.replace(narrow.find("f32"), 3, "bf16");
+  return name + "16 = arith.truncf " + name + "32 : " + type + " to " + narrow +
+         "\n" + name + " = arith.extf " + name + "16 : " + narrow + " to " +
+         type + "\n";
 }
 
 /// Forward and backward of an attention of 2 x 3 heads, or one; a mask of truth
@@ -58,10 +70,14 @@ std::string programOf(const Case &c) {
   more += ")";
   std::string options =
       ending + c.causal + attributes + "} : (" + q + ", " + k + ", " + v;
+  std::string bits = c.narrow ? "32: " : ": ";
+  if (c.narrow)
+    code += rounding("%q", q) + rounding("%k", k) + rounding("%v", v);
   return graphProgram(
-      "%q: " + q + ", %k: " + k + ", %v: " + v + ", %g: " + y + ", %d: " + l +
-          (mask.empty() ? "" : ", " + input + ": " + given) + ") -> (y: " + y +
-          ", l: " + l + ", dq: " + q + ", dk: " + k + ", dv: " + v,
+      "%q" + bits + q + ", %k" + bits + k + ", %v" + bits + v + ", %g: " + y +
+          ", %d: " + l + (mask.empty() ? "" : ", " + input + ": " + given) +
+          ") -> (y: " + y + ", l: " + l + ", dq: " + q + ", dk: " + k +
+          ", dv: " + v,
       code + "%y, %l:2 = gradus.attention %q, %k, %v" + options + more +
           " -> (" + y + ", " + l + ", " + l +
           ")\n%dq, %dk, %dv = gradus.attention_backward %q, %k, %v, %l#0, "
@@ -114,6 +130,18 @@ const Case cases[] = {
 TEST_P(LowerAttention, ComputesWhatTheOpComputes) {
   CompiledRun run(programOf(GetParam()));
   run.run("lower-to-kernels,lower-to-nests");
+}
+
+// Probabilities and gradients have 8 bits where matmuls read them. In a model
+// of these roundings the largest error of sums over 4 features and 130 queries
+// was 0.010; products of gradients and values grow with the root of the
+// features.
+TEST_P(LowerAttention, ComputesItOfPairs) {
+  Case narrow = GetParam();
+  narrow.narrow = true;
+  CompiledRun run(programOf(narrow));
+  run.run("lower-to-kernels,lower-to-nests",
+          0.025 * std::max(1.0, std::sqrt(narrow.depth / 4.0)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, LowerAttention, ::testing::ValuesIn(cases),
