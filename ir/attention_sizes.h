@@ -37,4 +37,19 @@ private:
   }
 };
 
+/// The bf16 that a value widens; null for other values.
+inline mlir::Value widenedBf16(mlir::Value value) {
+  auto widened = value.getDefiningOp<mlir::arith::ExtFOp>();
+  bool isIts = widened && mlir::getElementTypeOrSelf(widened.getIn()).isBF16();
+  return isIts ? widened.getIn() : mlir::Value();
+}
+
+/// Whether matmuls in an attention read bf16, in pairs along the features of a
+/// head, where the target multiplies such.
+inline bool readsPairs(mlir::Value query, mlir::Value key, mlir::Value value) {
+  AttentionSizes sizes(query, value);
+  return sizes.fitsAKernel() && sizes.width % 2 == 0 && sizes.depth % 2 == 0 &&
+         widenedBf16(query) && widenedBf16(key) && widenedBf16(value);
+}
+
 } // namespace gradus

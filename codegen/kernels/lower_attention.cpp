@@ -12,18 +12,10 @@ namespace {
 
 //===-- operands in 16 bits -----------------------------------------------===//
 
-/// The bf16 that a value widens; null for other values.
-Value narrowOf(Value value) {
-  auto widened = value.getDefiningOp<arith::ExtFOp>();
-  return widened && getElementTypeOrSelf(widened.getIn()).isBF16()
-             ? widened.getIn()
-             : Value();
-}
-
 /// A value rounded to bf16. All users read what is rounded, so that one tensor
 /// is stored.
 Value rounded(Value value) {
-  if (Value narrow = narrowOf(value))
+  if (Value narrow = widenedBf16(value))
     return narrow;
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
@@ -34,13 +26,6 @@ Value rounded(Value value) {
                                      round.getResult());
   value.replaceAllUsesExcept(wide, round);
   return round;
-}
-
-/// Pairs are neighbours along the features of a head.
-bool readsPairs(Value query, Value key, Value value) {
-  AttentionSizes sizes(query, value);
-  return sizes.fitsAKernel() && sizes.width % 2 == 0 && sizes.depth % 2 == 0 &&
-         narrowOf(query) && narrowOf(key) && narrowOf(value);
 }
 
 //===-- launches ----------------------------------------------------------===//
@@ -145,7 +130,7 @@ void readPairs(Operation *op) {
       !readsPairs(op->getOperand(0), op->getOperand(1), op->getOperand(2)))
     return;
   for (OpOperand &operand : op->getOpOperands().take_front(3))
-    operand.set(narrowOf(operand.get()));
+    operand.set(widenedBf16(operand.get()));
   if (auto backward = dyn_cast<AttentionBackwardOp>(op)) {
     Value narrow = rounded(backward.getGradient());
     backward.getGradientMutable().assign(narrow);

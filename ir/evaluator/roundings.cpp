@@ -2,6 +2,7 @@
 
 #include "ir/evaluator/roundings.h"
 
+#include "ir/attention_sizes.h"
 #include "ir/rounded.h"
 #include "ir/scalar_ops.h"
 
@@ -90,6 +91,21 @@ void Roundings::move(HostTensor &tensor, double part) {
       number *= isUp ? 1 + part : 1 - part;
 }
 
+/// The unit to which matmuls inside an attention round, beside its f32: what is
+/// between two of them is as far off as if the other operand had moved so. 0
+/// for those that read no bf16, and for operands that are no factors.
+static double unitInside(Operation &op, unsigned operand) {
+  bool isFactor = operand < 3;
+  if (auto backward = dyn_cast<AttentionBackwardOp>(op))
+    isFactor |= operand == backward.getGradientMutable().getOperandNumber();
+  else if (!isa<AttentionOp>(op))
+    return 0;
+  return isFactor && readsPairs(op.getOperand(0), op.getOperand(1),
+                                op.getOperand(2))
+             ? roundingUnit(BFloat16Type::get(op.getContext()))
+             : 0;
+}
+
 void Roundings::operands(Operation &op, MutableArrayRef<HostTensor> tensors) {
   if (isExact(op))
     return;
@@ -98,8 +114,9 @@ void Roundings::operands(Operation &op, MutableArrayRef<HostTensor> tensors) {
   for (Value result : op.getResults())
     if (getElementTypeOrSelf(result).isF64())
       unit = roundingUnit(getElementTypeOrSelf(result));
-  for (HostTensor &tensor : tensors)
-    move(tensor, std::min(summedTerms(op) * unit, 1.0));
+  double part = std::min(summedTerms(op) * unit, 1.0);
+  for (auto [i, tensor] : llvm::enumerate(tensors))
+    move(tensor, std::max(part, unitInside(op, i)));
 }
 
 void Roundings::made(Value value, HostTensor &tensor) {

@@ -93,10 +93,17 @@ def verify(model, *arguments):
 class Recorded(unittest.TestCase):
     """Each file of each case with stored weights."""
 
-    def check(self, folder, case, file):
-        done = verify(os.path.join(MODELS, folder, file["file"]), "--recipe", write_recipe(folder, case, file))
+    def check(self, folder, case, file, settings=()):
+        done = verify(os.path.join(MODELS, folder, file["file"]), "--recipe", write_recipe(folder, case, file), *settings)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"\d+ values agree; the largest deviation is")
+
+    @unittest.skipIf(is_sanitized(), "the evaluator is too slow under sanitizers")
+    def test_attention_of_16_bits(self):
+        for folder in ("gpt2-tiny", "bert-tiny"):
+            with self.subTest(folder):
+                case = described(folder)
+                self.check(folder, case, case["files"][0], ["--set", "precision=bf16"])
 
 
 @unittest.skipUnless(os.path.exists(GRADUS), "gradus is not built")

@@ -111,6 +111,32 @@ TEST(Roundings, KeepNumbersInTheirType) {
   EXPECT_EQ(wide.floats, (std::vector<double>{1 + 1e-12, INFINITY, -INFINITY}));
 }
 
+/// How far they carry attention to a single key, whose result is its value.
+static double carriedByAttention(int features, const std::string &element) {
+  std::string shape = "tensor<1x1x1x" + std::to_string(features) + "x",
+              wide = shape + "f32>", given = shape + element + ">",
+              row = "tensor<1x1x1xf32>";
+  std::string begin =
+      element == "f32" ? ""
+                       : "%x = arith.extf %g : " + given + " to " + wide + "\n";
+  auto module = graph(
+      (element == "f32" ? "%x: " : "%g: ") + given,
+      begin + "%y, %l:2 = gradus.attention %x, %x, %x {scale = 0.5 : f64} : (" +
+          wide + ", " + wide + ", " + wide + ") -> (" + wide + ", " + row +
+          ", " + row + ")",
+      wide);
+  HostTensor input = zeros({1, 1, 1, features});
+  for (double &number : input.floats)
+    number = 0.75;
+  return carried(*module, input);
+}
+
+TEST(Roundings, AreThoseOfBf16WhereAttentionMultipliesIt) {
+  EXPECT_NEAR(carriedByAttention(4, "bf16"), 0.75 / 256, 1e-5);
+  EXPECT_LT(carriedByAttention(3, "bf16"), 1e-5);
+  EXPECT_LT(carriedByAttention(4, "f32"), 1e-5);
+}
+
 TEST(Roundings, LeaveWhatOpsOnlyMove) {
   auto module = graph("%x: tensor<2x3xf32>",
                       "%0 = gradus.transpose %x perm [1, 0] : "
