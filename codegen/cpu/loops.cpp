@@ -52,6 +52,12 @@ private:
   bool isVectorReduced() const {
     return tiling_.vectorDim >= 0 && nest_.isReduced(tiling_.vectorDim);
   }
+  /// Whether one vector has all positions along a dimension. Sums need their
+  /// registers for themselves.
+  bool isOneVector(unsigned dim) const {
+    return int(dim) == tiling_.vectorDim && !nest_.hasReduction() &&
+           int(dim) != nest_.itemDim && nest_.extents[dim] == tiling_.lanes;
+  }
   /// The number of accumulators per instance for a reduced vector dimension,
   /// which are independent chains.
   unsigned chains() const {
@@ -94,8 +100,8 @@ NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest,
 
 void NestEmitter::parallelLoops(unsigned dim) {
   Instance here{SmallVector<int64_t>(nest_.dims(), 0)};
-  SmallVector<unsigned> hoisted =
-      memory_.hoist([&](unsigned d) { return bound_[d]; }, here);
+  SmallVector<unsigned> hoisted = memory_.hoist(
+      [&](unsigned d) { return bound_[d] || isOneVector(d); }, here);
   if (dim == nest_.parallel)
     emitTile();
   else if (int(dim) == nest_.itemDim)

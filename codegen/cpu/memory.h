@@ -41,8 +41,9 @@ public:
   llvm::Value *index(unsigned dim, const Instance &at);
   /// Drops the cached reads after a loop has moved.
   void forget();
-  /// Reads the inputs that depend only on `bound` dimensions, before the loops
-  /// inside run; returns them for `release`.
+  /// Reads the inputs that depend only on `bound` dimensions, those of one
+  /// vector among them, before the loops inside run; returns them for
+  /// `release`.
   llvm::SmallVector<unsigned>
   hoist(llvm::function_ref<bool(unsigned dim)> bound, const Instance &at);
   void release(llvm::ArrayRef<unsigned> inputs);

@@ -81,6 +81,7 @@ private:
     return int(dim) == t.vectorDim ? t.sizes[dim] / t.lanes : t.sizes[dim];
   }
   int64_t copies(const Tiling &t, const Access &access) const;
+  bool readsPartsOfLines(const Tiling &t, const Access &access) const;
   double costOf(const Tiling &t, const Access &access, bool store) const;
   int64_t accumulators(const Tiling &t) const;
   double roundCycles(const Tiling &t) const;
@@ -114,6 +115,19 @@ static bool isAligned(const Nest &nest, const Access &access, const Tiling &t) {
   return true;
 }
 
+/// Whether the tiles of a sum read the parts of a cache line one after another,
+/// each after all lines: the line is no longer near, then.
+bool Estimate::readsPartsOfLines(const Tiling &t, const Access &access) const {
+  constexpr int64_t lineBytes = 64, nearBytes = 16 * 1024;
+  int64_t size = t.sizes[t.vectorDim], lines = 1;
+  for (unsigned dim = nest_.parallel; dim < nest_.dims(); ++dim)
+    lines *= access.dependsOn(dim) ? extentOf(nest_, dim) : 1;
+  return nest_.hasReduction() && !isVectorReduced(t) && !isProduct() &&
+         size < extentOf(nest_, t.vectorDim) &&
+         size * bytesOf(access.element) < lineBytes &&
+         lines * lineBytes > nearBytes;
+}
+
 /// The cost of one read or write in load slots. An unaligned vector of 64 bytes
 /// is in two cache lines.
 double Estimate::costOf(const Tiling &t, const Access &access,
@@ -124,6 +138,8 @@ double Estimate::costOf(const Tiling &t, const Access &access,
       access.isGuardedBy(t.vectorDim) ? 1.5 : 0.2 * access.guard.size();
   double plain = registersPerVector(t);
   LaneStep step = laneStep(nest_, access, t.vectorDim, t.lanes);
+  if (step.kind == LaneStep::next && readsPartsOfLines(t, access))
+    return guard + 2 * plain;
   if (step.kind == LaneStep::next)
     return guard + plain * (isAligned(nest_, access, t)
                                 ? 1
@@ -263,6 +279,7 @@ private:
   void tryVectorDim(int dim);
   void tryTiles(Tiling tiling, unsigned firstDim, int dimsLeft);
   void consider(Tiling tiling);
+  bool widensInputs() const;
   unsigned lanesAlong(unsigned dim) const;
   bool canFinishAlong(unsigned dim) const;
   int64_t workOf(const Tiling &tiling) const;
@@ -277,11 +294,23 @@ private:
 
 } // namespace
 
+/// Whether a sum is in f64, of f32 numbers.
+bool Search::widensInputs() const {
+  auto isNarrow = [](const Access &access) { return access.element.isF32(); };
+  return nest_.hasReduction() && estimate_.bytesOfElement() == 8 &&
+         !estimate_.isProduct() &&
+         llvm::any_of(llvm::ArrayRef(nest_.inputs).take_front(nest_.mapInputs),
+                      isNarrow);
+}
+
 /// The lanes of a vector: two registers for elementwise nests, which hides
-/// latency, one for sums; no more than the dimension needs.
+/// latency, one for sums; no more than the dimension needs. Where numbers are
+/// widened for a sum, a register has them before.
 unsigned Search::lanesAlong(unsigned dim) const {
   int64_t full = target_.vectorBits / (8 * estimate_.bytesOfElement());
   int64_t extent = extentOf(nest_, dim);
+  if (widensInputs())
+    full *= 2;
   if (!nest_.hasReduction() && extent % (2 * full) == 0)
     full *= 2;
   else if (!nest_.hasReduction() && extent > 6 * full)

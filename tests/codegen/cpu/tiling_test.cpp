@@ -71,6 +71,24 @@ TEST(CpuTiling, WritesNoMoreCodeThanHelps) {
   EXPECT_EQ(accumulators(tiling, 4), 8);
 }
 
+/// Sums in f64 of f32 numbers, 16 of which are a cache line: a tile reads all
+/// of them, as the line is gone when the sum is done.
+TEST(CpuTiling, ReadsWholeCacheLines) {
+  NestText sums{{4, 16}, {8, 784}, {}, {}, {}, {"sum"}, "", ""};
+  sums.ins = {{"%x", buffer({8, 4, 784, 16}), "(c, b, n, p) -> (n, c, p, b)"}};
+  sums.outs = {{"%y", "memref<4x16xf64>", "(c, b) -> (c, b)"}};
+  sums.map = "\n ^bb0(%a: f32):\n %w = arith.extf %a : f32 to f64\n"
+             " plan.yield %w : f64\n";
+  sums.then = "\n ^bb0(%sum: f64):\n plan.yield %sum : f64\n";
+  for (auto [target, lanes] :
+       {std::pair("cpu:x86-64-v4", 16u), {"cpu:x86-64-v3", 8u}}) {
+    Tiling tiling = tilingOf(sums, target);
+    EXPECT_EQ(tiling.vectorDim, 1) << target;
+    EXPECT_EQ(tiling.lanes, lanes) << target;
+    EXPECT_EQ(tiling.sizes[1], 16) << target;
+  }
+}
+
 TEST(CpuTiling, LeavesSingleElementsAlone) {
   NestText one{{1},
                {},
