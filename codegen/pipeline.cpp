@@ -48,10 +48,9 @@ const Stage stages[] = {
        program.addPass(createFuse(model.fuse));
        // Fusion has decided which tensors are stored. Store them narrow, so
        // that equal reads match, and let two reductions share their reads.
-       if (model.savesTraffic) {
+       if (model.savesTraffic)
          program.addPass(createNarrowResults());
-         program.addPass(createJoinSums());
-       }
+       program.addPass(createJoinSums());
        // Fused nests are known: long sums get a dimension for threads.
        program.addPass(createSplitReductions(model.splitReductions));
        // Nests are final: rows between them and library calls may be padded.

@@ -140,6 +140,10 @@ public:
     inlineComputations();
     mergeSiblingNests();
     cleanUp();
+    // Reductions that were merged ask for their elements once.
+    inlineComputations();
+    computeAgain();
+    cleanUp();
     foldScalars();
     explainRest();
     remark::analysis(graph_.getLoc(),
@@ -418,6 +422,23 @@ private:
       asked += pointsAsked(consumer, producer);
     int64_t times = isCheap(producer) ? 2 : 1;
     return isFree || asked <= times * product(producer.getParallel());
+  }
+
+  /// Inlines work of a few operations where a nest reads what it is of anyway:
+  /// the gradient of a normalization reads its input, of which a relu behind
+  /// the normalization was, and need not read the relu's result.
+  void computeAgain() {
+    constexpr int64_t fewOps = 12;
+    forEachNest([&](NestOp producer, Operation *&next) {
+      if (producer.isElementwise() && workOf(producer) <= fewOps)
+        inlineIn(producer, next, "work on what is read anyway",
+                 [&](NestOp consumer) {
+                   return !isContraction(consumer) &&
+                          canInline(consumer, producer) &&
+                          !isTooMuch(consumer, producer) &&
+                          addsNoReads(consumer, producer);
+                 });
+    });
   }
 
   /// Merges reductions and elementwise nests that read the same elements, which

@@ -25,6 +25,9 @@ plan::NestOp mergeSiblings(plan::NestOp first, plan::NestOp second);
 /// Whether `consumer` can compute the elements that it reads of the elementwise
 /// `producer` itself.
 bool canInline(plan::NestOp consumer, plan::NestOp producer);
+/// Whether a consumer that can inline the producer reads already what large
+/// tensors the producer reads, at the same points.
+bool addsNoReads(plan::NestOp consumer, plan::NestOp producer);
 /// Inlines the producer; only `consumer` is erased.
 plan::NestOp inlineProducer(plan::NestOp consumer, plan::NestOp producer);
 

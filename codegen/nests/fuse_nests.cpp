@@ -308,6 +308,23 @@ bool canInline(NestOp consumer, NestOp producer) {
          llvm::all_of(parts.thenReads, fits);
 }
 
+bool addsNoReads(NestOp consumer, NestOp producer) {
+  int64_t points = product(producer.getParallel());
+  NestParts parts = partsOf(consumer), own = partsOf(producer);
+  auto hasAll = [&](ArrayRef<NestRead> reads) {
+    return llvm::all_of(reads, [&](const NestRead &read) {
+      return !isResultOf(read.value, producer) ||
+             llvm::all_of(own.thenReads, [&](const NestRead &inner) {
+               return product(shapeOf(inner.value)) < points ||
+                      llvm::is_contained(
+                          reads,
+                          composed(inner, *producerPoint(producer, read)));
+             });
+    });
+  };
+  return hasAll(parts.mapReads) && hasAll(parts.thenReads);
+}
+
 NestOp inlineProducer(NestOp consumer, NestOp producer) {
   NestParts parts = partsOf(consumer);
   InlinedReads map(producer, parts.mapReads), then(producer, parts.thenReads);

@@ -25,7 +25,7 @@ struct DeviceModel {
   FormKernelsOptions formKernels;
   bool mergesRows = false;     // merge-rows is one of the passes
   bool padsRows = false;       // pad-rows too
-  bool savesTraffic = false;   // and narrow-results and join-sums
+  bool savesTraffic = false;   // and narrow-results
   bool keepsEpilogues = false; // and keep-epilogues
   std::optional<GpuModel> gpu; // none for a CPU
 

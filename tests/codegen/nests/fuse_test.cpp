@@ -52,6 +52,45 @@ TEST(Fuse, StoresNoWideNumbersForSums) {
   });
 }
 
+// The gradient of a normalization reads the input, of which it can tell what a
+// clip behind the normalization let through.
+TEST(Fuse, ComputesAgainWhatIsOfOtherReads) {
+  const std::string x = "tensor<4x3x70xf32>", line = " : " + x + "\n",
+                    b = " epsilon 0.01 : " + x + ", tensor<3xf32>\n";
+  const std::string forward =
+      "%n, %m, %v = gradus.batch_norm_training %x, %s, %s" + b +
+      "%y = gradus.clip %n from 0.0 to 6.0" + line;
+  const std::string loss =
+      "%sum = gradus.reduce sum %y axes [0, 1, 2] : " + x +
+      " -> tensor<f32>\n%t = gradus.broadcast %sum dims [] : tensor<f32> -> " +
+      x + "\n";
+  const std::string mask = "%0 = arith.constant dense<0.0>" + line +
+                           "%6 = arith.constant dense<6.0>" + line +
+                           "%above = arith.cmpf ogt, %y, %0" + line +
+                           "%below = arith.cmpf olt, %y, %6" + line +
+                           "%in = arith.andi %above, %below : "
+                           "tensor<4x3x70xi1>\n%h = arith.select %in, %t, %0 : "
+                           "tensor<4x3x70xi1>, " +
+                           x + "\n";
+  PlanCheck check(
+      graphProgram("%x: " + x + ", %s: tensor<3xf32>) -> (y: " + x +
+                       ", dx: " + x,
+                   forward + loss + mask +
+                       "%dx, %ds, %db = gradus.batch_norm_backward %h, %x, %s "
+                       "mean %m variance %v" +
+                       b + "gradus.return %y, %dx : " + x + ", " + x),
+      fused);
+  check.expectSame();
+  int64_t large = 0; // tensors that nests read
+  check.graph("g").walk([&](plan::NestOp nest) {
+    for (mlir::Value operand : nest->getOperands())
+      large += product(shapeOf(operand)) == 4 * 3 * 70;
+  });
+  // The mean and the squares, which are joined later, y, its sum, the sums of
+  // the gradient, and the gradient: all but one of x.
+  EXPECT_EQ(large, 6);
+}
+
 TEST(Fuse, IsContentToRunTwice) {
   PlanCheck once(lenet(sgd), fused),
       twice(lenet(sgd), "lower-to-nests,fuse,fuse");
