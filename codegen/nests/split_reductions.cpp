@@ -5,8 +5,10 @@
 // threads. A thread then reads samples that it computed itself, whereas a split
 // by weights would make each thread read all samples from the others' caches.
 // If a device needs more parts than there are samples, the next dimension is
-// split as well.
+// split as well. Sums by which their own elements are normalized stay whole if
+// they have rows enough: see share_rows.h.
 
+#include "codegen/nests/share_rows.h"
 #include "codegen/plan/nest.h"
 #include "codegen/plan/nest_cost.h"
 #include "codegen/plan/passes.h"
@@ -217,8 +219,13 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
 
   void runOnOperation() override {
     SmallVector<NestOp> nests;
-    getOperation()->walk([&](NestOp nest) { nests.push_back(nest); });
+    getOperation()->walk([&](NestOp nest) {
+      if (!nest.isElementwise())
+        nests.push_back(nest);
+    });
     for (NestOp nest : nests) {
+      if (shareRows(nest, mostRowBytes))
+        continue;
       Parts parts = partsFor(nest, {.mostParts = mostParts,
                                     .leastWork = leastWork,
                                     .mostPoints = mostPoints});

@@ -16,6 +16,8 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
     * Elementwise nests are inlined into a reduction that is their only user;
       several users each repeat them only if they are cheap.
     * Nests over the same elements are merged.
+    * A nest computes a few operations again on what it reads anyway, rather
+      than reading their result: the mask of an activation.
     * Equal nests are merged, unused nests erased.
 
     Updates of states are not fused with their gradients, so that one launch can
@@ -234,6 +236,11 @@ def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
     threads. With `most-points` all parts together have at most that many
     points, and rows are split as well if there are too few of them.
 
+    A sum by which its own elements are normalized, such as the statistics of
+    channels, stays whole if its rows have at most `most-row-bytes`: the nest
+    that reads it gets the same rows as its first dimension, so that a kernel
+    can run both on one row after another.
+
     Before:
 
     ```mlir
@@ -294,6 +301,8 @@ def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
            "The work (in adds) from which on a second launch is worth it">,
     Option<"mostPoints", "most-points", "int64_t", /*default=*/"0",
            "The maximum points of all parts together, for which rows are split too; 0: no maximum, whole rows">,
+    Option<"mostRowBytes", "most-row-bytes", "int64_t", /*default=*/"4194304",
+           "The bytes of a row of a sum up to which nests that read the sum and its elements share its rows; 0: never">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -31,8 +31,8 @@ static auto fieldsOf(const FuseOptions &options) {
 }
 
 static auto fieldsOf(const SplitReductionsOptions &options) {
-  auto &[mostParts, leastWork, mostPoints] = options;
-  return std::tie(mostParts, leastWork, mostPoints);
+  auto &[mostParts, leastWork, mostPoints, mostRowBytes] = options;
+  return std::tie(mostParts, leastWork, mostPoints, mostRowBytes);
 }
 
 static auto fieldsOf(const FormKernelsOptions &options) {
@@ -71,6 +71,7 @@ static DeviceModel gpuModel() {
   model.fuse.workTwice = 24; // an exponential and a few more
   model.splitReductions.mostParts = gpu.perMultiprocessor(4);
   model.splitReductions.mostPoints = gpu.perMultiprocessor(4) * kBlock;
+  model.splitReductions.mostRowBytes = 0; // a row is for one multiprocessor
   model.formKernels.tinyWork = 100'000;
   model.formKernels.leastRows = gpu.perMultiprocessor(1);
   model.formKernels.mostNests = 64; // ptxas takes long for long functions
