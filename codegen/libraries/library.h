@@ -59,8 +59,12 @@ struct LibraryCall {
 /// The size of a matmul or convolution.
 struct ProductSize {
   int64_t flops = 0;
-  int64_t narrowest = 0;  // the minimum size of a block of it
-  bool mayBeStem = false; // a convolution with possibly narrow inputs
+  int64_t narrowest = 0;          // the minimum size of a block of it
+  bool mayBeStem = false;         // a convolution with possibly narrow inputs
+  bool isPointwise = false;       // a convolution by windows of one element
+  bool isDepthwise = false;       // a convolution of each channel by itself
+  bool givesWeights = false;      // the gradient of a convolution's weights
+  int64_t channels = 0, taps = 0; // of a convolution, and of its window
 };
 
 /// The size of an attention call: `[N, H, Tq, D]`, `[N, H, Tk, D]`, `[N, H, Tk,

@@ -43,6 +43,7 @@ public:
     SmallVector<Operation *> ops;
     for (Operation &op : graph_.getBody().front())
       ops.push_back(&op);
+    findFeeders();
     for (Operation *op : ops)
       visit(op);
     tidy();
@@ -89,6 +90,8 @@ private:
   //===-- elementwise -----------------------------------------------------===//
 
   void visitElementwise(Operation *op) {
+    if (isVector(op->getResult(0)) && !isOfChannels(op))
+      return;
     const Blocks *lead = nullptr;
     int64_t known = 0, others = 0;
     for (Value operand : op->getOperands())
@@ -106,7 +109,31 @@ private:
 
   /// Whether a value is as cheap to compute blocked as plain.
   static bool isSmall(Value value) {
-    return splatOf(value) || value.getDefiningOp<BroadcastOp>();
+    return splatOf(value) || value.getDefiningOp<BroadcastOp>() ||
+           isVector(value);
+  }
+
+  static bool isVector(Value value) { return shapeOf(value).size() == 1; }
+
+  /// Finds the ops of which only new values of states are made. Each state is
+  /// updated whole, in its own shape.
+  void findFeeders() {
+    for (Operation &op : llvm::reverse(graph_.getBody().front()))
+      if (!op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
+            return isa<WriteOp>(user) || feeders_.contains(user);
+          }))
+        feeders_.insert(&op);
+  }
+
+  /// Whether an op on vectors computes with sums of blocks and parameters
+  /// alone, as between the sums of a normalization and the factors of channels:
+  /// one nest can do both.
+  bool isOfChannels(Operation *op) const {
+    return !feeders_.contains(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) {
+             return blocks_.contains(operand) || splatOf(operand) ||
+                    operand.getDefiningOp<ReadOp>();
+           });
   }
 
   Value inBlocks(OpBuilder &builder, Value plain, const Blocks &like) {
@@ -114,25 +141,47 @@ private:
         found != blocks_.end() && found->second.size == like.size)
       return found->second.value;
     auto type = cast<RankedTensorType>(plain.getType());
-    auto shape = blockedShape(type.getShape(), like.size);
+    auto shape = shapeInBlocks(type, like.size);
     auto wanted = RankedTensorType::get(shape, type.getElementType());
     if (TypedAttr number = splatOf(plain))
       return arith::ConstantOp::create(
           builder, plain.getLoc(),
           DenseElementsAttr::get(wanted, ArrayRef<Attribute>(number)));
     if (auto broadcast = plain.getDefiningOp<BroadcastOp>())
-      if (Value made = broadcastBlocks(builder, broadcast, shape))
+      if (Value made = broadcastBlocks(builder, broadcast, shape, like))
         return made;
+    if (isVector(plain))
+      return reshape(builder, plain.getLoc(), plain, shape);
     if (!canReorder(type))
-      return blocked(builder, plain.getLoc(), plain, like.size);
+      return computedInBlocks(builder, plain, like);
     return reorder(builder, plain.getLoc(), plain, wanted,
                    rowMajorLayout(type.getShape()),
                    blockedLayout(type.getShape(), like.size));
   }
 
+  /// Computes again, of blocks, a value of a type that the library cannot
+  /// reorder: a mask, or numbers that were widened for a sum.
+  Value computedInBlocks(OpBuilder &builder, Value plain, const Blocks &like) {
+    Operation *op = plain.getDefiningOp();
+    if (!op || !isElementwise(op) || splatOf(plain))
+      return blocked(builder, plain.getLoc(), plain, like.size);
+    Operation *copy = onBlocks(op, like, builder);
+    auto type = cast<RankedTensorType>(plain.getType());
+    copy->getResult(0).setType(
+        type.clone(blockedShape(type.getShape(), like.size)));
+    return copy->getResult(0);
+  }
+
+  static SmallVector<int64_t> shapeInBlocks(RankedTensorType type,
+                                            int64_t size) {
+    if (type.getRank() > 1)
+      return blockedShape(type.getShape(), size);
+    return {type.getDimSize(0) / size, size};
+  }
+
   /// Broadcasts directly to blocks, or returns null if that needs a transpose.
-  static Value broadcastBlocks(OpBuilder &builder, BroadcastOp op,
-                               ArrayRef<int64_t> shape) {
+  Value broadcastBlocks(OpBuilder &builder, BroadcastOp op,
+                        ArrayRef<int64_t> shape, const Blocks &like) {
     SmallVector<int64_t> from, dims;
     bool split = false;
     for (auto [size, dim] :
@@ -147,7 +196,10 @@ private:
       from.push_back(shape.back());
       dims.push_back(shape.size() - 1);
     }
-    Value input = reshape(builder, op.getLoc(), op.getInput(), from);
+    bool isOfChannels = isVector(op.getInput()) && from.size() == 2;
+    Value input = isOfChannels
+                      ? inBlocks(builder, op.getInput(), like)
+                      : reshape(builder, op.getLoc(), op.getInput(), from);
     return broadcast(builder, op.getLoc(), input, shape, dims);
   }
 
@@ -169,9 +221,12 @@ private:
     if (reducesChannels)
       axes.push_back(rank);
     OpBuilder builder(op);
+    int64_t size = blocks.size;
     Value sums = reduce(builder, op.getLoc(), op.getKind(), blocks.value, axes);
-    op.getResult().replaceAllUsesWith(
-        reshape(builder, op.getLoc(), sums, shapeOf(op.getResult())));
+    Value plain = reshape(builder, op.getLoc(), sums, shapeOf(op.getResult()));
+    op.getResult().replaceAllUsesWith(plain);
+    if (isVector(plain) && !reducesChannels)
+      blocks_[plain] = {sums, size};
     ++count_;
   }
 
@@ -209,6 +264,10 @@ private:
   /// A copy of `op` with blocked operands.
   Operation *onBlocks(Operation *op, const Blocks &like) {
     OpBuilder builder(op);
+    return onBlocks(op, like, builder);
+  }
+
+  Operation *onBlocks(Operation *op, const Blocks &like, OpBuilder &builder) {
     IRMapping mapping;
     for (Value operand : op->getOperands())
       mapping.map(operand, inBlocks(builder, operand, like));
@@ -220,7 +279,7 @@ private:
   void replaceByBlocks(Operation *op, Operation *copy, int64_t size) {
     for (auto [old, result] : llvm::zip(op->getResults(), copy->getResults())) {
       auto type = cast<RankedTensorType>(old.getType());
-      result.setType(type.clone(blockedShape(type.getShape(), size)));
+      result.setType(type.clone(shapeInBlocks(type, size)));
       replace(old, result, size);
     }
     ++count_;
@@ -232,7 +291,8 @@ private:
     auto type = cast<RankedTensorType>(old.getType());
     ArrayRef<int64_t> shape = type.getShape();
     Value plain =
-        canReorder(type)
+        type.getRank() == 1 ? reshape(builder, old.getLoc(), result, shape)
+        : canReorder(type)
             ? reorder(builder, old.getLoc(), result, type,
                       blockedLayout(shape, size), rowMajorLayout(shape))
             : unblocked(builder, old.getLoc(), result, shape);
@@ -283,6 +343,7 @@ private:
   const Library &library_;
   StringRef pass_;
   llvm::DenseMap<Value, Blocks> blocks_;
+  llvm::DenseSet<Operation *> feeders_;
   int64_t count_ = 0;
 };
 

@@ -74,6 +74,12 @@ Candidate convolution(Op op, ArrayRef<int64_t> weight,
   found.size.flops = 2 * product(output) * product(weight.drop_front(1));
   found.size.narrowest =
       std::min(weight[0] / int64_t(op.getGroups()), weight[1]);
+  found.size.taps = product(weight.drop_front(2));
+  found.size.channels = weight[0];
+  found.size.givesWeights = givesWeights;
+  found.size.isPointwise = op.getGroups() == 1 && found.size.taps == 1;
+  found.size.isDepthwise = op.getGroups() > 1 && weight[1] == 1 &&
+                           weight[0] == int64_t(op.getGroups());
   found.size.mayBeStem =
       op.getGroups() == 1 && !isa<ConvolutionBackwardDataOp>(op);
   return found;

@@ -45,8 +45,32 @@ TEST(OneDnn, LeavesSmallAndNarrowProductsToUs) {
   EXPECT_EQ(reason({49'999'999, 512, false}), "it is small");
   EXPECT_EQ(reason({50'000'000, 31, false}), "it is narrow");
   EXPECT_EQ(reason({50'000'000, 32, false}), "");
-  EXPECT_EQ(reason({499'999'999, 3, true}), "it is narrow");
-  EXPECT_EQ(reason({500'000'000, 3, true}), ""); // a stem
+  EXPECT_EQ(reason({99'999'999, 3, true}), "it is narrow");
+  EXPECT_EQ(reason({100'000'000, 3, true}), ""); // a stem
+}
+
+TEST(OneDnn, TakesConvolutionsBetweenWhichWorkIsInBlocks) {
+  auto reason = [](ProductSize size) {
+    return oneDnn().reasonAgainst(size).str();
+  };
+  ProductSize pointwise{
+      .flops = 50'000'000, .narrowest = 16, .isPointwise = true};
+  EXPECT_EQ(reason(pointwise), "");
+  ProductSize depthwise{.flops = 5'000'000,
+                        .narrowest = 1,
+                        .isDepthwise = true,
+                        .channels = 96,
+                        .taps = 25};
+  EXPECT_EQ(reason(depthwise), "");
+  depthwise.givesWeights = true;
+  EXPECT_EQ(reason(depthwise),
+            "the library's gradient of so large windows is slow");
+  depthwise.taps = 9;
+  EXPECT_EQ(reason(depthwise), "");
+  depthwise.channels = 40;
+  EXPECT_EQ(reason(depthwise), "its channels fill no blocks");
+  depthwise.flops = 4'999'999;
+  EXPECT_EQ(reason(depthwise), "it is small");
 }
 
 TEST(OneDnn, ChoosesLayoutsOfConvolutionsAlone) {

@@ -3,6 +3,8 @@
 #include "tests/codegen/compiled_run.h"
 #include "tests/codegen/nests/needs_onednn.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 using namespace gradus;
 using namespace gradus::testing;
 
@@ -74,6 +76,39 @@ TEST(PropagateLayouts, ReducesBlocks) {
                 "tensor<2x6x6xf32>",
                 ", tensor<32xf32>, tensor<2x32xf32>, tensor<2x6x6xf32>"),
         least);
+}
+
+// Wide numbers, which the library does not reorder, are made of blocks; so are
+// masks.
+TEST(PropagateLayouts, ComputesAgainWhatItCannotReorder) {
+  const std::string f64 = "tensor<2x32x6x6xf64>";
+  check(between("%0 = arith.extf %m : " + x + " to " + f64 +
+                "\n%1 = arith.extf %a : " + x + " to " + f64 +
+                "\n%2 = arith.mulf %0, %1 : " + f64 +
+                "\n%3 = arith.truncf %2 : " + f64 + " to " + x +
+                "\n%4 = arith.cmpf ogt, %m, %3 : " + x +
+                "\n%b = arith.select %4, %3, %a : tensor<2x32x6x6xi1>, " + x +
+                "\n"),
+        least + 1);
+}
+
+// What is computed of the sums of channels is computed in their shape, so that
+// it can be one nest with them.
+TEST(PropagateLayouts, ComputesWithSumsOfBlocksInTheirShape) {
+  NEEDS_ONEDNN();
+  const std::string program =
+      between("%s = gradus.reduce sum %a axes [0, 2, 3] : " + x +
+                  " -> tensor<32xf32>\n%0 = math.tanh %s : tensor<32xf32>\n"
+                  "%1 = gradus.broadcast %0 dims [1] : tensor<32xf32> -> " +
+                  x + "\n%b = arith.mulf %a, %1 : " + x + "\n",
+              ", %0", ", s: tensor<32xf32>", ", tensor<32xf32>");
+  CompiledRun run(program);
+  run.run(propagated);
+  EXPECT_EQ(callsOf(run, "reorder"), least);
+  PlanCheck plan(program, propagated);
+  plan.graph("g").walk([](mlir::math::TanhOp op) {
+    EXPECT_EQ(shapeOf(op.getResult()), llvm::ArrayRef<int64_t>({2, 16}));
+  });
 }
 
 // The window sees the block as a third dimension; numbers in it stay the same.

@@ -49,9 +49,9 @@ gradus.program @p {
   // CHECK-LABEL: gradus.graph @narrow
   // CHECK: gradus.convolution
   // CHECK-NOT: plan.library
-  gradus.graph @narrow(%x: tensor<64x1x64x64xf32>, %w: tensor<32x1x3x3xf32>) -> (y: tensor<64x32x62x62xf32>) {
-    %0 = gradus.convolution %x, %w strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<64x1x64x64xf32>, tensor<32x1x3x3xf32> -> tensor<64x32x62x62xf32>
-    gradus.return %0 : tensor<64x32x62x62xf32>
+  gradus.graph @narrow(%x: tensor<32x1x64x64xf32>, %w: tensor<32x1x3x3xf32>) -> (y: tensor<32x32x62x62xf32>) {
+    %0 = gradus.convolution %x, %w strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<32x1x64x64xf32>, tensor<32x1x3x3xf32> -> tensor<32x32x62x62xf32>
+    gradus.return %0 : tensor<32x32x62x62xf32>
   }
 
   // Unless there is much to do, as in the stem of a network for large images.
