@@ -64,6 +64,7 @@ struct ProductSize {
   bool isPointwise = false;       // a convolution by windows of one element
   bool isDepthwise = false;       // a convolution of each channel by itself
   bool givesWeights = false;      // the gradient of a convolution's weights
+  bool is16Bits = false;          // of numbers of 16 bits
   int64_t channels = 0, taps = 0; // of a convolution, and of its window
 };
 

@@ -77,6 +77,7 @@ Candidate convolution(Op op, ArrayRef<int64_t> weight,
   found.size.taps = product(weight.drop_front(2));
   found.size.channels = weight[0];
   found.size.givesWeights = givesWeights;
+  found.size.is16Bits = !getElementTypeOrSelf(found.operands[0]).isF32();
   found.size.isPointwise = op.getGroups() == 1 && found.size.taps == 1;
   found.size.isDepthwise = op.getGroups() > 1 && weight[1] == 1 &&
                            weight[0] == int64_t(op.getGroups());

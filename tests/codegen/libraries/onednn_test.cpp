@@ -67,6 +67,10 @@ TEST(OneDnn, TakesConvolutionsBetweenWhichWorkIsInBlocks) {
             "the library's gradient of so large windows is slow");
   depthwise.taps = 9;
   EXPECT_EQ(reason(depthwise), "");
+  depthwise.is16Bits = pointwise.is16Bits = true;
+  EXPECT_EQ(reason(depthwise), "the library's gradients of 16 bits are slow");
+  EXPECT_EQ(reason(pointwise), "it is narrow");
+  depthwise.is16Bits = false;
   depthwise.channels = 40;
   EXPECT_EQ(reason(depthwise), "its channels fill no blocks");
   depthwise.flops = 4'999'999;
