@@ -112,7 +112,8 @@ static llvm::Error checkPrecision(ProgramOp program, const Target &target) {
 static bool hasConvolutions(ProgramOp program) {
   return program
       .walk([](Operation *op) {
-        return isa<ConvolutionOp, ConvolutionBackwardDataOp>(op)
+        return isa<ConvolutionOp, ConvolutionBackwardDataOp,
+                   ConvolutionBackwardWeightsOp>(op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
