@@ -54,7 +54,11 @@ private:
 
 ProgramOp programOf(Operation *op) {
   auto program = dyn_cast<ProgramOp>(op);
-  return program ? program : op->getParentOfType<ProgramOp>();
+  if (!program)
+    program = op->getParentOfType<ProgramOp>();
+  // A part that a pass lowers by itself is a program in the program.
+  bool isPart = program && program->getParentOfType<ProgramOp>();
+  return isPart ? ProgramOp() : program;
 }
 
 } // namespace
