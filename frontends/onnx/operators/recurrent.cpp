@@ -170,7 +170,9 @@ struct Kind {
 /// Returns what all steps read. The matmul of GRU's n is apart from that of z
 /// and r.
 Given given(const Building &b, const Kind &kind, const Direction &d) {
-  Given given{.recurrent = d.recurrent, .lengths = d.lengths};
+  Given given;
+  given.recurrent = d.recurrent;
+  given.lengths = d.lengths;
   if (d.peepholes)
     for (int64_t hole = 0; hole < 3; ++hole)
       given.holes[hole] = gate(b, d.peepholes, hole, d.width);
