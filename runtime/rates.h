@@ -1,6 +1,7 @@
 // What kinds of code reach of a processor's rate of multiplications and
 // additions, for estimates of times. The shares are those of whole networks in
-// docs/internals/performance_log.md.
+// docs/internals/performance_log.md, Winograd's that of the layers in
+// docs/internals/winograd.md.
 #pragma once
 
 namespace gradus {

@@ -289,21 +289,21 @@ struct Select : impl::SelectBase<Select> {
     return library_->accepts(element) && (narrow || !element.isBF16());
   }
 
-  void explain(Location location, StringRef call, StringRef reason) {
+  void explain(Location location, StringRef call, StringRef reason,
+               StringRef what = "stays with our own code") {
     remark::missed(
         location,
         remark::RemarkOpts::name("NotSelected").category(getArgument()))
-        << call << " stays with our own code: " << reason;
+        << call << " " << what << ": " << reason;
   }
 
   void tell(LibraryOp call) {
     tell(call.getLoc(), call.getLabel()->str() + " by the library");
   }
   void tell(plan::WinogradOp op) {
-    constexpr const char *kinds[] = {"convolution", "gradient of an input",
-                                     "gradient of weights"};
-    tell(op.getLoc(),
-         kinds[size_t(op.getKind())] + std::string(" by Winograd's algorithm"));
+    tell(op.getLoc(), "convolution, " +
+                          plan::stringifyWinogradKind(op.getKind()).str() +
+                          ", by Winograd's algorithm");
   }
   void tell(Location location, const std::string &what) {
     remark::passed(location,
@@ -316,8 +316,13 @@ struct Select : impl::SelectBase<Select> {
       return explain(found.op->getLoc(), found.call.name, reason);
     takeEpilogue(found, *library_, epilogues_,
                  [&](Type type) { return accepts(type); });
-    if (mayUseWinograd_ && reasonAgainstWinograd(found).empty())
-      return tell(emitWinograd(found));
+    if (mayUseWinograd_ && found.call.name != "matmul") {
+      StringRef reason = reasonAgainstWinograd(found);
+      if (reason.empty())
+        return tell(emitWinograd(found));
+      explain(found.op->getLoc(), found.call.name, reason,
+              "is not by Winograd's algorithm");
+    }
     if (library_->has(found.call, CallFeatures::roundedResult))
       found.call.result.element = found.call.operands[0].element;
     LibraryCall chosen = found.call;

@@ -87,10 +87,15 @@ static int64_t divisorUpTo(int64_t all, int64_t most) {
 }
 
 /// Transformed tiles of an item stay in the second-level cache, or nearly so.
+/// Few tiles are divided into smaller groups, so that more threads have some;
+/// weights are read again for each.
 static int64_t mostTiles(const WinogradSizes &sizes) {
-  constexpr int64_t wanted = 36, mostBytes = 1280 * 1024;
+  constexpr int64_t wanted = 36, fewest = 16, wantedItems = 16,
+                    mostBytes = 1280 * 1024;
+  int64_t shared =
+      std::clamp(llvm::divideCeil(sizes.tiles(), wantedItems), fewest, wanted);
   return std::clamp<int64_t>(mostBytes / (4 * kPlanes * sizes.channels), 1,
-                             wanted);
+                             shared);
 }
 
 WinogradTiles::WinogradTiles(const WinogradSizes &sizes)
@@ -147,9 +152,7 @@ double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
 }
 
 StringRef reasonAgainstWinograd(const WinogradSizes &sizes) {
-  constexpr int64_t leastFlops = 70'000'000, leastChannels = 32,
-                    mostScratch =
-                        1792 << 10; // of the 2 MiB of stack that a thread has
+  constexpr int64_t leastFlops = 70'000'000, leastChannels = 32;
   constexpr WinogradRates usual = {540e9, 40e9};
   constexpr double saving = 0.45; // for the digits that it costs
   for (int64_t pad : {sizes.padTop, sizes.padLeft,
@@ -162,8 +165,8 @@ StringRef reasonAgainstWinograd(const WinogradSizes &sizes) {
     return "its channels are few, or no multiple of 16";
   if (sizes.directFlops() < leastFlops)
     return "it is small";
-  if (WinogradTiles(sizes).scratchBytes(sizes) > mostScratch)
-    return "its tiles do not fit the stack";
+  if (WinogradTiles(sizes).scratchBytes(sizes) > kWinogradScratch)
+    return "its tiles are more than fit the caches";
   return winogradSeconds(sizes, usual) <
                  (1 - saving) * directSeconds(sizes, usual)
              ? ""

@@ -10,6 +10,11 @@ namespace gradus {
 /// Lanes of the blocked channels.
 constexpr int64_t kWinogradLanes = 16;
 
+/// The largest scratch of an item in bytes: a second-level cache and nearly as
+/// much again. It is on the stack of a thread, which has several MiB
+/// (runtime/cpu/thread_pool.cpp).
+constexpr int64_t kWinogradScratch = 1792 << 10;
+
 /// The sizes of a convolution as the algorithm sees it: sums over `channels`
 /// make `outputs` of a source. Of an input's gradient the source is the
 /// gradient of the outputs, whose weights are turned by 180 degrees; of the

@@ -9,8 +9,8 @@
 namespace gradus {
 
 static constexpr int64_t kPlanes = 36;
-/// Of the 2 MiB of stack that a thread has.
-static constexpr int64_t kMostScratch = 1792 << 10;
+/// The largest number of tiles in one sum: its rounding grows with them.
+static constexpr int64_t kMostTiles = 128;
 
 /// The largest number of whole vectors, up to `most` lanes, that divides `all`.
 static int64_t blockOf(int64_t all, int64_t most) {
@@ -47,7 +47,8 @@ static void chooseGroups(WinogradWeightTiles &tiles) {
     next.group.rowGroups = all / rows;
     next.group.tiles = images * rows * ofRow;
     double badness = badnessOf(next.group.tiles);
-    if (next.scratchBytes() > kMostScratch ||
+    if (next.scratchBytes() > kWinogradScratch ||
+        next.group.tiles > kMostTiles ||
         (tiles.group.tiles && badness >= least))
       return;
     least = badness;

@@ -3,6 +3,7 @@
 #include "frontends/compiler/statistics.h"
 
 #include "codegen/plan/nest_cost.h"
+#include "codegen/plan/winograd_tiles.h"
 #include "ir/attention_sizes.h"
 #include "passes/optimizers/parameter_lists.h"
 #include "runtime/well_known.h"
@@ -74,6 +75,8 @@ int64_t flopsOf(Operation &op) {
     return launch.getFlops();
   if (auto library = dyn_cast<plan::LibraryOp>(op))
     return library.getFlops();
+  if (auto winograd = dyn_cast<plan::WinogradOp>(op))
+    return winogradSizes(winograd).productFlops();
   bool isFree = op.getNumResults() == 0 || op.hasTrait<MovesElements>() ||
                 op.hasTrait<OpTrait::ConstantLike>() || isa<ReadOp, IotaOp>(op);
   return isFree ? 0 : elements(op.getResult(0));

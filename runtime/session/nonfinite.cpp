@@ -103,9 +103,9 @@ std::string NonfiniteSearch::commandWords(const artifact::GraphPlan &graph,
 static const char *wordsOfTiles(const artifact::GraphPlan &graph,
                                 size_t command) {
   return isWinograd(textOf(graph.commands()->Get(command)->name()))
-             ? " (Winograd's algorithm makes NaN of an infinity among its "
-               "inputs, in a whole tile; with convolutions \"direct\" in the "
-               "recipe it stays one, in its place)"
+             ? " (Winograd's algorithm may have made it of an infinity or of "
+               "numbers above 1e37 among its inputs; with convolutions "
+               "\"direct\" in the recipe an infinity stays one, in its place)"
              : "";
 }
 

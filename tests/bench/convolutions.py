@@ -46,13 +46,16 @@ def program(images, channels, size, which):
 """
 
 
-def is_convolution(name):
-    return name.startswith(("winograd", "convolution"))
+def belongs(command, channels):
+    """Whether a command is part of a convolution: it convolves, adds parts of a gradient up, or reorders weights."""
+    name = command["name"]
+    return (name.startswith(("winograd", "convolution", "sum"))
+            or name == "reorder" and command["bytes"] == 2 * 4 * 9 * channels * channels)
 
 
-def of_convolution(commands, key):
-    """Sum over the commands that convolve: reorders between layouts are not among them."""
-    each = [command[key] for command in commands if is_convolution(command["name"])]
+def of_convolution(commands, channels, key):
+    """Milliseconds of the commands that belong to it: reorders of images, which networks do not have, are not among them."""
+    each = [command[key] for command in commands if belongs(command, channels)]
     return sum(value[0] if isinstance(value, list) else value for value in each) / 1e3
 
 
@@ -64,12 +67,12 @@ def compiled(layer, which, choice):
     boost.output_of("compile", path + ".mlir", "--convolutions", choice, "-o", path)
     plan = json.loads(boost.output_of("inspect", path, "--json"))["plans"][0]
     commands = next(graph for graph in plan["graphs"] if graph["name"] == "train")["commands"]
-    return path, of_convolution(commands, "expected_us"), any("winograd" in command["name"] for command in commands)
+    return path, of_convolution(commands, layer[1], "expected_us"), any("winograd" in command["name"] for command in commands)
 
 
-def measured(path):
+def measured(path, channels):
     words = ("bench", path, "--graph", "train", "--threads", workloads.THREADS, "--seconds", SECONDS, "--json")
-    return of_convolution(json.loads(boost.output_of(*words))["commands"], "us")
+    return of_convolution(json.loads(boost.output_of(*words))["commands"], channels, "us")
 
 
 def row(layer, which):
@@ -77,7 +80,7 @@ def row(layer, which):
     times = {choice: float("inf") for choice in CHOICES}
     for _ in range(ROUNDS):
         for choice, (path, _, _) in made.items():
-            times[choice] = min(times[choice], measured(path))
+            times[choice] = min(times[choice], measured(path, layer[1]))
     return {"layer": layer, "pass": which, "winograd": made["auto"][2], "ms": times,
             "expected_ms": {choice: expected for choice, (_, expected, _) in made.items()}}
 

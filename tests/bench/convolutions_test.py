@@ -19,13 +19,17 @@ class Program(unittest.TestCase):
 
 
 class Times(unittest.TestCase):
-    def test_reorders_are_left_out(self):
-        commands = [{"name": "reorder", "us": 1000.0}, {"name": "winograd_weights", "us": 20.0}, {"name": "winograd+relu", "us": 1980.0},
-                    {"name": "update", "us": 1000.0}]
-        self.assertAlmostEqual(convolutions.of_convolution(commands, "us"), 2.0)
+    def test_reorders_of_images_are_left_out(self):
+        commands = [{"name": "reorder", "bytes": 1 << 20, "us": 1000.0}, {"name": "winograd_weights", "us": 20.0},
+                    {"name": "winograd+relu", "us": 1980.0}, {"name": "update", "us": 1000.0}]
+        self.assertAlmostEqual(convolutions.of_convolution(commands, 64, "us"), 2.0)
+
+    def test_those_of_weights_and_sums_of_parts_are_not(self):
+        commands = [{"name": "reorder", "bytes": 8 * 9 * 64 * 64, "us": 100.0}, {"name": "sum", "us": 50.0}, {"name": "convolution", "us": 850.0}]
+        self.assertAlmostEqual(convolutions.of_convolution(commands, 64, "us"), 1.0)
 
     def test_expectations_are_of_the_first_device(self):
-        self.assertAlmostEqual(convolutions.of_convolution([{"name": "convolution", "expected_us": [5000.0, 9.0]}], "expected_us"), 5.0)
+        self.assertAlmostEqual(convolutions.of_convolution([{"name": "convolution", "expected_us": [5000.0, 9.0]}], 64, "expected_us"), 5.0)
 
 
 class Line(unittest.TestCase):

@@ -205,7 +205,8 @@ void run(const CheckOptions &options) {
 static void addRecordOptions(CLI::App &command, CheckOptions &options) {
   CLI::Option *write = command.add_option(
       "--write", options.written, "Record a case of the .onnx model, here");
-  write->excludes(command.get_option("--device"));
+  for (const char *option : {"--device", "--convolutions"})
+    write->excludes(command.get_option(option));
   check::RecordRequest &record = options.record;
   std::vector<CLI::Option *> others = {
       command.add_option("--recipe", record.model.recipe.file,

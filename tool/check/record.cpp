@@ -172,17 +172,10 @@ void Recorder::compile() {
 /// Refuses recipe keys that a case cannot state: a case has only a loss and an
 /// optimizer.
 void Recorder::checkRecipe() const {
-  static const std::set<std::string> kSaid = {"inputs",
-                                              "trainable",
-                                              "fixed",
-                                              "loss",
-                                              "metrics",
-                                              "optimizer",
-                                              "memory_limit",
-                                              "deterministic",
-                                              "seed",
-                                              "on_nonfinite",
-                                              "batch_norm_variance"};
+  static const std::set<std::string> kSaid = {
+      "inputs",       "trainable", "fixed",        "loss",
+      "metrics",      "optimizer", "memory_limit", "deterministic",
+      "convolutions", "seed",      "on_nonfinite", "batch_norm_variance"};
   Json defaults = Json::parse(takeOrThrow(compiler_.readRecipe({})).json);
   for (const auto &[key, value] : recipe_.items())
     if (!kSaid.contains(key) && value != defaults[key])
@@ -363,6 +356,8 @@ Trainer Recorder::trainer(const RecordedCase &recorded, bool gradients) {
   request.model = recorded.pathOf(kModel);
   request.recipe.text =
       recorded.recipe(kModel, recorded.description().at("runs").at(0));
+  // What others are compared with has the smallest rounding.
+  request.recipe.flags.emplace_back("convolutions=direct", "--write");
   request.plan.threads = request_.model.plan.threads;
   request.wanted.gradientOutputs = gradients;
   return Trainer(takeOrThrow(compiler_.compile(request)).artifact, recorded,

@@ -6,8 +6,8 @@
 // Only where the target has vectors of 16 lanes.
 // WITHOUT-NOT: plan.winograd
 
-// REMARK: [Passed] Selected {{.*}}convolution by Winograd's algorithm
-// REMARK: [Passed] Selected {{.*}}gradient of an input by Winograd's algorithm
+// REMARK: [Passed] Selected {{.*}}convolution, forward, by Winograd's algorithm
+// REMARK: [Passed] Selected {{.*}}convolution, input_gradient, by Winograd's algorithm
 gradus.program @p {
   // Two layers and what is between them run on blocked channels; weights are
   // read as they are, and an epilogue is part of the op.

@@ -4,7 +4,7 @@
 // RUN: gradus-opt %s --select=winograd=true | FileCheck %s
 // RUN: gradus-opt %s --select | FileCheck %s --check-prefix=WITHOUT
 
-// REMARK: [Passed] Selected {{.*}}gradient of weights by Winograd's algorithm
+// REMARK: [Passed] Selected {{.*}}convolution, weight_gradient, by Winograd's algorithm
 // WITHOUT-NOT: plan.winograd
 gradus.program @p {
   // CHECK-LABEL: gradus.graph @large

@@ -1,9 +1,11 @@
-// Tiles cover every output once, items fit the stack, and the estimates choose
+// Tiles cover every output once, items fit the caches, and the estimates choose
 // what was measured to be faster.
 
 #include "codegen/plan/winograd_tiles.h"
 
 #include <gtest/gtest.h>
+
+#include <tuple>
 
 using namespace gradus;
 
@@ -42,7 +44,7 @@ TEST(WinogradTiles, SegmentsCoverAllOutputs) {
     }
 }
 
-TEST(WinogradTiles, ItemsHaveAllTilesAndFitTheStack) {
+TEST(WinogradTiles, ItemsHaveAllTilesAndFitTheCaches) {
   for (int64_t images : {1, 3, 8, 31, 32})
     for (int64_t channels : {32, 64, 256, 512})
       for (int64_t side : {4, 7, 14, 28, 32, 56, 112}) {
@@ -51,8 +53,9 @@ TEST(WinogradTiles, ItemsHaveAllTilesAndFitTheStack) {
         EXPECT_GE(tiles.imageGroups * tiles.images, images);
         EXPECT_LT((tiles.imageGroups - 1) * tiles.images, images);
         EXPECT_GE(tiles.rowGroups * tiles.rows, sizes.tileRows());
-        if (reasonAgainstWinograd(sizes) != "its tiles do not fit the stack") {
-          EXPECT_LE(tiles.scratchBytes(sizes), 1792 << 10);
+        if (reasonAgainstWinograd(sizes) !=
+            "its tiles are more than fit the caches") {
+          EXPECT_LE(tiles.scratchBytes(sizes), kWinogradScratch);
         }
       }
 }
@@ -83,7 +86,15 @@ TEST(WinogradTiles, DoNotPayForAllConvolutions) {
   EXPECT_EQ(reasonAgainstWinograd(sizesOf(8, 64, 56, 3)),
             "its padding is not 0 to 2");
   EXPECT_EQ(reasonAgainstWinograd(sizesOf(1, 256, 1024)),
-            "its tiles do not fit the stack");
+            "its tiles are more than fit the caches");
+}
+
+TEST(WinogradTiles, AreEnoughForSeveralThreads) {
+  for (auto [images, channels, side] :
+       {std::tuple(8, 256, 14), {32, 256, 8}, {32, 128, 16}, {8, 64, 56}}) {
+    WinogradSizes sizes = sizesOf(images, channels, side);
+    EXPECT_GE(WinogradTiles(sizes).items(sizes), 8) << channels;
+  }
 }
 
 /// The measured times of two threads, of 540 GFLOP/s and 40 GB/s together.

@@ -35,7 +35,7 @@ TEST(WinogradWeightTiles, FillTheCacheWithWholeGroups) {
     EXPECT_EQ(found.groups() * found.group.tiles, sizes.tiles());
     EXPECT_GE(found.items(), 14);
     EXPECT_GE(found.parts * found.groupsOfPart, found.groups());
-    EXPECT_LE(found.scratchBytes(), 1792 << 10);
+    EXPECT_LE(found.scratchBytes(), kWinogradScratch);
     EXPECT_EQ(reasonAgainstWinogradWeights(sizes), "");
   }
 }
@@ -45,7 +45,7 @@ TEST(WinogradWeightTiles, HaveFewerChannelsWhereRowsAreWide) {
   EXPECT_EQ(found.group.tiles, 56);
   EXPECT_EQ(found.block.channels, 32);
   EXPECT_EQ(found.blocks(), 4);
-  EXPECT_LE(found.scratchBytes(), 1792 << 10);
+  EXPECT_LE(found.scratchBytes(), kWinogradScratch);
 }
 
 TEST(WinogradWeightTiles, AreNoneWhereSumsOrGroupsAreSmall) {

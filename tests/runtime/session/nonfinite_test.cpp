@@ -115,9 +115,9 @@ TEST_P(Search, SaysThatWinogradSpreadsAnInfinity) {
   EXPECT_EQ(found(-INFINITY),
             "the input x has inf; then command 0 (convolution by winograd) of "
             "train, of the model's /add, /more, wrote nan (Winograd's "
-            "algorithm makes NaN of an infinity among its inputs, in a whole "
-            "tile; with convolutions \"direct\" in the recipe it stays one, "
-            "in its place)");
+            "algorithm may have made it of an infinity or of numbers above "
+            "1e37 among its inputs; with convolutions \"direct\" in the recipe "
+            "an infinity stays one, in its place)");
   ASSERT_TRUE(session->resetStates().ok());
   std::fill_n(infinite, kSize, 3e38f);
   ASSERT_TRUE(session->writeState("total", infinite, sizeof(infinite)).ok());

@@ -32,8 +32,10 @@ struct Ones {
   }
   ~Ones() { fs::remove_all(folder); }
 
-  Trainer trainer() const {
-    std::vector<uint8_t> bytes = test::TestArtifact().bytes();
+  Trainer trainer(const std::string &command = "add") const {
+    test::TestArtifact made;
+    made.command(0).name = command;
+    std::vector<uint8_t> bytes = made.bytes();
     return Trainer({bytes.begin(), bytes.end()}, *recorded, {.threads = 1});
   }
 
@@ -53,6 +55,12 @@ TEST(Trainer, StepsThroughTheBatchesOfACase) {
   EXPECT_THAT(trainer.state("total"), ElementsAre(2, 3, 4, 5, 6, 7, 8, 9));
   EXPECT_THAT(trainer.output("sum"), ElementsAre(2, 3, 4, 5, 6, 7, 8, 9));
   EXPECT_THROW(trainer.step(1), std::runtime_error);
+}
+
+TEST(Trainer, KnowsCommandsByWinogradsAlgorithm) {
+  Ones ones;
+  EXPECT_FALSE(ones.trainer("convolution").convolvesByWinograd());
+  EXPECT_TRUE(ones.trainer("winograd+relu").convolvesByWinograd());
 }
 
 TEST(Trainer, LooksAtEachStep) {
