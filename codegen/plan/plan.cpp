@@ -2,7 +2,9 @@
 
 #include "codegen/plan/plan.h"
 
+#include "codegen/plan/nest.h"
 #include "codegen/plan/plan_ops.h"
+#include "codegen/plan/winograd_weight_tiles.h"
 #include "runtime/artifact_generated.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,10 +46,8 @@ int64_t LaunchOp::getInplaceOperand(unsigned result) {
 int64_t LibraryOp::getScratchBytes() { return getScratch(); }
 
 /// Checks the name of an activation, which may be null.
-static LogicalResult verifyActivation(Operation *op, StringAttr activation) {
-  SmallVector<StringRef> names;
-  for (artifact::Activation each : artifact::EnumValuesActivation())
-    names.push_back(artifact::EnumNameActivation(each));
+static LogicalResult verifyActivation(Operation *op, StringAttr activation,
+                                      ArrayRef<StringRef> names) {
   if (!activation || llvm::is_contained(names, activation.getValue()))
     return success();
   return op->emitOpError("has the activation ")
@@ -62,8 +62,11 @@ LogicalResult LibraryOp::verify() {
   if (!llvm::is_contained(calls, getCall()))
     return emitOpError("calls '") << getCall() << "', expected one of "
                                   << llvm::join(ArrayRef(calls), ", ");
-  if (failed(
-          verifyActivation(*this, getConfig().getAs<StringAttr>("activation"))))
+  SmallVector<StringRef> activations;
+  for (artifact::Activation each : artifact::EnumValuesActivation())
+    activations.push_back(artifact::EnumNameActivation(each));
+  if (failed(verifyActivation(
+          *this, getConfig().getAs<StringAttr>("activation"), activations)))
     return failure();
   size_t tensors = getNumOperands() + getNumResults();
   if (!getLayouts().empty() && getLayouts().size() != tensors)
@@ -111,6 +114,43 @@ static LogicalResult verifyPads(WinogradOp op, Value input, Value output) {
   return success();
 }
 
+/// Checks what is applied to outputs: a bias with an element for each, and one
+/// of the activations that kernels compute.
+static LogicalResult verifyEpilogue(WinogradOp op, int64_t outputs) {
+  if (op.getKind() != WinogradKind::forward &&
+      (op.getBias() || op.getActivation()))
+    return op.emitOpError(
+        "has a bias or an activation, and is no forward pass");
+  if (Value bias = op.getBias();
+      bias && shapeOf(bias) != ArrayRef<int64_t>(outputs))
+    return op.emitOpError()
+           << "has a bias of type " << bias.getType() << ", expected "
+           << outputs << " elements in one dimension";
+  return verifyActivation(op, op.getActivationAttr(),
+                          {"relu", "tanh", "sigmoid", "gelu_erf", "gelu_tanh"});
+}
+
+/// Checks that the scratch of an item fits the stack of a thread, of which
+/// other frames have some: an item has at least a row of tiles.
+static LogicalResult verifyScratch(WinogradOp op) {
+  constexpr int64_t most = 2 << 20; // as kernels of attention
+  WinogradSizes sizes = winogradSizes(op);
+  int64_t bytes = WinogradTiles(sizes).scratchBytes(sizes);
+  bool fits = bytes <= most;
+  if (op.getKind() == WinogradKind::weight_gradient) {
+    WinogradWeightTiles tiles(sizes);
+    fits = tiles.group.tiles != 0;
+    tiles.group.tiles = sizes.tileColumns();
+    bytes = tiles.scratchBytes();
+  }
+  if (fits)
+    return success();
+  return op.emitOpError() << "needs " << bytes
+                          << " bytes of scratch for a row of "
+                          << sizes.tileColumns()
+                          << " tiles, which do not fit the stack of a thread";
+}
+
 LogicalResult WinogradOp::verify() {
   bool givesWeights = getKind() == WinogradKind::weight_gradient,
        isForward = getKind() == WinogradKind::forward;
@@ -119,22 +159,20 @@ LogicalResult WinogradOp::verify() {
         input = getKind() == WinogradKind::input_gradient ? getResult()
                                                           : getSource(),
         output = isForward ? getResult() : gradient;
-  auto shape = cast<RankedTensorType>(weights.getType()).getShape();
+  ArrayRef<int64_t> shape = shapeOf(weights);
   if (shape.size() != 4 || shape[2] != 3 || shape[3] != 3)
     return emitOpError() << "has weights of type " << weights.getType()
                          << ", expected windows of 3x3";
-  for (Type type : (*this)->getOperandTypes())
-    if (!getElementTypeOrSelf(type).isF32())
-      return emitOpError() << "has an operand of type " << type
-                           << ", expected f32";
+  for (Value each : {weights, input, output})
+    if (llvm::is_contained(shapeOf(each), 0))
+      return emitOpError() << "has a tensor of type " << each.getType()
+                           << ", expected elements";
   if (failed(verifyImages(*this, input, "input", shape[1])) ||
-      failed(verifyImages(*this, output, "output", shape[0])))
+      failed(verifyImages(*this, output, "output", shape[0])) ||
+      failed(verifyEpilogue(*this, shape[0])) ||
+      failed(verifyPads(*this, input, output)))
     return failure();
-  if (!isForward && (getBias() || getActivation()))
-    return emitOpError("has a bias or an activation, and is no forward pass");
-  if (failed(verifyActivation(*this, getActivationAttr())))
-    return failure();
-  return verifyPads(*this, input, output);
+  return verifyScratch(*this);
 }
 
 //===-- nest --------------------------------------------------------------===//

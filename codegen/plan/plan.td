@@ -384,6 +384,7 @@ def SelectOp : PlanOp<"select", [Pure,
   }];
 }
 
+def StaticF32Tensor : StaticTensorOf<RankedTensorOf<[F32]>>;
 def WinogradKindAttr : EnumAttr<Plan_Dialect, WinogradKind, "winograd_kind">;
 
 def WinogradOp : PlanOp<"winograd", [Pure]> {
@@ -396,12 +397,12 @@ def WinogradOp : PlanOp<"winograd", [Pure]> {
     of 4x4 outputs, whose inputs and weights are transformed (F(4x4, 3x3)): a
     quarter of the multiplications, and about four times the rounding errors.
 
-    - `forward`: `x`, the weights and perhaps a bias, `[K]`, to `y`, on which the
-      `activation` of that name is applied, one of those of `plan.library`.
+    - `forward`: `x`, the weights and perhaps a bias, `[K]`, to `y`, on which an
+      `activation` is applied: relu, tanh, sigmoid, gelu_erf or gelu_tanh.
     - `input_gradient`: the gradient of `y` and the weights to that of `x`.
     - `weight_gradient`: `x` and the gradient of `y` to that of the weights.
 
-    `lower-to-kernels` makes launches of kernels of it.
+    `lower-to-kernels` makes launches, whose scratch has to fit a thread's stack.
 
     Example:
 
@@ -411,10 +412,10 @@ def WinogradOp : PlanOp<"winograd", [Pure]> {
     ```
   }];
   let hasVerifier = 1;
-  let arguments = (ins WinogradKindAttr:$kind, AnyRankedTensor:$source, AnyRankedTensor:$other,
-                       Optional<AnyRankedTensor>:$bias, DenseI64ArrayAttr:$pads,
+  let arguments = (ins WinogradKindAttr:$kind, StaticF32Tensor:$source, StaticF32Tensor:$other,
+                       Optional<StaticF32Tensor>:$bias, DenseI64ArrayAttr:$pads,
                        OptionalAttr<StrAttr>:$activation);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs StaticF32Tensor:$result);
   let assemblyFormat = "$kind $source `,` $other (`bias` $bias^)? `pads` $pads attr-dict `:` type($source) `,` type($other) (`,` type($bias)^)? `->` type($result)";
 }
 

@@ -221,8 +221,108 @@ gradus.program @p {
 
 gradus.program @p {
   gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
-    // expected-error @below {{has the activation "swish", expected one of none, relu}}
+    // expected-error @below {{has the activation "swish", expected one of relu, tanh, sigmoid, gelu_erf, gelu_tanh}}
     %y = plan.winograd forward %x, %w pads [1, 1] {activation = "swish"} : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xf32>
     gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{has the activation "none", expected one of relu, tanh, sigmoid, gelu_erf, gelu_tanh}}
+    %y = plan.winograd forward %x, %w pads [1, 1] {activation = "none"} : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{has the activation "gelu_tanh_gradient", expected one of relu, tanh, sigmoid, gelu_erf, gelu_tanh}}
+    %y = plan.winograd forward %x, %w pads [1, 1] {activation = "gelu_tanh_gradient"} : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>, %b: tensor<16xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{has a bias of type 'tensor<16xf32>', expected 32 elements in one dimension}}
+    %y = plan.winograd forward %x, %w bias %b pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32>, tensor<16xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>, %b: tensor<1x32xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{has a bias of type 'tensor<1x32xf32>', expected 32 elements in one dimension}}
+    %y = plan.winograd forward %x, %w bias %b pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32>, tensor<1x32xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>, %b: tensor<32xbf16>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{operand #2 must be static ranked tensor of 32-bit float values, but got 'tensor<32xbf16>'}}
+    %y = plan.winograd forward %x, %w bias %b pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32>, tensor<32xbf16> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xbf16>) {
+    // expected-error @below {{result #0 must be static ranked tensor of 32-bit float values, but got 'tensor<2x2x8x8x16xbf16>'}}
+    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xbf16>
+    gradus.return %y : tensor<2x2x8x8x16xbf16>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xbf16>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{operand #0 must be static ranked tensor of 32-bit float values, but got 'tensor<2x2x8x8x16xbf16>'}}
+    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xbf16>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<0x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<0x2x8x8x16xf32>) {
+    // expected-error @below {{has a tensor of type 'tensor<0x2x8x8x16xf32>', expected elements}}
+    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<0x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<0x2x8x8x16xf32>
+    gradus.return %y : tensor<0x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<1x2x4x2048x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<1x2x4x2048x16xf32>) {
+    // expected-error @below {{needs 5902848 bytes of scratch for a row of 512 tiles, which do not fit the stack of a thread}}
+    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<1x2x4x2048x16xf32>, tensor<32x32x3x3xf32> -> tensor<1x2x4x2048x16xf32>
+    gradus.return %y : tensor<1x2x4x2048x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<1x1x4x800x16xf32>, %dy: tensor<1x1x4x800x16xf32>) -> (y: tensor<16x16x3x3xf32>) {
+    // expected-error @below {{needs 1886976 bytes of scratch for a row of 200 tiles, which do not fit the stack of a thread}}
+    %y = plan.winograd weight_gradient %x, %dy pads [1, 1] : tensor<1x1x4x800x16xf32>, tensor<1x1x4x800x16xf32> -> tensor<16x16x3x3xf32>
+    gradus.return %y : tensor<16x16x3x3xf32>
   }
 }
