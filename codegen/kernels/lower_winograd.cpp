@@ -26,13 +26,13 @@ constexpr int64_t kWindow = kWinogradWindow * kWinogradWindow;
 struct Convolution {
   WinogradSizes sizes;
   WinogradTiles tiles;
-  bool turnsWeights, hasBias;
+  bool rotatesWeights, hasBias;
   std::string activation;
   Type element;
 
   explicit Convolution(WinogradOp op)
       : sizes(winogradSizes(op)), tiles(sizes),
-        turnsWeights(op.getKind() == WinogradKind::input_gradient),
+        rotatesWeights(op.getKind() == WinogradKind::input_gradient),
         hasBias(bool(op.getBias())),
         activation(op.getActivation().value_or("").str()),
         element(op.getType().getElementType()) {}
@@ -149,10 +149,10 @@ private:
   }
 
   /// Memory for a run of the weights of a block, as they lie: a row has the
-  /// windows of an output or, turned, of a channel.
+  /// windows of an output or, rotated, of a channel.
   Value makeRows() {
     int64_t rows = of_.tiles.block, windows = of_.tiles.run;
-    if (of_.turnsWeights)
+    if (of_.rotatesWeights)
       std::swap(rows, windows);
     return scratch({rows, paddedPlane(windows * kWindow)}, of_.element);
   }
@@ -196,7 +196,7 @@ void ConvolutionKernel::transformWeights(
   int64_t block = of_.tiles.block, length = of_.tiles.run;
   AffineExpr output = item() * block, channel = run * length;
   SmallVector<int64_t> extents = {block, length};
-  if (of_.turnsWeights) {
+  if (of_.rotatesWeights) {
     std::swap(output, channel);
     std::swap(extents[0], extents[1]);
   }
@@ -209,7 +209,7 @@ void ConvolutionKernel::transformWeights(
        });
   SmallVector<At> reads, outs;
   for (int64_t tap = 0; tap < kWindow; ++tap)
-    if (of_.turnsWeights)
+    if (of_.rotatesWeights)
       reads.push_back({rows, {x(0), x(1) * kWindow + (kWindow - 1 - tap)}});
     else
       reads.push_back({rows, {x(1), x(0) * kWindow + tap}});
@@ -271,7 +271,8 @@ void ConvolutionKernel::transformProducts(Value products, AffineExpr block,
       }
     nest({{vectors, part.column.count(), kWinogradLanes}}, {}, reads, outs,
          [&](const Scalars &s, ValueRange values) {
-           Square all = winogradOutput(s, values.take_front(kWinogradPlanes));
+           WinogradSquare all =
+               winogradOutput(s, values.take_front(kWinogradPlanes));
            SmallVector<Value> found;
            for (int64_t number : kept) {
              Value value = all[number];

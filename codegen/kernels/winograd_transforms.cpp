@@ -84,8 +84,8 @@ Line weightGradient(const Terms &t, ArrayRef<Value> m) {
 
 /// Applies a one-dimensional transform to the columns of a square, then to the
 /// rows of what comes out.
-Square onBothSides(const Arithmetic &s, ValueRange values,
-                   Line (*transform)(const Terms &, ArrayRef<Value>)) {
+WinogradSquare onBothSides(const Arithmetic &s, ValueRange values,
+                           Line (*transform)(const Terms &, ArrayRef<Value>)) {
   Terms terms{s};
   size_t side = values.size() == 9 ? 3 : values.size() == 16 ? 4 : 6;
   SmallVector<Line, 6> columns;
@@ -95,7 +95,7 @@ Square onBothSides(const Arithmetic &s, ValueRange values,
       column.push_back(values[y * side + x]);
     columns.push_back(transform(terms, column));
   }
-  Square square;
+  WinogradSquare square;
   for (size_t y = 0; y < columns[0].size(); ++y) {
     Line row;
     for (const Line &column : columns)
@@ -107,19 +107,19 @@ Square onBothSides(const Arithmetic &s, ValueRange values,
 
 } // namespace
 
-Square winogradInput(const Arithmetic &s, ValueRange d) {
+WinogradSquare winogradInput(const Arithmetic &s, ValueRange d) {
   return onBothSides(s, d, input);
 }
-Square winogradWeights(const Arithmetic &s, ValueRange g) {
+WinogradSquare winogradWeights(const Arithmetic &s, ValueRange g) {
   return onBothSides(s, g, weights);
 }
-Square winogradOutput(const Arithmetic &s, ValueRange m) {
+WinogradSquare winogradOutput(const Arithmetic &s, ValueRange m) {
   return onBothSides(s, m, output);
 }
-Square winogradGradient(const Arithmetic &s, ValueRange y) {
+WinogradSquare winogradGradient(const Arithmetic &s, ValueRange y) {
   return onBothSides(s, y, gradient);
 }
-Square winogradWeightGradient(const Arithmetic &s, ValueRange m) {
+WinogradSquare winogradWeightGradient(const Arithmetic &s, ValueRange m) {
   return onBothSides(s, m, weightGradient);
 }
 

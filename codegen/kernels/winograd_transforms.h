@@ -19,17 +19,17 @@ constexpr int64_t kWinogradOutputs = 4, kWinogradWindow = 3, kWinogradSide = 6,
 
 /// Squares of scalars in row-major order. A null one is a known zero, such as
 /// an input in the padding: it costs nothing.
-using Square = llvm::SmallVector<mlir::Value, 36>;
+using WinogradSquare = llvm::SmallVector<mlir::Value, 36>;
 
 /// B' d B: 6x6 inputs to 6x6.
-Square winogradInput(const Arithmetic &s, mlir::ValueRange d);
+WinogradSquare winogradInput(const Arithmetic &s, mlir::ValueRange d);
 /// G g G': 3x3 weights to 6x6.
-Square winogradWeights(const Arithmetic &s, mlir::ValueRange g);
+WinogradSquare winogradWeights(const Arithmetic &s, mlir::ValueRange g);
 /// A' m A: 6x6 products to 4x4 outputs.
-Square winogradOutput(const Arithmetic &s, mlir::ValueRange m);
+WinogradSquare winogradOutput(const Arithmetic &s, mlir::ValueRange m);
 /// A y A': the 4x4 gradients of outputs to 6x6.
-Square winogradGradient(const Arithmetic &s, mlir::ValueRange y);
+WinogradSquare winogradGradient(const Arithmetic &s, mlir::ValueRange y);
 /// G' m G: 6x6 products to the 3x3 gradients of weights.
-Square winogradWeightGradient(const Arithmetic &s, mlir::ValueRange m);
+WinogradSquare winogradWeightGradient(const Arithmetic &s, mlir::ValueRange m);
 
 } // namespace gradus

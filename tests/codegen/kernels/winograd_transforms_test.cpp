@@ -18,7 +18,8 @@ using Numbers = std::vector<double>;
 /// Transforms of numbers: the scalars are constants, which fold.
 class Transforms : public ::testing::Test {
 protected:
-  Numbers apply(Square (*transform)(const Arithmetic &, mlir::ValueRange),
+  Numbers apply(WinogradSquare (*transform)(const Arithmetic &,
+                                            mlir::ValueRange),
                 const Numbers &numbers, const std::vector<size_t> &zeros = {}) {
     Arithmetic s{builder_, builder_.getUnknownLoc()};
     llvm::SmallVector<mlir::Value> values;
