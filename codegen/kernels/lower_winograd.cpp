@@ -13,7 +13,6 @@
 namespace gradus {
 using namespace mlir;
 using plan::KernelOp;
-using plan::LaunchOp;
 using plan::WinogradKind;
 using plan::WinogradOp;
 
@@ -50,7 +49,22 @@ struct Convolution {
   }
 };
 
-/// Applies an activation by its name in `plan.library`.
+/// Builds the op of an activation, one of those that WinogradOp::verify knows.
+Operation *activationOp(OpBuilder &b, Location loc, StringRef name, Value x) {
+  if (name == "relu")
+    return ReluOp::create(b, loc, x);
+  if (name == "tanh")
+    return math::TanhOp::create(b, loc, x);
+  if (name == "sigmoid")
+    return SigmoidOp::create(b, loc, x);
+  if (name == "gelu_erf")
+    return GeluOp::create(b, loc, x, /*tanh=*/false);
+  if (name == "gelu_tanh")
+    return GeluOp::create(b, loc, x, /*tanh=*/true);
+  llvm_unreachable("an activation that the verifier refuses");
+}
+
+/// Applies an activation by its name.
 Value activated(const Scalars &s, StringRef name, Value x) {
   if (name.empty())
     return x;
@@ -60,13 +74,8 @@ Value activated(const Scalars &s, StringRef name, Value x) {
   auto type = RankedTensorType::get({}, x.getType());
   Value y = block->addArgument(type, s.loc);
   OpBuilder builder = OpBuilder::atBlockEnd(block);
-  Operation *op =
-      name == "relu"   ? ReluOp::create(builder, s.loc, y).getOperation()
-      : name == "tanh" ? math::TanhOp::create(builder, s.loc, y)
-      : name == "sigmoid"
-          ? SigmoidOp::create(builder, s.loc, y)
-          : GeluOp::create(builder, s.loc, y, /*tanh=*/name == "gelu_tanh");
-  return cast<Elementwise>(op).buildScalar(s.builder, x);
+  return cast<Elementwise>(activationOp(builder, s.loc, name, y))
+      .buildScalar(s.builder, x);
 }
 
 /// Builds the nests of one kernel.
@@ -287,17 +296,6 @@ void ConvolutionKernel::transformProducts(Value products, AffineExpr block,
 
 //===-- launches ----------------------------------------------------------===//
 
-/// Launches a kernel of one result.
-Value launch(OpBuilder &builder, WinogradOp op, KernelOp kernel,
-             ValueRange operands, Type result, int64_t items, int64_t flops,
-             StringRef label) {
-  return LaunchOp::create(builder, op.getLoc(), result, kernel.getSymName(),
-                          operands, ArrayRef<int64_t>{items}, /*grain=*/1,
-                          ArrayRef<int64_t>{-1}, flops,
-                          builder.getStringAttr(label))
-      .getResult(0);
-}
-
 std::string labelOf(WinogradOp op) {
   std::string label = op.getKind() == WinogradKind::forward
                           ? "winograd"
@@ -326,28 +324,24 @@ SmallVector<Value> lowerToKernel(OpBuilder &builder, WinogradOp op,
   SmallVector<Value> operands = {op.getSource(), op.getOther()};
   if (of.tiles.byOutputs) {
     Type type = of.transformedTiles();
-    KernelOp kernel = kernels.add(code(operands[0], type, channels).source(),
-                                  "winograd_tiles");
-    operands[0] =
-        launch(builder, op, kernel, operands[0], type, channels,
-               144 * sizes.tiles() * sizes.channels, "winograd_tiles");
+    operands[0] = launchWinograd(
+        builder, op, kernels, code(operands[0], type, channels).source(),
+        operands[0], type, 144 * sizes.tiles() * sizes.channels,
+        "winograd_tiles");
   } else {
     Type type = of.transformedWeights();
-    KernelOp kernel = kernels.add(code(operands[1], type, blocks).weights(),
-                                  "winograd_weights");
-    operands[1] =
-        launch(builder, op, kernel, operands[1], type, blocks,
-               81 * sizes.channels * sizes.outputs, "winograd_weights");
+    operands[1] = launchWinograd(
+        builder, op, kernels, code(operands[1], type, blocks).weights(),
+        operands[1], type, 81 * sizes.channels * sizes.outputs,
+        "winograd_weights");
   }
   if (op.getBias())
     operands.push_back(op.getBias());
-  int64_t items = of.tiles.items(sizes);
-  ConvolutionKernel last = code(operands, op.getType(), items);
-  std::string label = labelOf(op);
-  KernelOp kernel = kernels.add(
-      of.tiles.byOutputs ? last.byOutputs() : last.byTiles(), label);
-  return {launch(builder, op, kernel, operands, op.getType(), items,
-                 sizes.productFlops(), label)};
+  ConvolutionKernel last = code(operands, op.getType(), of.tiles.items(sizes));
+  return {launchWinograd(builder, op, kernels,
+                         of.tiles.byOutputs ? last.byOutputs() : last.byTiles(),
+                         operands, op.getType(), sizes.productFlops(),
+                         labelOf(op))};
 }
 
 } // namespace gradus

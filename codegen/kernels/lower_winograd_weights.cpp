@@ -12,8 +12,6 @@
 namespace gradus {
 using namespace mlir;
 using plan::KernelOp;
-using plan::LaunchOp;
-using plan::WinogradKind;
 using plan::WinogradOp;
 
 namespace {
@@ -202,22 +200,17 @@ SmallVector<Value> lowerWinogradWeights(OpBuilder &builder, WinogradOp op,
                                         KernelTable &kernels) {
   WinogradSizes sizes = winogradSizes(op);
   WinogradWeightTiles tiles(sizes);
-  if (!tiles.group.tiles)
-    return {};
   auto type = cast<RankedTensorType>(op.getResult().getType());
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin(), tiles.parts);
   auto ofParts = type.clone(shape);
-  constexpr llvm::StringLiteral label = "winograd_backward_weights";
-  KernelOp kernel =
-      kernels.add(WeightsKernel(op, tiles, ofParts).kernel(), label);
-  auto launch = LaunchOp::create(
-      builder, op.getLoc(), ofParts, kernel.getSymName(), op->getOperands(),
-      ArrayRef<int64_t>{tiles.items()}, /*grain=*/1, ArrayRef<int64_t>{-1},
-      sizes.productFlops(), builder.getStringAttr(label));
-  return {tiles.parts == 1 ? reshape(builder, op.getLoc(), launch.getResult(0),
-                                     type.getShape())
-                           : sumOfParts(builder, op, launch.getResult(0))};
+  Value parts = launchWinograd(builder, op, kernels,
+                               WeightsKernel(op, tiles, ofParts).kernel(),
+                               op->getOperands(), ofParts, sizes.productFlops(),
+                               "winograd_backward_weights");
+  return {tiles.parts == 1
+              ? reshape(builder, op.getLoc(), parts, type.getShape())
+              : sumOfParts(builder, op, parts)};
 }
 
 } // namespace gradus

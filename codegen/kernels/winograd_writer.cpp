@@ -76,4 +76,17 @@ void WinogradWriter::transformSource(Value source, AffineExpr first,
   });
 }
 
+Value launchWinograd(OpBuilder &builder, plan::WinogradOp op,
+                     KernelTable &kernels, plan::KernelOp kernel,
+                     ValueRange operands, Type result, int64_t flops,
+                     StringRef label) {
+  int64_t items = kernel.getItems();
+  return plan::LaunchOp::create(builder, op.getLoc(), result,
+                                kernels.add(kernel, label).getSymName(),
+                                operands, ArrayRef<int64_t>{items}, /*grain=*/1,
+                                ArrayRef<int64_t>{-1}, flops,
+                                builder.getStringAttr(label))
+      .getResult(0);
+}
+
 } // namespace gradus

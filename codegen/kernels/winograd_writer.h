@@ -2,6 +2,7 @@
 // and the transform of tiles of a source.
 #pragma once
 
+#include "codegen/kernels/form_kernels_outline.h"
 #include "codegen/kernels/kernel_writer.h"
 #include "codegen/kernels/winograd_transforms.h"
 #include "codegen/plan/winograd_tiles.h"
@@ -43,5 +44,12 @@ private:
   const WinogradSizes &sizes_;
   const WinogradTiles &tiles_;
 };
+
+/// Adds a kernel, and launches it for the op; it has one result and as many
+/// items as it says.
+mlir::Value launchWinograd(mlir::OpBuilder &builder, plan::WinogradOp op,
+                           KernelTable &kernels, plan::KernelOp kernel,
+                           mlir::ValueRange operands, mlir::Type result,
+                           int64_t flops, llvm::StringRef label);
 
 } // namespace gradus
