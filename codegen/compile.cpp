@@ -6,6 +6,7 @@
 
 #include "codegen/artifact/artifact_writer.h"
 #include "codegen/artifact/program_section.h"
+#include "codegen/libraries/select_winograd.h"
 #include "codegen/memory/memory_limit.h"
 #include "codegen/names.h"
 #include "codegen/pipeline.h"
@@ -108,18 +109,6 @@ static llvm::Error checkPrecision(ProgramOp program, const Target &target) {
   return llvm::Error::success();
 }
 
-/// Whether there are convolutions, of which targets may choose the algorithm.
-static bool hasConvolutions(ProgramOp program) {
-  return program
-      .walk([](Operation *op) {
-        return isa<ConvolutionOp, ConvolutionBackwardDataOp,
-                   ConvolutionBackwardWeightsOp>(op)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 static bool hasBf16(ProgramOp program) {
   auto result = program.walk([](Operation *op) {
     auto isBf16 = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
@@ -148,11 +137,12 @@ static std::vector<TargetGroup> groupTargets(ModuleOp module,
                                              ArrayRef<Target> targets) {
   std::vector<TargetGroup> groups;
   bool asksNarrow = hasBf16(programOf(module)),
-       convolves = hasConvolutions(programOf(module));
+       convolves = leavesChoiceOfConvolutions(programOf(module));
   for (auto [number, target] : llvm::enumerate(targets)) {
     DeviceModel model = target.model;
     model.select.narrow &= asksNarrow;
     model.select.winograd &= convolves;
+    model.lowerToKernels.pairs &= asksNarrow;
     auto same = llvm::find_if(
         groups, [&](const TargetGroup &group) { return group.model == model; });
     if (same == groups.end())

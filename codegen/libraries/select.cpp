@@ -238,7 +238,7 @@ struct Select : impl::SelectBase<Select> {
       return signalPassFailure();
     }
     epilogues_ = *asked;
-    mayUseWinograd_ = winograd && convolutionsMayUseWinograd(getOperation());
+    mayUseWinograd_ = winograd && leavesChoiceOfConvolutions(getOperation());
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       selectIn(graph);
     std::string why = hasProducts_ ? library_->whyUnasked() : "";

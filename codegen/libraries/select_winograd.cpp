@@ -13,10 +13,6 @@ using namespace mlir;
 using plan::WinogradKind;
 using plan::WinogradOp;
 
-bool convolutionsMayUseWinograd(ProgramOp program) {
-  return runSettings(program).convolutions == Convolutions::fastest;
-}
-
 //===-- sizes -------------------------------------------------------------===//
 
 static bool areAll(ArrayRef<int64_t> values, int64_t value) {
@@ -32,6 +28,15 @@ static int64_t groupsOf(Operation *op) {
   if (auto gradient = dyn_cast<ConvolutionBackwardWeightsOp>(op))
     return gradient.getGroups();
   return 0;
+}
+
+bool leavesChoiceOfConvolutions(ProgramOp program) {
+  if (runSettings(program).convolutions != Convolutions::fastest)
+    return false;
+  auto found = program.walk([](Operation *op) {
+    return groupsOf(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found.wasInterrupted();
 }
 
 static bool isForward(const Candidate &found) {
@@ -62,7 +67,7 @@ static WinogradSizes sizesOf(const Candidate &found) {
                                      ? found.operands[1]
                                      : found.product->getResult(0)),
                     pads = found.call.padsBegin;
-  bool turns = !isForward(found) && !givesWeights(found);
+  bool rotates = !isForward(found) && !givesWeights(found);
   WinogradSizes sizes;
   sizes.images = from[0];
   sizes.channels = from[1];
@@ -71,8 +76,8 @@ static WinogradSizes sizesOf(const Candidate &found) {
   sizes.width = from[3];
   sizes.rows = to[2];
   sizes.columns = to[3];
-  sizes.padTop = turns ? 2 - pads[0] : pads[0];
-  sizes.padLeft = turns ? 2 - pads[1] : pads[1];
+  sizes.padTop = rotates ? 2 - pads[0] : pads[0];
+  sizes.padLeft = rotates ? 2 - pads[1] : pads[1];
   return sizes;
 }
 

@@ -8,9 +8,9 @@
 
 namespace gradus {
 
-/// Whether a program leaves the choice of the algorithm to `select`: the
-/// algorithm rounds more than a direct convolution.
-bool convolutionsMayUseWinograd(ProgramOp program);
+/// Whether a program has convolutions and leaves the choice of their algorithm
+/// to `select`: Winograd's rounds more than a direct convolution.
+bool leavesChoiceOfConvolutions(ProgramOp program);
 
 /// The reason why a matmul or convolution, with its epilogue, is not computed
 /// by the algorithm; empty: it is.

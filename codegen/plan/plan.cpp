@@ -130,13 +130,12 @@ static LogicalResult verifyEpilogue(WinogradOp op, int64_t outputs) {
                           {"relu", "tanh", "sigmoid", "gelu_erf", "gelu_tanh"});
 }
 
-/// Checks that the scratch of an item fits the stack of a thread, of which
-/// other frames have some: an item has at least a row of tiles.
+/// Checks that the scratch of an item, which has at least a row of tiles, is
+/// not too large for the stack of a thread.
 static LogicalResult verifyScratch(WinogradOp op) {
-  constexpr int64_t most = 2 << 20; // as kernels of attention
   WinogradSizes sizes = winogradSizes(op);
   int64_t bytes = WinogradTiles(sizes).scratchBytes(sizes);
-  bool fits = bytes <= most;
+  bool fits = bytes <= kWinogradScratch;
   if (op.getKind() == WinogradKind::weight_gradient) {
     WinogradWeightTiles tiles(sizes);
     fits = tiles.group.tiles != 0;

@@ -17,7 +17,7 @@ constexpr int64_t kWinogradScratch = 1792 << 10;
 
 /// The sizes of a convolution as the algorithm sees it: sums over `channels`
 /// make `outputs` of a source. Of an input's gradient the source is the
-/// gradient of the outputs, whose weights are turned by 180 degrees; of the
+/// gradient of the outputs, whose weights are rotated by 180 degrees; of the
 /// weights' gradient it is the input.
 struct WinogradSizes {
   int64_t images = 0, channels = 0, outputs = 0;

@@ -356,7 +356,7 @@ Trainer Recorder::trainer(const RecordedCase &recorded, bool gradients) {
   request.model = recorded.pathOf(kModel);
   request.recipe.text =
       recorded.recipe(kModel, recorded.description().at("runs").at(0));
-  // What others are compared with has the smallest rounding.
+  // A recording has the smallest rounding, as others are compared with it.
   request.recipe.flags.emplace_back("convolutions=direct", "--write");
   request.plan.threads = request_.model.plan.threads;
   request.wanted.gradientOutputs = gradients;
