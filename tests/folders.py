@@ -54,7 +54,7 @@ INSIDE = {
     "codegen/gpu": "codegen/plan codegen/cpu",
     "codegen/targets": "codegen/plan codegen/memory codegen/cpu codegen/gpu",
     "codegen/artifact": "codegen/plan codegen/memory codegen/gpu codegen/targets",
-    "codegen": "codegen/plan codegen/memory codegen/targets codegen/artifact",
+    "codegen": "codegen/plan codegen/libraries codegen/memory codegen/targets codegen/artifact",
 
     "frontends/builder": "frontends/recipe",
     "frontends/onnx/pytorch": "frontends/onnx/file",
