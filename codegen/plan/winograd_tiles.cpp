@@ -92,8 +92,8 @@ static int64_t divisorUpTo(int64_t all, int64_t most) {
 static int64_t mostTiles(const WinogradSizes &sizes) {
   constexpr int64_t wanted = 36, fewest = 16, wantedItems = 16,
                     mostBytes = 1280 * 1024;
-  int64_t shared =
-      std::clamp(llvm::divideCeil(sizes.tiles(), wantedItems), fewest, wanted);
+  int64_t shared = std::clamp<int64_t>(
+      llvm::divideCeil(sizes.tiles(), wantedItems), fewest, wanted);
   return std::clamp<int64_t>(mostBytes / (4 * kPlanes * sizes.channels), 1,
                              shared);
 }
