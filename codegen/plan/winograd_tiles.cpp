@@ -87,15 +87,13 @@ static int64_t divisorUpTo(int64_t all, int64_t most) {
 }
 
 /// Transformed tiles of an item stay in the second-level cache, or nearly so.
-/// Few tiles are divided into smaller groups, so that more threads have some;
-/// weights are read again for each.
+/// Where tiles are few, smaller groups give more threads some, though each
+/// reads the weights again.
 static int64_t mostTiles(const WinogradSizes &sizes) {
-  constexpr int64_t wanted = 36, fewest = 16, wantedItems = 16,
-                    mostBytes = 1280 * 1024;
-  int64_t shared = std::clamp<int64_t>(
-      llvm::divideCeil(sizes.tiles(), wantedItems), fewest, wanted);
+  constexpr int64_t few = 256, mostBytes = 1280 * 1024;
+  int64_t wanted = sizes.tiles() < few ? 16 : 36;
   return std::clamp<int64_t>(mostBytes / (4 * kPlanes * sizes.channels), 1,
-                             shared);
+                             wanted);
 }
 
 WinogradTiles::WinogradTiles(const WinogradSizes &sizes)
