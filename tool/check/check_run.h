@@ -16,7 +16,7 @@ struct Options {
   /// Compares the step-0 gradients, too, which are the same for every run of a
   /// file.
   bool gradients = true;
-  std::string convolutions; // the recipe's key; empty: its default
+  std::string convolutions = {}; // the recipe's key; empty: its default
 };
 
 struct Outcome {
