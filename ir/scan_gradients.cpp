@@ -87,7 +87,8 @@ private:
   void passBack(Operation *op);
   void collect();
   bool isForward(Operation *op) { return forward_.contains(op); }
-  bool isAtHand(Value value);
+  void findAtHand();
+  bool isAtHand(Operation *op) { return atHand_.contains(op); }
   void read(Value value);
   void copyIn(Value value);
   void stackForward();
@@ -104,6 +105,7 @@ private:
   Block &body_;
   OpBuilder inner_;
   llvm::SetVector<Operation *> forward_;
+  DenseSet<Operation *> atHand_; // of the forward ones
   DenseMap<Value, SmallVector<Value, 1>> gradients_;
   SmallVector<Batched> batched_;
 
@@ -116,6 +118,7 @@ private:
 void ScanGradient::seed() {
   for (Operation &op : body_.without_terminator())
     forward_.insert(&op);
+  findAtHand();
   for (auto [number, value] : llvm::enumerate(copy_.getYielded())) {
     bool isCarried = number < carried();
     if (!isFloat(value) || (!isCarried && !g_[number]))
@@ -214,17 +217,19 @@ void ScanGradient::collect() {
 
 //===-- what they read ----------------------------------------------------===//
 
-/// Whether a value follows from slices and invariants by moves and arithmetic
-/// alone, so that the backward scan computes it again.
-bool ScanGradient::isAtHand(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getArgNumber() >= carried();
-  Operation *op = value.getDefiningOp();
-  return isConstant(op) || ((op->hasTrait<MovesElements>() ||
-                             isa<arith::ArithDialect>(op->getDialect())) &&
-                            llvm::all_of(op->getOperands(), [&](Value operand) {
-                              return isAtHand(operand);
-                            }));
+/// Finds the forward ops that follow from slices and invariants by moves and
+/// arithmetic alone, so that the backward scan computes them again.
+void ScanGradient::findAtHand() {
+  auto isGiven = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument ? argument.getArgNumber() >= carried()
+                    : isAtHand(value.getDefiningOp());
+  };
+  for (Operation *op : forward_)
+    if (isConstant(op) || ((op->hasTrait<MovesElements>() ||
+                            isa<arith::ArithDialect>(op->getDialect())) &&
+                           llvm::all_of(op->getOperands(), isGiven)))
+      atHand_.insert(op);
 }
 
 /// Records a forward value, which is no constant, as stacked or at hand.
@@ -249,7 +254,7 @@ void ScanGradient::copyIn(Value start) {
     if (argument && argument.getArgNumber() >= scan_.getNumOperands())
       continue; // one of the backward scan's own
     Operation *op = value.getDefiningOp();
-    bool again = op && (!isForward(op) || isAtHand(value));
+    bool again = op && (!isForward(op) || isAtHand(op));
     if (again)
       llvm::append_range(work, op->getOperands());
     else
@@ -344,8 +349,7 @@ void ScanGradient::buildBackward() {
   for (Operation &op : body_.without_terminator())
     if (llvm::all_of(op.getOperands(),
                      [&](Value operand) { return values.contains(operand); }) &&
-        (!isForward(&op) || isAtHand(op.getResult(0))) &&
-        !values.contains(op.getResult(0)))
+        (!isForward(&op) || isAtHand(&op)) && !values.contains(op.getResult(0)))
       builder_.clone(op, values);
   SmallVector<Value> yielded;
   for (Value value :

@@ -149,6 +149,33 @@ TEST(ScanGradients, NeedNoSumOfWeightsInTheLoop) {
   EXPECT_EQ(tensorType(matmuls[0].getA()).getDimSize(0), 20);
 }
 
+/// What follows from a slice is found in one walk, not once for each of the
+/// 2^64 ways through a chain of sums.
+TEST(ScanGradients, AreFoundBehindALongChain) {
+  std::string body = "%y = gradus.scan 2 carry(%h : tensor<f64>) "
+                     "over(%x : tensor<2xf64>) body {\n"
+                     "^bb0(%h0: tensor<f64>, %v0: tensor<f64>):\n";
+  for (int i = 0; i < 64; ++i) {
+    std::string from = "%v" + std::to_string(i);
+    body += "%v" + std::to_string(i + 1) + " = arith.addf " + from + ", " +
+            from + " : tensor<f64>\n";
+  }
+  auto module = parseGraph("%h: tensor<f64>, %x: tensor<2xf64>",
+                           body + "%r = arith.mulf %h0, %v64 : tensor<f64>\n"
+                                  "gradus.yield %r : tensor<f64>\n"
+                                  "} -> tensor<f64>");
+  ASSERT_TRUE(module);
+  GraphOp graph = graphOf(*module);
+  auto scan = cast<ScanOp>(lastOp(graph));
+  const double large = std::ldexp(1, 64);
+  std::vector<HostTensor> found = byRule(
+      graph, scan, {floats({}, {3}), floats({2}, {1 / large, 2 / large})},
+      {floats({}, {1})});
+  ASSERT_EQ(found.size(), 2u);
+  expectNear(found[0], floats({}, {2}), 0);
+  expectNear(found[1], floats({2}, {6 * large, 3 * large}), 0);
+}
+
 TEST(Scan, IsWhatItsStepsAreWrittenOut) {
   for (const char *how : {"", "reverse"}) {
     auto module = parseGraph(inputs, cell(how));
