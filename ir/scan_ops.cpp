@@ -63,6 +63,17 @@ static LogicalResult expectTypes(ScanOp op, StringRef what, TypeRange found,
   return success();
 }
 
+/// Checks what an op of a body does.
+static LogicalResult expectInBody(Operation &op) {
+  if (isa<ScanOp>(op))
+    return op.emitOpError("is in the body of a scan, which may have no scan of "
+                          "its own");
+  if (!isMemoryEffectFree(&op))
+    return op.emitOpError("is in the body of a scan, whose ops may have no "
+                          "effect beside their results");
+  return success();
+}
+
 LogicalResult ScanOp::verifyRegions() {
   Block &block = getBodyBlock();
   if (block.empty() || !isa<YieldOp>(block.back()))
@@ -79,11 +90,8 @@ LogicalResult ScanOp::verifyRegions() {
       failed(expectTypes(*this, "yielded values", getYielded().getTypes(),
                          yielded)))
     return failure();
-  for (Operation &op : block)
-    if (!isMemoryEffectFree(&op))
-      return op.emitOpError("is in the body of a scan, whose ops may have no "
-                            "effect beside their results");
-  return success();
+  return success(llvm::all_of(
+      block, [](Operation &op) { return succeeded(expectInBody(op)); }));
 }
 
 //===-- cost --------------------------------------------------------------===//

@@ -111,17 +111,10 @@ struct LowerScans : impl::LowerScansBase<LowerScans> {
 
   void runOnOperation() override {
     KernelTable kernels(getOperation());
-    for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
-      // Steps that are written out may have scans in them.
-      Block &block = graph.getBody().front();
-      while (true) {
-        auto scans = llvm::to_vector(block.getOps<ScanOp>());
-        if (scans.empty())
-          break;
-        for (ScanOp scan : scans)
-          replace(scan, kernels);
-      }
-    }
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      for (ScanOp scan :
+           llvm::make_early_inc_range(graph.getBody().front().getOps<ScanOp>()))
+        replace(scan, kernels);
   }
 
   void replace(ScanOp scan, KernelTable &kernels) {
@@ -159,9 +152,6 @@ struct LowerScans : impl::LowerScansBase<LowerScans> {
 
   SmallVector<Value> kernelOf(OpBuilder &builder, ScanOp scan,
                               KernelTable &kernels) {
-    if (llvm::any_of(scan.getBodyBlock(),
-                     [](Operation &op) { return op.getNumRegions() > 0; }))
-      return {};
     takeOutConstants(scan);
     OpBuilder inProgram =
         OpBuilder::atBlockEnd(&getOperation().getBody().front());

@@ -132,6 +132,23 @@ gradus.program @p {
 // -----
 
 gradus.program @p {
+  gradus.graph @g(%x: tensor<2x4xf32>) {
+    %y = gradus.scan 3 carry(%x : tensor<2x4xf32>) body {
+    ^bb0(%a: tensor<2x4xf32>):
+      // expected-error @below {{'gradus.scan' op is in the body of a scan, which may have no scan of its own}}
+      %b = gradus.scan 2 carry(%a : tensor<2x4xf32>) body {
+      ^bb1(%c: tensor<2x4xf32>):
+        gradus.yield %c : tensor<2x4xf32>
+      } -> tensor<2x4xf32>
+      gradus.yield %b : tensor<2x4xf32>
+    } -> tensor<2x4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
   gradus.graph @g(%x: tensor<4xf32>) {
     // expected-error @below {{'gradus.yield' op expects parent op 'gradus.scan'}}
     gradus.yield %x : tensor<4xf32>
