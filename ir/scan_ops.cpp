@@ -63,11 +63,24 @@ static LogicalResult expectTypes(ScanOp op, StringRef what, TypeRange found,
   return success();
 }
 
+/// Whether training replaces an op, or gives it random numbers of its own. The
+/// passes that do so see only the ops of a graph itself.
+static bool hasTrainingForm(Operation &op) {
+  if (auto norm = dyn_cast<BatchNormOp>(op))
+    return norm.getMomentum().has_value();
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attention.getDropout().has_value();
+  return isa<DropoutOp, RandomBitsOp>(op);
+}
+
 /// Checks what an op of a body does.
 static LogicalResult expectInBody(Operation &op) {
   if (isa<ScanOp>(op))
     return op.emitOpError("is in the body of a scan, which may have no scan of "
                           "its own");
+  if (hasTrainingForm(op))
+    return op.emitOpError("is in the body of a scan, whose ops may neither be "
+                          "others in training nor draw random numbers");
   if (!isMemoryEffectFree(&op))
     return op.emitOpError("is in the body of a scan, whose ops may have no "
                           "effect beside their results");

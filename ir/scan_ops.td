@@ -22,7 +22,8 @@ def ScanOp : GradusOp<"scan", [Pure, AttrSizedOperandSegments, IsolatedFromAbove
     last values of `carry`, then the stacked slices. A `reverse` scan goes from
     the last step to the first; slices stay in their places.
 
-    Ops of the body have no effects and are no scans.
+    Ops of the body have no effects, are the same in training, draw no random
+    numbers, and are no scans.
 
     The gradient is a scan in the other direction over what the forward one
     stacks for it. What a tensor in `with` gets of a matmul or a broadcast is

@@ -149,6 +149,65 @@ gradus.program @p {
 // -----
 
 gradus.program @p {
+  gradus.graph @g(%x: tensor<2x4xf32>) {
+    %y = gradus.scan 3 carry(%x : tensor<2x4xf32>) body {
+    ^bb0(%a: tensor<2x4xf32>):
+      // expected-error @below {{'gradus.dropout' op is in the body of a scan, whose ops may neither be others in training nor draw random numbers}}
+      %b = gradus.dropout %a ratio 0.5 : tensor<2x4xf32>
+      gradus.yield %b : tensor<2x4xf32>
+    } -> tensor<2x4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x4xf32>, %t: tensor<i64>) {
+    %y = gradus.scan 3 carry(%x : tensor<2x4xf32>) with(%t : tensor<i64>) body {
+    ^bb0(%a: tensor<2x4xf32>, %it: tensor<i64>):
+      // expected-error @below {{'gradus.random_bits' op is in the body of a scan, whose ops may neither be others in training nor draw random numbers}}
+      %r = gradus.random_bits %it stream 0 seed 1 : tensor<2x4xi64>
+      %b = arith.sitofp %r : tensor<2x4xi64> to tensor<2x4xf32>
+      gradus.yield %b : tensor<2x4xf32>
+    } -> tensor<2x4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x4xf32>, %s: tensor<4xf32>) {
+    %y = gradus.scan 3 carry(%x : tensor<2x4xf32>) with(%s : tensor<4xf32>) body {
+    ^bb0(%a: tensor<2x4xf32>, %v: tensor<4xf32>):
+      // Without a momentum it is the same in training.
+      %c = gradus.batch_norm %a, %v, %v mean %v variance %v epsilon 0.1 : tensor<2x4xf32>, tensor<4xf32>
+      // expected-error @below {{'gradus.batch_norm' op is in the body of a scan, whose ops may neither be others in training nor draw random numbers}}
+      %b = gradus.batch_norm %c, %v, %v mean %v variance %v epsilon 0.1 momentum 0.9 : tensor<2x4xf32>, tensor<4xf32>
+      gradus.yield %b : tensor<2x4xf32>
+    } -> tensor<2x4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<1x2x3x4xf32>) {
+    %y = gradus.scan 3 carry(%x : tensor<1x2x3x4xf32>) body {
+    ^bb0(%a: tensor<1x2x3x4xf32>):
+      // expected-error @below {{'gradus.attention' op is in the body of a scan, whose ops may neither be others in training nor draw random numbers}}
+      %b, %l:2 = gradus.attention %a, %a, %a {scale = 1.0 : f64, dropout = 0.5 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>)
+      gradus.yield %b : tensor<1x2x3x4xf32>
+    } -> tensor<1x2x3x4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
   gradus.graph @g(%x: tensor<4xf32>) {
     // expected-error @below {{'gradus.yield' op expects parent op 'gradus.scan'}}
     gradus.yield %x : tensor<4xf32>
