@@ -3,11 +3,12 @@
 // Reverse mode over the ops of @train, which are in order of computation. The
 // results are one gradus.update per parameter, on which gradient methods build.
 
+#include "ir/add_up.h"
 #include "ir/build.h"
 #include "ir/gradient_ops.h"
+#include "ir/scan_ops.h"
 #include "passes/computation.h"
 #include "passes/deferred_factor.h"
-#include "ir/add_up.h"
 #include "passes/gradients/followed.h"
 #include "passes/loss_scale.h"
 #include "passes/optimizers/parameters.h"
@@ -55,6 +56,9 @@ public:
 private:
   void passBack(Operation *op);
   void passPast(Operation *op);
+  void passZeros(Operation *op);
+  DenseSet<Value> activeIn(ScanOp scan);
+  SmallVector<Operation *> withoutRuleIn(ScanOp scan);
   Value gradientOf(Value value);
   LogicalResult reportMissingRules();
   bool hasGradient(Operation *op);
@@ -64,7 +68,8 @@ private:
   DenseSet<Value> active_;
   /// The gradients that the uses of a value give it.
   DenseMap<Value, SmallVector<Value, 1>> gradients_;
-  /// Ops without a rule that gradients reach, the nearest to the loss first.
+  /// Ops without a rule that gradients reach, the nearest to the loss first;
+  /// also those in the bodies of scans.
   SmallVector<Operation *> withoutRule_;
 };
 
@@ -116,6 +121,12 @@ void Differentiation::passBack(Operation *op) {
   auto differentiable = dyn_cast<Differentiable>(op);
   if (!differentiable)
     return passPast(op);
+  if (auto scan = dyn_cast<ScanOp>(op))
+    if (SmallVector<Operation *> missing = withoutRuleIn(scan);
+        !missing.empty()) {
+      llvm::append_range(withoutRule_, missing);
+      return passZeros(op);
+    }
   SmallVector<Value> ofResults;
   for (Value result : op->getResults())
     ofResults.push_back(gradientOf(result));
@@ -126,12 +137,61 @@ void Differentiation::passBack(Operation *op) {
       gradients_[operand].push_back(gradient);
 }
 
-/// Continues past an op without a rule with zeros, to find all such ops.
+/// Notes an op without a rule.
 void Differentiation::passPast(Operation *op) {
   withoutRule_.push_back(op);
+  passZeros(op);
+}
+
+/// Continues past an op with zeros, to find all ops without a rule.
+void Differentiation::passZeros(Operation *op) {
   for (Value operand : op->getOperands())
     if (active_.contains(operand))
       gradients_[operand].push_back(splatLike(builder_, operand, 0));
+}
+
+/// The values of a scan's body that depend on a trained parameter.
+DenseSet<Value> Differentiation::activeIn(ScanOp scan) {
+  Block &block = scan.getBodyBlock();
+  DenseSet<Value> active;
+  for (auto [argument, operand] :
+       llvm::zip(block.getArguments(), scan.getOperands()))
+    if (active_.contains(operand))
+      active.insert(argument);
+  for (size_t before = ~size_t(0); before != active.size();) {
+    before = active.size();
+    for (Operation &op : block.without_terminator())
+      if (llvm::any_of(followed(op), [&](OpOperand &operand) {
+            return active.contains(operand.get());
+          }))
+        for (Value result : llvm::make_filter_range(op.getResults(), isFloat))
+          active.insert(result);
+    for (auto [argument, next] :
+         llvm::zip(scan.getCarriedArguments(), scan.getYielded()))
+      if (active.contains(next))
+        active.insert(argument);
+  }
+  return active;
+}
+
+/// The ops of a scan's body without a rule that gradients reach.
+SmallVector<Operation *> Differentiation::withoutRuleIn(ScanOp scan) {
+  DenseSet<Value> active = activeIn(scan), reached;
+  for (auto [number, value] : llvm::enumerate(scan.getYielded()))
+    if (number < scan.getCarried().size() ||
+        gradients_.contains(scan.getResult(number)))
+      reached.insert(value);
+  SmallVector<Operation *> missing;
+  for (Operation &op : llvm::reverse(scan.getBodyBlock().without_terminator()))
+    if (llvm::any_of(op.getResults(), [&](Value result) {
+          return reached.contains(result) && active.contains(result);
+        })) {
+      if (!isa<Differentiable>(op))
+        missing.push_back(&op);
+      for (OpOperand &operand : followed(op))
+        reached.insert(operand.get());
+    }
+  return missing;
 }
 
 /// The sum of the gradients from all uses of a value; null if there are none.
@@ -187,11 +247,13 @@ Operation *Differentiation::whereItStops(Value loss, StringRef parameter) {
 }
 
 LogicalResult Differentiation::reportMissingRules() {
+  Block &block = graph_.getBody().front();
   for (Operation *op : llvm::reverse(withoutRule_)) {
     InFlightDiagnostic error = op->emitError()
                                << "has no gradient rule, which cuts these "
                                   "parameters off from the loss: ";
-    llvm::interleaveComma(parametersBehind(op, parameters), error);
+    llvm::interleaveComma(
+        parametersBehind(block.findAncestorOpInBlock(*op), parameters), error);
     if (op == withoutRule_.front())
       error.attachNote()
           << "a rule is an implementation of Differentiable (see "

@@ -87,3 +87,23 @@ gradus.program @stopped {
     gradus.return %loss : tensor<f32>
   }
 }
+
+// An op of the body that depends on no parameter needs no rule.
+// CHECK-LABEL: gradus.program @scan_of_inputs
+// CHECK:         gradus.update @w
+gradus.program @scan_of_inputs {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%h: tensor<4xf32>, %x: tensor<3x4xf32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<4xf32>
+    %y, %z = gradus.scan 3 carry(%h, %h : tensor<4xf32>, tensor<4xf32>) over(%x : tensor<3x4xf32>) with(%w : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %s: tensor<4xf32>, %u: tensor<4xf32>):
+      %0 = math.cbrt %b : tensor<4xf32>
+      %1 = arith.addf %0, %s : tensor<4xf32>
+      %2 = arith.mulf %a, %u : tensor<4xf32>
+      %3 = arith.mulf %2, %1 : tensor<4xf32>
+      gradus.yield %3, %1 : tensor<4xf32>, tensor<4xf32>
+    } -> tensor<4xf32>, tensor<4xf32>
+    %loss = gradus.reduce sum %y axes [0] : tensor<4xf32> -> tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}

@@ -42,6 +42,34 @@ gradus.program @no_rules {
 
 // -----
 
+// So is one in the body of a scan, of a weight or what a step made of it; one
+// of the slices alone needs no rule.
+gradus.program @no_rule_in_a_scan {
+  gradus.state @v : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%h: tensor<4xf32>, %x: tensor<3x4xf32>) -> (loss: tensor<f32>) {
+    %v = gradus.read @v : tensor<4xf32>
+    %w = gradus.read @w : tensor<4xf32>
+    %y = gradus.scan 3 carry(%h : tensor<4xf32>) over(%x : tensor<3x4xf32>) with(%w : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>, %s: tensor<4xf32>, %u: tensor<4xf32>):
+      // expected-error @below {{has no gradient rule, which cuts these parameters off from the loss: w}}
+      %0 = math.cbrt %a : tensor<4xf32>
+      %1 = math.cbrt %s : tensor<4xf32>
+      // expected-error @below {{has no gradient rule, which cuts these parameters off from the loss: w}}
+      // expected-note @below {{a rule is an implementation of Differentiable}}
+      %2 = math.cbrt %u : tensor<4xf32>
+      %3 = arith.mulf %0, %1 : tensor<4xf32>
+      %4 = arith.mulf %3, %2 : tensor<4xf32>
+      gradus.yield %4 : tensor<4xf32>
+    } -> tensor<4xf32>
+    %z = arith.mulf %y, %v : tensor<4xf32>
+    %loss = gradus.reduce sum %z axes [0] : tensor<4xf32> -> tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
+// -----
+
 gradus.program @no_loss {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   // expected-error @below {{has no output named "loss" that is one float, tensor<f32>}}
