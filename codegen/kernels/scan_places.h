@@ -37,9 +37,12 @@ inline mlir::AffineMap everyElement(mlir::Type type) {
       llvm::cast<mlir::RankedTensorType>(type).getRank(), type.getContext());
 }
 
-/// The rows of an item: all, or a divisor of them between 4 and 8 if there is
-/// one, so that weights are read for several rows and many threads have items.
+/// The rows of an item: all if they are fewer than 8, else a divisor of them
+/// between 4 and 8 if there is one, so that weights are read for several rows
+/// and many threads have items.
 inline int64_t rowsOfItem(int64_t rows) {
+  if (rows == 8)
+    return 4; // two items
   for (int64_t size = std::min<int64_t>(rows, 8); size >= 4; --size)
     if (rows % size == 0)
       return size;

@@ -11,9 +11,10 @@ def LowerScans : Pass<"lower-scans", "::gradus::ProgramOp"> {
     The body of a `gradus.scan` is lowered to nests and fused by itself. A
     kernel has them in a loop over the steps: it reads the slices of the step
     from whole sequences and writes results in their places. If each nest keeps
-    to its own rows, those of a batch, an item is 4 to 8 rows and goes through
-    all steps without waiting for others. Matrices from outside are packed to
-    panels of columns before the kernel.
+    to its own rows, those of a batch, an item is a few rows and goes through
+    all steps without waiting for others: 4 to 8 if such a number divides the
+    batch, else a larger divisor, and all of fewer than 8. Matrices from outside
+    are packed to panels of columns before the kernel.
 
     A body that is more than nests, and each on a target without such loops
     (`loops=false`: GPUs), is written out once for each step.

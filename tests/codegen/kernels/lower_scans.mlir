@@ -41,6 +41,24 @@ gradus.program @p {
     gradus.return %y : tensor<24x16xf32>
   }
 
+  // Eight rows are two items, and fewer are one.
+  // CHECK-LABEL: gradus.graph @few
+  // CHECK: plan.launch @{{.*}}(%{{.*}}) items [2]
+  // CHECK: plan.launch @{{.*}}(%{{.*}}) items [1]
+  gradus.graph @few(%h: tensor<8x16xf32>, %g: tensor<6x16xf32>) -> (y: tensor<8x16xf32>, z: tensor<6x16xf32>) {
+    %y = gradus.scan 2 carry(%h : tensor<8x16xf32>) body {
+    ^bb0(%a: tensor<8x16xf32>):
+      %r = math.tanh %a : tensor<8x16xf32>
+      gradus.yield %r : tensor<8x16xf32>
+    } -> tensor<8x16xf32>
+    %z = gradus.scan 2 carry(%g : tensor<6x16xf32>) body {
+    ^bb0(%a: tensor<6x16xf32>):
+      %r = math.tanh %a : tensor<6x16xf32>
+      gradus.yield %r : tensor<6x16xf32>
+    } -> tensor<6x16xf32>
+    gradus.return %y, %z : tensor<8x16xf32>, tensor<6x16xf32>
+  }
+
   // A body that looks up rows is written out.
   // CHECK-LABEL: gradus.graph @lookup
   // CHECK-COUNT-3: gradus.gather
