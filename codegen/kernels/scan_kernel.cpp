@@ -221,8 +221,8 @@ AffineMap ScanKernel::access(const ScanPlace &place, AffineMap map,
   return AffineMap::get(count, 0, at, builder_.getContext());
 }
 
-/// Whether a nest multiplies rows with a matrix from outside. Then its columns
-/// become panels, and a matrix [panels, inner, columns] stands for it.
+/// Whether a nest multiplies rows with a whole matrix from outside. Then its
+/// columns become panels, and a matrix [panels, inner, columns] stands for it.
 bool ScanKernel::packs(NestOp nest, Dims &dims, ScanPlace &packed,
                        const ScanRead &weight, unsigned number) {
   bool fits = nest.getParallel().size() == 2 && nest.getReduced().size() == 1 &&
@@ -239,6 +239,10 @@ bool ScanKernel::packs(NestOp nest, Dims &dims, ScanPlace &packed,
           width = panelWidth(columns), panels = columns / width;
   auto argument = cast<BlockArgument>(weight.place.buffer);
   Value matrix = inputs_[argument.getArgNumber()];
+  using Shape = ArrayRef<int64_t>;
+  if (shapeOf(matrix) !=
+      (isTurned ? Shape{columns, inner} : Shape{inner, columns}))
+    return false;
   Value parts = isTurned
                     ? reshape(outer_, loc_, matrix, {panels, width, inner})
                     : reshape(outer_, loc_, matrix, {inner, panels, width});

@@ -74,6 +74,39 @@ TEST(ScanKernel, ComputesWhatTheStepsCompute) {
     }
 }
 
+/// A part of a weight from its first element on has the index map of a whole
+/// one.
+TEST(ScanKernel, MultipliesWithAPartOfAWeight) {
+  struct Row {
+    std::vector<int64_t> weight;
+    std::string how;
+  };
+  const std::string h = tensor({8, 4}), part = tensor({4, 4});
+  for (const Row &row : {Row{{4, 8}, ""},
+                         {{8, 4}, ""},
+                         {{4, 8}, " transposed"},
+                         {{8, 4}, " transposed"},
+                         {{8, 8}, ""}}) {
+    std::string w = tensor(row.weight), x = tensor({3, 8, 4}),
+                text = "gradus.program @p {\ngradus.graph @g(%h: " + h +
+                       ", %x: " + x + ", %w: " + w + ") -> (y: " + h +
+                       ") {\n%y = gradus.scan 3 carry(%h : " + h +
+                       ") over(%x : " + x + ") with(%w : " + w +
+                       ") body {\n^bb0(%a: " + h + ", %s: " + h + ", %v: " + w +
+                       "):\n%c = gradus.slice %v starts [0, 0] steps " +
+                       "[1, 1] : " + w + " -> " + part +
+                       "\n%p = gradus.matmul %a, %c" + row.how + " : " + h +
+                       ", " + part + " -> " + h +
+                       "\n%q = arith.addf %p, %s : " + h +
+                       "\ngradus.yield %q : " + h + "\n} -> " + h +
+                       "\ngradus.return %y : " + h + "\n}\n}\n";
+    SCOPED_TRACE(text);
+    NamedTensors inputs = inputsOf(text);
+    expectNear(Compiled(text).run("g", inputs),
+               Evaluated(text).run("g", inputs), 2e-5, 1e-5);
+  }
+}
+
 TEST(ScanKernel, GivesTheSameBitsOnAnyNumberOfThreads) {
   std::string text = program(6, 24, 48, "");
   NamedTensors inputs = inputsOf(text), expected;
