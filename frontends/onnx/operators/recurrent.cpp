@@ -377,9 +377,12 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
   d.batch = tensorType(inputs).getDimSize(1);
   d.width = b.node.integer("hidden_size", 0);
   constexpr int64_t kMostSteps = 4096; // on GPUs each is ops of its own
-  if (d.steps > kMostSteps || d.width < 1 || d.width > INT32_MAX)
-    return b.node.error("has ", d.steps, " steps and hidden_size ", d.width,
-                        "; at most ", kMostSteps, " steps are supported");
+  if (d.steps > kMostSteps)
+    return b.node.error("has ", d.steps, " steps; at most ", kMostSteps,
+                        " are supported");
+  if (d.width > INT32_MAX)
+    return b.node.error("has hidden_size ", d.width, "; at most ", INT32_MAX,
+                        " is supported");
   int64_t features = tensorType(inputs).getDimSize(2);
   bool batchFirst = b.node.integer("layout", 0);
   d.isReverse = number == 1 || b.node.text("direction", "forward") == "reverse";

@@ -154,6 +154,17 @@ TEST(Recurrent, SaysWhichShapeIsWrong) {
             "expected [1, 8]");
 }
 
+TEST(Recurrent, SaysWhichSizeIsWrong) {
+  EXPECT_EQ(import(layer("LSTM", 5000, lw, lr, lb).output("y")).error,
+            "node \"the LSTM\" (LSTM): has 5000 steps; at most 4096 are "
+            "supported");
+  SmallModel model = layer("LSTM", 2, lw, lr, lb);
+  model.graph().mutable_node(0)->mutable_attribute(0)->set_i(int64_t(1) << 31);
+  EXPECT_EQ(import(model.output("y")).error,
+            "node \"the LSTM\" (LSTM): has hidden_size 2147483648; at most "
+            "2147483647 is supported");
+}
+
 // ONNX's checker takes such a file.
 TEST(Recurrent, HasNoProjections) {
   SmallModel model;
