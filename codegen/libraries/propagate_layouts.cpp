@@ -160,16 +160,20 @@ private:
   }
 
   /// Computes again, of blocks, a value of a type that the library cannot
-  /// reorder: a mask, or numbers that were widened for a sum.
+  /// reorder: a mask, or numbers that were widened for a sum. It is done once
+  /// for all readers: ops are visited in their order, so that what was made for
+  /// one dominates the next.
   Value computedInBlocks(OpBuilder &builder, Value plain, const Blocks &like) {
     Operation *op = plain.getDefiningOp();
     if (!op || !isElementwise(op) || splatOf(plain))
       return blocked(builder, plain.getLoc(), plain, like.size);
+    if (Value made = computed_.lookup({plain, like.size}))
+      return made;
     Operation *copy = onBlocks(op, like, builder);
     auto type = cast<RankedTensorType>(plain.getType());
     copy->getResult(0).setType(
         type.clone(blockedShape(type.getShape(), like.size)));
-    return copy->getResult(0);
+    return computed_[{plain, like.size}] = copy->getResult(0);
   }
 
   static SmallVector<int64_t> shapeInBlocks(RankedTensorType type,
@@ -343,6 +347,7 @@ private:
   const Library &library_;
   StringRef pass_;
   llvm::DenseMap<Value, Blocks> blocks_;
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> computed_; // by block size
   llvm::DenseSet<Operation *> feeders_;
   int64_t count_ = 0;
 };

@@ -126,6 +126,29 @@ TEST(PropagateLayouts, PoolsBlocks) {
         least);
 }
 
+// Each mask has two readers, which would double the copies with each link.
+TEST(PropagateLayouts, ComputesAChainOfMasksOnce) {
+  NEEDS_ONEDNN();
+  const std::string mask = "tensor<2x32x6x6xi1>";
+  std::string chain = "%m0 = arith.cmpf ogt, %x, %m : " + x + "\n";
+  constexpr int links = 40;
+  for (int i = 0; i < links; ++i) {
+    const std::string n = std::to_string(i), next = std::to_string(i + 1);
+    chain += "%k" + n + " = arith.constant dense<" + n + ".5> : " + x + "\n%c" +
+             n + " = arith.cmpf ogt, %m, %k" + n + " : " + x + "\n%p" + n +
+             " = arith.andi %m" + n + ", %c" + n + " : " + mask + "\n%q" + n +
+             " = arith.xori %m" + n + ", %c" + n + " : " + mask + "\n%m" +
+             next + " = arith.ori %p" + n + ", %q" + n + " : " + mask + "\n";
+  }
+  PlanCheck plan(between(chain + "%b = arith.select %m" +
+                         std::to_string(links) + ", %a, %a : " + mask + ", " +
+                         x + "\n"),
+                 propagated);
+  int ors = 0;
+  plan.graph("g").walk([&](mlir::arith::OrIOp) { ++ors; });
+  EXPECT_EQ(ors, links);
+}
+
 // A fourth dimension of the window is more than a pool has.
 TEST(PropagateLayouts, LeavesPoolsOfVolumesPlain) {
   NEEDS_ONEDNN();
