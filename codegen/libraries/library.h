@@ -60,12 +60,15 @@ struct LibraryCall {
 struct ProductSize {
   int64_t flops = 0;
   int64_t narrowest = 0;          // the minimum size of a block of it
-  bool mayBeStem = false;         // a convolution with possibly narrow inputs
+  bool mayBeNarrow = false;       // a convolution that may pay though narrow
+  bool isStem = false;            // of few channels, as of images, to many
   bool isPointwise = false;       // a convolution by windows of one element
   bool isDepthwise = false;       // a convolution of each channel by itself
   bool givesWeights = false;      // the gradient of a convolution's weights
   bool is16Bits = false;          // of numbers of 16 bits
   int64_t channels = 0, taps = 0; // of a convolution, and of its window
+  int64_t windowDims = 2;         // the dimensions of that window
+  bool isDilated = false;         // of a window with gaps
 };
 
 /// The size of an attention call: `[N, H, Tq, D]`, `[N, H, Tk, D]`, `[N, H, Tk,

@@ -236,17 +236,19 @@ namespace {
 
 /// Below these limits our nests are at least as fast (measured on AVX-512:
 /// equal at 34 MFLOP, 1.6 times as fast with 16 channels), and they fuse. A
-/// large stem goes to the library even if it is narrow (ResNet's 7x7 over 8
-/// images of 224: 4.2 ms instead of 8, its gradient 5.1 instead of 14;
-/// MobileNet's 3x3 with what is behind it, in blocks then: 128 ms a step
-/// instead of 133).
+/// large convolution goes to the library even if it is narrow (ResNet's 7x7
+/// over 8 images of 224: 4.2 ms instead of 8, the gradient of its weights 5.1
+/// instead of 14). A stem in f32 does earlier, as what is behind it is in
+/// blocks then (MobileNet's 3x3: 128 ms a step instead of 133).
 constexpr int64_t kMinimumFlops = 50'000'000, kMinimumWidth = 32,
-                  kMuchFlops = 100'000'000;
+                  kMuchFlops = 500'000'000, kStemFlops = 100'000'000;
 /// Depthwise and narrow pointwise convolutions gain by blocks, which the work
 /// around them is done in: MobileNetV2's step takes 0.73 of the time. Gradients
 /// of EfficientNet's weights took 124 ms with the library's for windows of 5x5
 /// and 38 with ours. In 16 bits its gradient of a depthwise convolution by
-/// strides runs at 1 GFLOP/s, so all of this is for f32 alone.
+/// strides runs at 1 GFLOP/s, so all of this is for f32 alone. Its kernels for
+/// single channels are for two dimensions without dilation: others are plain
+/// loops, up to 10 times as slow as ours.
 constexpr int64_t kDepthwiseFlops = 5'000'000, kBlock = 16, kMostTaps = 9;
 
 class OneDnn final : public Library {
@@ -260,17 +262,20 @@ public:
       return reasonAgainstDepthwise(size);
     if (size.flops < kMinimumFlops)
       return "it is small";
-    bool isStem =
-        size.mayBeStem && size.flops >= (size.is16Bits ? 5 : 1) * kMuchFlops;
+    int64_t much = size.isStem && !size.is16Bits ? kStemFlops : kMuchFlops;
+    bool isMuch = size.mayBeNarrow && size.flops >= much;
     int64_t width = size.isPointwise && !size.is16Bits ? kBlock : kMinimumWidth;
-    return size.narrowest < width && !isStem ? "it is narrow" : "";
+    return size.narrowest < width && !isMuch ? "it is narrow" : "";
   }
 
   static StringRef reasonAgainstDepthwise(const ProductSize &size) {
     if (size.flops < kDepthwiseFlops)
       return "it is small";
+    if (size.windowDims != 2 || size.isDilated)
+      return "the library has plain loops for such windows of single channels";
     if (size.is16Bits)
-      return "the library's gradients of 16 bits are slow";
+      return "it is depthwise, whose gradients of 16 bits are slow in the "
+             "library";
     if (size.givesWeights && size.taps > kMostTaps)
       return "the library's gradient of so large windows is slow";
     return size.channels % kBlock ? "its channels fill no blocks" : "";

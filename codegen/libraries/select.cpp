@@ -81,8 +81,14 @@ Candidate convolution(Op op, ArrayRef<int64_t> weight,
   found.size.isPointwise = op.getGroups() == 1 && found.size.taps == 1;
   found.size.isDepthwise = op.getGroups() > 1 && weight[1] == 1 &&
                            weight[0] == int64_t(op.getGroups());
-  found.size.mayBeStem =
+  found.size.windowDims = weight.size() - 2;
+  found.size.isDilated = llvm::any_of(
+      op.getDilations(), [](int64_t dilation) { return dilation > 1; });
+  constexpr int64_t kFewInputs = 16, kStemOutputs = 32; // 3 to 32, or to 64
+  found.size.mayBeNarrow =
       op.getGroups() == 1 && !isa<ConvolutionBackwardDataOp>(op);
+  found.size.isStem = found.size.mayBeNarrow && weight[1] < kFewInputs &&
+                      weight[0] >= kStemOutputs;
   return found;
 }
 

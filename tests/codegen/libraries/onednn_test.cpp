@@ -45,8 +45,15 @@ TEST(OneDnn, LeavesSmallAndNarrowProductsToUs) {
   EXPECT_EQ(reason({49'999'999, 512, false}), "it is small");
   EXPECT_EQ(reason({50'000'000, 31, false}), "it is narrow");
   EXPECT_EQ(reason({50'000'000, 32, false}), "");
-  EXPECT_EQ(reason({99'999'999, 3, true}), "it is narrow");
-  EXPECT_EQ(reason({100'000'000, 3, true}), ""); // a stem
+  EXPECT_EQ(reason({499'999'999, 3, true}), "it is narrow");
+  EXPECT_EQ(reason({500'000'000, 3, true}), "");
+  ProductSize stem{
+      .flops = 99'999'999, .narrowest = 3, .mayBeNarrow = true, .isStem = true};
+  EXPECT_EQ(reason(stem), "it is narrow");
+  stem.flops = 100'000'000;
+  EXPECT_EQ(reason(stem), "");
+  stem.is16Bits = true;
+  EXPECT_EQ(reason(stem), "it is narrow");
 }
 
 TEST(OneDnn, TakesConvolutionsBetweenWhichWorkIsInBlocks) {
@@ -68,13 +75,31 @@ TEST(OneDnn, TakesConvolutionsBetweenWhichWorkIsInBlocks) {
   depthwise.taps = 9;
   EXPECT_EQ(reason(depthwise), "");
   depthwise.is16Bits = pointwise.is16Bits = true;
-  EXPECT_EQ(reason(depthwise), "the library's gradients of 16 bits are slow");
+  EXPECT_EQ(
+      reason(depthwise),
+      "it is depthwise, whose gradients of 16 bits are slow in the library");
   EXPECT_EQ(reason(pointwise), "it is narrow");
   depthwise.is16Bits = false;
   depthwise.channels = 40;
   EXPECT_EQ(reason(depthwise), "its channels fill no blocks");
   depthwise.flops = 4'999'999;
   EXPECT_EQ(reason(depthwise), "it is small");
+}
+
+// The library has kernels for windows of two dimensions without gaps.
+TEST(OneDnn, LeavesDepthwiseWindowsOfOtherKindsToUs) {
+  ProductSize size{
+      .flops = 5'000'000, .isDepthwise = true, .channels = 96, .taps = 9};
+  EXPECT_EQ(oneDnn().reasonAgainst(size).str(), "");
+  const std::string loops =
+      "the library has plain loops for such windows of single channels";
+  size.isDilated = true;
+  EXPECT_EQ(oneDnn().reasonAgainst(size).str(), loops);
+  size.isDilated = false;
+  for (int64_t dims : {1, 3}) {
+    size.windowDims = dims;
+    EXPECT_EQ(oneDnn().reasonAgainst(size).str(), loops);
+  }
 }
 
 TEST(OneDnn, ChoosesLayoutsOfConvolutionsAlone) {

@@ -61,4 +61,36 @@ gradus.program @p {
     %0 = gradus.convolution %x, %w strides [2, 2] pads [3, 3] to [3, 3] dilations [1, 1] : tensor<8x3x224x224xf32>, tensor<64x3x7x7xf32> -> tensor<8x64x112x112xf32>
     gradus.return %0 : tensor<8x64x112x112xf32>
   }
+
+  // The stem of MobileNet is less (173 MFLOP), and the gradient of its weights.
+  // CHECK-LABEL: gradus.graph @light_stem
+  // CHECK: plan.library "convolution"
+  // CHECK: plan.library "convolution_backward_weights"
+  gradus.graph @light_stem(%x: tensor<8x3x224x224xf32>, %w: tensor<32x3x3x3xf32>, %g: tensor<8x32x112x112xf32>) -> (y: tensor<8x32x112x112xf32>, d: tensor<32x3x3x3xf32>) {
+    %0 = gradus.convolution %x, %w strides [2, 2] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x3x224x224xf32>, tensor<32x3x3x3xf32> -> tensor<8x32x112x112xf32>
+    %1 = gradus.convolution_backward_weights %x, %g strides [2, 2] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x3x224x224xf32>, tensor<8x32x112x112xf32> -> tensor<32x3x3x3xf32>
+    gradus.return %0, %1 : tensor<8x32x112x112xf32>, tensor<32x3x3x3xf32>
+  }
+
+  // As many operations from many channels to few are no stem.
+  // CHECK-LABEL: gradus.graph @head
+  // CHECK: gradus.convolution
+  // CHECK-NOT: plan.library
+  gradus.graph @head(%x: tensor<8x32x112x112xf32>, %w: tensor<3x32x3x3xf32>) -> (y: tensor<8x3x112x112xf32>) {
+    %0 = gradus.convolution %x, %w strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x32x112x112xf32>, tensor<3x32x3x3xf32> -> tensor<8x3x112x112xf32>
+    gradus.return %0 : tensor<8x3x112x112xf32>
+  }
+
+  // Depthwise convolutions are the library's in two dimensions without gaps.
+  // CHECK-LABEL: gradus.graph @depthwise
+  // CHECK: plan.library "convolution"
+  // CHECK: gradus.convolution {{.*}} dilations [2, 2]
+  // CHECK: gradus.convolution {{.*}} strides [1]
+  // CHECK-NOT: plan.library "convolution"
+  gradus.graph @depthwise(%x: tensor<8x96x56x56xf32>, %w: tensor<96x1x3x3xf32>, %l: tensor<8x96x3136xf32>, %k: tensor<96x1x3xf32>) -> (y: tensor<8x96x56x56xf32>, z: tensor<8x96x56x56xf32>, m: tensor<8x96x3136xf32>) {
+    %0 = gradus.convolution %x, %w strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] groups 96 : tensor<8x96x56x56xf32>, tensor<96x1x3x3xf32> -> tensor<8x96x56x56xf32>
+    %1 = gradus.convolution %x, %w strides [1, 1] pads [2, 2] to [2, 2] dilations [2, 2] groups 96 : tensor<8x96x56x56xf32>, tensor<96x1x3x3xf32> -> tensor<8x96x56x56xf32>
+    %2 = gradus.convolution %l, %k strides [1] pads [1] to [1] dilations [1] groups 96 : tensor<8x96x3136xf32>, tensor<96x1x3xf32> -> tensor<8x96x3136xf32>
+    gradus.return %0, %1, %2 : tensor<8x96x56x56xf32>, tensor<8x96x56x56xf32>, tensor<8x96x3136xf32>
+  }
 }
