@@ -140,9 +140,9 @@ TEST(PropagateLayouts, ComputesAChainOfMasksOnce) {
              " = arith.xori %m" + n + ", %c" + n + " : " + mask + "\n%m" +
              next + " = arith.ori %p" + n + ", %q" + n + " : " + mask + "\n";
   }
-  PlanCheck plan(between(chain + "%b = arith.select %m" +
-                         std::to_string(links) + ", %a, %a : " + mask + ", " +
-                         x + "\n"),
+  PlanCheck plan(between(chain + "%z = arith.constant dense<0.0> : " + x +
+                         "\n%b = arith.select %m" + std::to_string(links) +
+                         ", %a, %z : " + mask + ", " + x + "\n"),
                  propagated);
   int ors = 0;
   plan.graph("g").walk([&](mlir::arith::OrIOp) { ++ors; });
