@@ -8,8 +8,8 @@ namespace gradus {
 
 /// Whether an elementwise nest that reads a sum's results can run over the
 /// sum's rows, as a normalization over the channels of its statistics: it reads
-/// what the sum read of a row, at most `mostBytes`, from a near cache. Such
-/// nests get the row as their first dimension.
+/// what the sum read of a row, at most `mostBytes`, from a cache. Such nests
+/// get the row as their first dimension.
 bool shareRows(plan::NestOp sum, int64_t mostBytes);
 
 } // namespace gradus

@@ -39,8 +39,8 @@ int nestsOfChannels(const std::string &program, int64_t channels,
 
 TEST(ShareRows, RunsANormalizationOverTheRowsOfItsStatistics) {
   for (bool backward : {false, true}) {
-    const std::string program = normalization("8x6x16x16", "6", backward);
-    EXPECT_EQ(nestsOfChannels(program, 6), 1);
+    const std::string program = normalization("6x8x16x16", "8", backward);
+    EXPECT_EQ(nestsOfChannels(program, 8), 1);
     PlanCheck formed(program,
                      passes + ",form-kernels{tiny-work=0 small-work=0}");
     auto kernels = formed.program().getBody().getOps<plan::KernelOp>();
@@ -51,14 +51,14 @@ TEST(ShareRows, RunsANormalizationOverTheRowsOfItsStatistics) {
 }
 
 TEST(ShareRows, NeedsRowsForThreadsAndPlacesOfSomeLength) {
-  EXPECT_EQ(nestsOfChannels(normalization("8x3x32x32", "3"), 3), 0);
-  EXPECT_EQ(nestsOfChannels(normalization("64x6x4x4", "6"), 6), 0);
+  EXPECT_EQ(nestsOfChannels(normalization("8x7x32x32", "7"), 7), 0);
+  EXPECT_EQ(nestsOfChannels(normalization("64x8x4x4", "8"), 8), 0);
 }
 
 TEST(ShareRows, LeavesRowsThatAreTooLong) {
-  const std::string program = normalization("8x6x16x16", "6");
-  EXPECT_EQ(nestsOfChannels(program, 6, "{most-row-bytes=4096}"), 0);
-  EXPECT_EQ(nestsOfChannels(program, 6, "{most-row-bytes=0}"), 0);
+  const std::string program = normalization("6x8x16x16", "8");
+  EXPECT_EQ(nestsOfChannels(program, 8, "{most-row-bytes=4096}"), 0);
+  EXPECT_EQ(nestsOfChannels(program, 8, "{most-row-bytes=0}"), 0);
 }
 
 // A matrix has columns for channels, of which no two elements are together.
