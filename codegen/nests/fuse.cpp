@@ -140,10 +140,8 @@ public:
     inlineComputations();
     mergeSiblingNests();
     cleanUp();
-    // Reductions that were merged ask for their elements once.
-    inlineComputations();
-    computeAgain();
-    cleanUp();
+    if (options_.workAgain > 0)
+      computeAgain();
     foldScalars();
     explainRest();
     remark::analysis(graph_.getLoc(),
@@ -427,10 +425,12 @@ private:
   /// Inlines work of a few operations where a nest reads what it is of anyway:
   /// the gradient of a normalization reads its input, of which a relu behind
   /// the normalization was, and need not read the relu's result.
+  /// Reductions that were merged ask for their elements once, and can compute
+  /// more themselves.
   void computeAgain() {
-    constexpr int64_t fewOps = 12;
+    inlineComputations();
     forEachNest([&](NestOp producer, Operation *&next) {
-      if (producer.isElementwise() && workOf(producer) <= fewOps)
+      if (producer.isElementwise() && workOf(producer) <= options_.workAgain)
         inlineIn(producer, next, "work on what is read anyway",
                  [&](NestOp consumer) {
                    return !isContraction(consumer) &&
@@ -439,6 +439,7 @@ private:
                           addsNoReads(consumer, producer);
                  });
     });
+    cleanUp();
   }
 
   /// Merges reductions and elementwise nests that read the same elements, which
@@ -561,7 +562,9 @@ struct Fuse : impl::FuseBase<Fuse> {
 
   void runOnOperation() override {
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      GraphFusion(graph, {mostWork, mostReads, workTwice}, getArgument()).run();
+      GraphFusion(graph, {mostWork, mostReads, workTwice, workAgain},
+                  getArgument())
+          .run();
   }
 };
 

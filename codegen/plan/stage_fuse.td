@@ -82,6 +82,8 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
            "Nests that would read more tensors together are not fused">,
     Option<"workTwice", "work-twice", "int64_t", /*default=*/"0",
            "Work for one point up to which a nest is computed twice rather than stored, if it reads no more bytes than it would store; cheap nests always are">,
+    Option<"workAgain", "work-again", "int64_t", /*default=*/"12",
+           "Work for one point up to which a nest is computed again in nests that read its inputs anyway, once reductions are merged; 0: never">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -26,8 +26,8 @@ static auto fieldsOf(const LowerToKernelsOptions &options) {
 }
 
 static auto fieldsOf(const FuseOptions &options) {
-  auto &[mostWork, mostReads, workTwice] = options;
-  return std::tie(mostWork, mostReads, workTwice);
+  auto &[mostWork, mostReads, workTwice, workAgain] = options;
+  return std::tie(mostWork, mostReads, workTwice, workAgain);
 }
 
 static auto fieldsOf(const SplitReductionsOptions &options) {
@@ -69,6 +69,7 @@ static DeviceModel gpuModel() {
   model.savesTraffic = true;
   model.keepsEpilogues = true;
   model.fuse.workTwice = 24; // an exponential and a few more
+  model.fuse.workAgain = 0;  // measured on CPUs alone
   model.splitReductions.mostParts = gpu.perMultiprocessor(4);
   model.splitReductions.mostPoints = gpu.perMultiprocessor(4) * kBlock;
   model.splitReductions.mostRowBytes = 0; // a row is for one multiprocessor

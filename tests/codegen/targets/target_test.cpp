@@ -39,7 +39,8 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
     second.formKernels.*option = 77;
     EXPECT_FALSE(first == second);
   }
-  for (auto option : {&FuseOptions::mostWork, &FuseOptions::mostReads}) {
+  for (auto option : {&FuseOptions::mostWork, &FuseOptions::mostReads,
+                      &FuseOptions::workAgain}) {
     second = first;
     second.fuse.*option = 500;
     EXPECT_FALSE(first == second);
@@ -62,6 +63,12 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
   first = second;
   second.gpu->multiprocessors = 148;
   EXPECT_FALSE(first == second);
+}
+
+// What was measured on CPUs alone is done on them alone.
+TEST(Target, GpusComputeNothingAgain) {
+  EXPECT_GT(llvm::cantFail(findTarget("cpu")).model.fuse.workAgain, 0);
+  EXPECT_EQ(llvm::cantFail(findTarget("cuda")).model.fuse.workAgain, 0);
 }
 
 // What depends on the number of multiprocessors follows from the model's.
