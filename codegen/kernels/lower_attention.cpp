@@ -12,20 +12,74 @@ namespace {
 
 //===-- operands in 16 bits -----------------------------------------------===//
 
-/// A value rounded to bf16. All users read what is rounded, so that one tensor
-/// is stored.
-Value rounded(Value value) {
+/// A value rounded to bf16 before `reader`. All that read it so read one
+/// tensor; what else reads the value, such as a parameter's update, reads all
+/// its bits.
+Value rounded(Value value, Operation *reader) {
   if (Value narrow = widenedBf16(value))
     return narrow;
+  for (Operation *user : value.getUsers())
+    if (isa<arith::TruncFOp>(user) &&
+        getElementTypeOrSelf(user->getResult(0)).isBF16() &&
+        user->getBlock() == reader->getBlock() && user->isBeforeInBlock(reader))
+      return user->getResult(0);
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
-  auto round = arith::TruncFOp::create(
-      builder, value.getLoc(), tensorType(value).clone(builder.getBF16Type()),
-      value);
-  Value wide = arith::ExtFOp::create(builder, value.getLoc(), value.getType(),
-                                     round.getResult());
-  value.replaceAllUsesExcept(wide, round);
-  return round;
+  return arith::TruncFOp::create(builder, value.getLoc(),
+                                 tensorType(value).clone(builder.getBF16Type()),
+                                 value);
+}
+
+/// A copy of an op that reads another value at one operand.
+Value copyReading(OpBuilder &builder, OpOperand &operand, Value value) {
+  Operation *copy = builder.clone(*operand.getOwner());
+  copy->setOperand(operand.getOperandNumber(), value);
+  return copy->getResult(0);
+}
+
+bool isSum(Operation *op) {
+  auto reduce = dyn_cast_or_null<ReduceOp>(op);
+  return reduce && reduce.getKind() == Reduction::sum;
+}
+
+/// What `delta` is of another gradient than `old`. It is a sum of products,
+/// perhaps less the gradient of the logsumexp. Others may read the ops that
+/// made it, so the new ones are copies. Null if it is made otherwise.
+Value deltaOf(OpBuilder &builder, Value delta, Value old, Value gradient) {
+  Operation *made = delta.getDefiningOp();
+  if (isa_and_nonnull<arith::MulFOp>(made)) {
+    for (OpOperand &factor : made->getOpOperands())
+      if (factor.get() == old)
+        return copyReading(builder, factor, gradient);
+  } else if (isa_and_nonnull<arith::SubFOp>(made) || isSum(made)) {
+    OpOperand &summed = made->getOpOperand(0);
+    if (Value other = deltaOf(builder, summed.get(), old, gradient))
+      return copyReading(builder, summed, other);
+  }
+  return Value();
+}
+
+/// The kernel reads the gradient rounded. So must the sum that makes `delta`,
+/// or the gradients of a query's scores would not add up to 0.
+void readRounded(AttentionBackwardOp op) {
+  Value wide = op.getGradient(), narrow = rounded(wide, op),
+        delta = op.getDelta();
+  op.getGradientMutable().assign(narrow);
+  if (widenedBf16(wide))
+    return;
+  OpBuilder builder(op);
+  Value read =
+      arith::ExtFOp::create(builder, op.getLoc(), wide.getType(), narrow);
+  if (Value other = deltaOf(builder, delta, wide, read))
+    op.getDeltaMutable().assign(other);
+  else
+    read.getDefiningOp()->erase();
+  for (Operation *made = delta.getDefiningOp();
+       made && isOpTriviallyDead(made);) {
+    Operation *before = made->getOperand(0).getDefiningOp();
+    made->erase();
+    made = before;
+  }
 }
 
 //===-- launches ----------------------------------------------------------===//
@@ -131,10 +185,8 @@ void readPairs(Operation *op) {
     return;
   for (OpOperand &operand : op->getOpOperands().take_front(3))
     operand.set(widenedBf16(operand.get()));
-  if (auto backward = dyn_cast<AttentionBackwardOp>(op)) {
-    Value narrow = rounded(backward.getGradient());
-    backward.getGradientMutable().assign(narrow);
-  }
+  if (auto backward = dyn_cast<AttentionBackwardOp>(op))
+    readRounded(backward);
 }
 
 SmallVector<Value> lowerToKernel(OpBuilder &builder, AttentionOp op,

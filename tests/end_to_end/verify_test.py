@@ -107,6 +107,30 @@ class Recorded(unittest.TestCase):
 
 
 @unittest.skipUnless(os.path.exists(GRADUS), "gradus is not built")
+class BesideAttention(unittest.TestCase):
+    """A parameter whose gradient attention reads, too: in bf16, where the parameter's has all its bits."""
+
+    def test_learned_shift(self):
+        q, k, v, y, rows = (f"tensor<1x2x{shape}xf32>" for shape in ("130x6", "131x6", "131x4", "130x4", "130"))
+        text = "gradus.program @p {\n"
+        for name, kind in (("q", q), ("k", k), ("v", v), ("shift", y)):
+            text += f"gradus.state @{name} : {kind} {{role = #gradus.role<parameter>, init = #gradus.init<uniform, 1.0 : f64>}}\n"
+        text += f"gradus.graph @predict(%x: {y}) -> (y: {y}) {{\n"
+        for name, kind in (("q", q), ("k", k), ("v", v)):
+            narrow = kind.replace("f32", "bf16")
+            text += f"%{name}0 = gradus.read @{name} : {kind}\n%{name}1 = arith.truncf %{name}0 : {kind} to {narrow}\n"
+            text += f"%{name} = arith.extf %{name}1 : {narrow} to {kind}\n"
+        text += f"%a, %l:2 = gradus.attention %q, %k, %v {{scale = 0.5 : f64}} : ({q}, {k}, {v}) -> ({y}, {rows}, {rows})\n"
+        text += f"%s = gradus.read @shift : {y}\n%b = arith.addf %a, %s : {y}\n%c = arith.mulf %b, %x : {y}\n"
+        os.makedirs(OUT, exist_ok=True)
+        path = os.path.join(OUT, "beside_attention.mlir")
+        with open(path, "w") as stream:
+            stream.write(text + f"gradus.return %c : {y}\n}}\n}}\n")
+        done = verify(path, "--set", "optimizer.type=sgd")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+@unittest.skipUnless(os.path.exists(GRADUS), "gradus is not built")
 class OfRanks(unittest.TestCase):
     """A step of several processes, on one."""
 
