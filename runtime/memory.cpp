@@ -4,10 +4,14 @@
 
 #include "runtime/status.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace gradus::runtime {
 
@@ -63,11 +67,13 @@ StatusOr<MemoryBlock> MemoryBlock::allocate(size_t size,
 
 MemoryBlock::MemoryBlock(MemoryBlock &&other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)) {}
+      size_(std::exchange(other.size_, 0)),
+      gatheredPages_(std::exchange(other.gatheredPages_, 0)) {}
 
 MemoryBlock &MemoryBlock::operator=(MemoryBlock &&other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(gatheredPages_, other.gatheredPages_);
   return *this;
 }
 
@@ -76,11 +82,28 @@ MemoryBlock::~MemoryBlock() {
     munmap(data_ - pageSize(), wholePages(size_) + 2 * pageSize());
 }
 
-/// One call for all: it passes over what lies on huge pages already, and ends
-/// where the system has looked for a huge page in vain.
-void MemoryBlock::gather() const {
-  if (size_ >= kLarge)
-    madvise(data_, wholePages(size_), MADV_COLLAPSE);
+size_t MemoryBlock::touchedPages() const {
+  std::vector<unsigned char> pages(wholePages(kLarge) / pageSize());
+  size_t count = 0, size = wholePages(size_);
+  for (size_t start = 0; start < size; start += kLarge) {
+    size_t part = std::min(kLarge, size - start), end = part / pageSize();
+    if (mincore(data_ + start, part, pages.data()) == 0)
+      for (size_t i = 0; i < end; ++i)
+        count += pages[i] & 1;
+  }
+  return count;
+}
+
+/// One call for all: it ends where the system has looked for a huge page in
+/// vain. It passes over what lies on huge pages already, but looks at each, so
+/// it is made only if there are new ones. The system does not ask its own
+/// setting then, so we do.
+void MemoryBlock::gather() {
+  if (size_ < kLarge || touchedPages() == gatheredPages_ ||
+      hugePageSetting() == "never")
+    return;
+  madvise(data_, wholePages(size_), MADV_COLLAPSE);
+  gatheredPages_ = touchedPages();
 }
 
 Status MemoryBlock::seal() {
@@ -113,6 +136,14 @@ StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code) {
     std::memcpy(block.data(), code.data(), code.size());
   GRADUS_TRY(block.seal());
   return block;
+}
+
+std::string hugePageSetting(const char *file) {
+  std::ifstream stream(file);
+  std::string before, setting;
+  bool isThere = std::getline(stream, before, '[') &&
+                 std::getline(stream, setting, ']') && !stream.eof();
+  return isThere ? setting : "no setting";
 }
 
 /// Asks for a huge page that has one byte of content. A kernel without the

@@ -59,13 +59,12 @@ std::string bestLevel() {
   return best;
 }
 
-/// The system's setting, the word in brackets, and whether a session whose
-/// memory is on small pages can have it moved: "madvise, gathered on request".
+/// The system's setting, and whether a session whose memory is on small pages
+/// has it moved.
 std::string hugePages() {
-  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
-  std::string before, setting;
-  if (!std::getline(file, before, '[') || !std::getline(file, setting, ']'))
-    setting = "no setting";
+  std::string setting = runtime::hugePageSetting();
+  if (setting == "never")
+    return setting + ", small pages stay";
   return setting + (runtime::gathersHugePages()
                         ? ", small pages are gathered after the first step"
                         : ", small pages stay (no MADV_COLLAPSE: Linux 6.1)");

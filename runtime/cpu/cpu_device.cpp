@@ -129,12 +129,12 @@ private:
   Status runAllTimed(const CpuGraph &ran, std::span<int64_t> nanoseconds);
   Status runEach(const CpuGraph &ran, const Look &look);
   /// Lets the other ranks know of a step that failed while sums are open. The
-  /// first step of a graph has touched all memory that later ones use.
+  /// first whole step of a graph has touched all memory that later ones use.
   Status ended(CpuGraph &ran, Status status) {
     if (!status.ok() && sums_)
       sums_->giveUp(status);
-    if (!std::exchange(ran.hasRun, true))
-      for (const MemoryBlock *block : {&state_, &arena_, &extra_})
+    if (status.ok() && !std::exchange(ran.hasRun, true))
+      for (MemoryBlock *block : {&state_, &arena_, &extra_})
         block->gather();
     return status;
   }

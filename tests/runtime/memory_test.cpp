@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -50,8 +51,8 @@ TEST(MemoryBlock, EndsInAFault) {
 }
 
 TEST(MemoryBlock, GathersSmallPagesOnHugeOnes) {
-  if (!gathersHugePages())
-    GTEST_SKIP() << "this kernel has no MADV_COLLAPSE";
+  if (!gathersHugePages() || hugePageSetting() == "never")
+    GTEST_SKIP() << "this system gathers nothing";
   auto block = MemoryBlock::allocate(64 << 20, "state");
   ASSERT_TRUE(block.ok());
   gradus::test::fillSmallPages(block->data(), block->size(), 7);
@@ -60,6 +61,41 @@ TEST(MemoryBlock, GathersSmallPagesOnHugeOnes) {
   EXPECT_GT(gradus::test::hugeKibibytes(block->data()), 0);
   for (size_t i = 0; i < block->size(); i += 1000)
     ASSERT_EQ(block->data()[i], 7);
+}
+
+TEST(MemoryBlock, GathersAgainOnlyWhatHasGrown) {
+  if (!gathersHugePages() || hugePageSetting() == "never")
+    GTEST_SKIP() << "this system gathers nothing";
+  constexpr size_t kPart = 64 << 20, kPage = 4096;
+  auto block = MemoryBlock::allocate(2 * kPart, "state");
+  ASSERT_TRUE(block.ok());
+  gradus::test::fillSmallPages(block->data(), kPart, 7);
+  block->gather();
+  long gathered = gradus::test::hugeKibibytes(block->data());
+  // Protecting one small page cuts the huge one around it.
+  uint8_t *middle = block->data() + kPart / 2;
+  ASSERT_EQ(mprotect(middle, kPage, PROT_READ), 0);
+  ASSERT_EQ(mprotect(middle, kPage, PROT_READ | PROT_WRITE), 0);
+  long cut = gradus::test::hugeKibibytes(block->data());
+  EXPECT_LT(cut, gathered);
+  block->gather();
+  EXPECT_EQ(gradus::test::hugeKibibytes(block->data()), cut);
+  block->data()[kPart + kPart / 2] = 7;
+  block->gather();
+  EXPECT_GT(gradus::test::hugeKibibytes(block->data()), cut);
+}
+
+TEST(HugePageSetting, IsTheWordInBrackets) {
+  std::string file = testing::TempDir() + "huge-page-setting";
+  auto found = [&](const char *content) {
+    std::ofstream(file) << content;
+    return hugePageSetting(file.c_str());
+  };
+  EXPECT_EQ(found("[always] madvise never\n"), "always");
+  EXPECT_EQ(found("always madvise [never]\n"), "never");
+  EXPECT_EQ(found("always [madvise\n"), "no setting");
+  EXPECT_EQ(found(""), "no setting");
+  EXPECT_EQ(hugePageSetting("/no/such/file"), "no setting");
 }
 
 TEST(MemoryBlock, GathersNothingOfAFewPages) {
