@@ -17,7 +17,7 @@ struct CpuTarget {
   int vectorBits = 128; // widest registers
   int registers = 16;   // how many of them
   bool fma = false;     // fused multiply-add
-  bool bf16 = false;    // conversions from f32 to bf16
+  bool bf16 = false;    // AVX512-BF16: conversions to it, products of pairs
 };
 
 /// "cpu" (this machine) or "cpu:x86-64-v2|v3|v4|amx".
