@@ -14,8 +14,8 @@ using plan::NestOp;
 
 /// The minimum rows, as no more threads than rows can work, and the minimum
 /// bytes that are together in each sample. A sum that is cut has up to 16
-/// parts; with so many rows as the least, MobileNetV2's blocks of 144 and 192
-/// channels would lose more on few threads than they gain on many.
+/// parts, but with so many rows as the least, MobileNetV2's tensors of 144 and
+/// 192 channels in blocks of 16 would be read once more.
 constexpr int64_t kLeastRows = 8, kLeastRun = 512;
 
 AffineExpr dimOf(NestOp nest, unsigned dim) {
