@@ -10,7 +10,7 @@
 // per tile for all queries, because a matmul with both operands contiguous
 // along the contracted dimension takes 1.5 times as long.
 //
-// Where queries, keys and values are bf16, matmuls read pairs of them: two
+// Matmuls of queries, keys and values that are bf16 read pairs of them: two
 // neighbours along the contracted dimension are one element of 32 bits. If that
 // is the last dimension of a buffer they are neighbours in memory; else the
 // buffer is packed first, two rows at a time.
@@ -204,8 +204,9 @@ void AttentionKernel::stack(Value rows, Span span, int64_t width, Value into) {
        });
 }
 
-/// What a matmul reads behind a row of an odd number of keys is multiplied by
-/// the zeros behind the last key, so it must be finite from the beginning.
+/// Makes the buffer of rounded numbers, with zeros at first if keys are odd. A
+/// matmul reads one number more of each row then and multiplies it by the zeros
+/// behind the last key, so it must be finite.
 void AttentionKernel::prepareRounded() {
   if (!pairs_)
     return;

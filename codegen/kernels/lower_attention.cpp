@@ -42,9 +42,10 @@ bool isSum(Operation *op) {
   return reduce && reduce.getKind() == Reduction::sum;
 }
 
-/// What `delta` is of another gradient than `old`. It is a sum of products,
-/// perhaps less the gradient of the logsumexp. Others may read the ops that
-/// made it, so the new ones are copies. Null if it is made otherwise.
+/// Makes the `delta` of `gradient` as the given one was made of `old`: a sum of
+/// products, perhaps less the gradient of the logsumexp. The new ops are
+/// copies, as others may read the old ones. Returns null if it was made
+/// otherwise.
 Value deltaOf(OpBuilder &builder, Value delta, Value old, Value gradient) {
   Operation *made = delta.getDefiningOp();
   if (isa_and_nonnull<arith::MulFOp>(made)) {

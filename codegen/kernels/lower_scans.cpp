@@ -167,8 +167,8 @@ struct LowerScans : impl::LowerScansBase<LowerScans> {
   }
 
   /// Lowers the graphs of a body to nests; fails if more than nests remain.
-  /// What has none is no error here, as a step that is written out may do
-  /// without.
+  /// A body without a kernel is no error here: its steps are written out then,
+  /// and their errors are found where these are lowered.
   LogicalResult lowerBody(ProgramOp program) {
     ScopedDiagnosticHandler silent(&getContext(),
                                    [](Diagnostic &) { return success(); });

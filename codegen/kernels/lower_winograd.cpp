@@ -21,7 +21,7 @@ namespace {
 /// The weights of a window.
 constexpr int64_t kWindow = kWinogradWindow * kWinogradWindow;
 
-/// What the kernels of an op are made from.
+/// The facts of an op from which its kernels are made.
 struct Convolution {
   WinogradSizes sizes;
   WinogradTiles tiles;

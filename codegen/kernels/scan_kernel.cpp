@@ -266,7 +266,8 @@ bool ScanKernel::packs(NestOp nest, Dims &dims, ScanPlace &packed,
 
 //===-- nests -------------------------------------------------------------===//
 
-/// Where a nest of a segment finds the elements of a value that it reads.
+/// Finds the place in memory of the elements of a value that a nest of a
+/// segment reads.
 std::optional<ScanRead> ScanKernel::seen(Value value, AffineMap map) {
   Value memory = viewedBy(value);
   auto known = places_.find(memory);

@@ -1,5 +1,5 @@
-// Where the kernel of a scan finds the elements of a tensor, and how it divides
-// the rows of a batch.
+// The places in memory where the kernel of a scan finds the elements of
+// tensors, and its division of the rows of a batch.
 #pragma once
 
 #include "codegen/plan/nest.h"
@@ -11,8 +11,8 @@ using ScanIndices = llvm::SmallVector<mlir::AffineExpr>;
 /// Scratch of an item above which the rest lies in memory of the step.
 constexpr int64_t kMostScratch = 512 << 10;
 
-/// Where the elements of a tensor lie: at `start` plus their index, behind the
-/// indices `lead`.
+/// The place of a tensor's elements in a buffer: each lies at `start` plus its
+/// index, behind the indices `lead`.
 struct ScanPlace {
   mlir::Value buffer;
   ScanIndices lead = {};

@@ -52,7 +52,7 @@ TEST(MemoryBlock, EndsInAFault) {
 
 TEST(MemoryBlock, GathersSmallPagesOnHugeOnes) {
   if (!gathersHugePages() || hugePageSetting() == "never")
-    GTEST_SKIP() << "this system gathers nothing";
+    GTEST_SKIP() << "no MADV_COLLAPSE here, or huge pages are never used";
   auto block = MemoryBlock::allocate(64 << 20, "state");
   ASSERT_TRUE(block.ok());
   gradus::test::fillSmallPages(block->data(), block->size(), 7);
@@ -65,7 +65,7 @@ TEST(MemoryBlock, GathersSmallPagesOnHugeOnes) {
 
 TEST(MemoryBlock, GathersAgainOnlyWhatHasGrown) {
   if (!gathersHugePages() || hugePageSetting() == "never")
-    GTEST_SKIP() << "this system gathers nothing";
+    GTEST_SKIP() << "no MADV_COLLAPSE here, or huge pages are never used";
   constexpr size_t kPart = 64 << 20, kPage = 4096;
   auto block = MemoryBlock::allocate(2 * kPart, "state");
   ASSERT_TRUE(block.ok());

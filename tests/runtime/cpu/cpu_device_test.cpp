@@ -135,7 +135,7 @@ TEST(CpuDevice, RunsAPlanWithoutCommandsOrMemory) {
 
 TEST(CpuDevice, GathersItsMemoryAfterAFirstStep) {
   if (!gathersHugePages() || hugePageSetting() == "never")
-    GTEST_SKIP() << "this system gathers nothing";
+    GTEST_SKIP() << "no MADV_COLLAPSE here, or huge pages are never used";
   TestArtifact large;
   constexpr size_t kSize = 64 << 20;
   large.addArena(kSize / sizeof(float));
