@@ -58,6 +58,7 @@ def main():
     parser.add_argument("file", nargs="?", help="mnist_5k.csv.gz")
     options = parser.parse_args()
     train, test = split(samples(options.file or installed()))
+    os.makedirs(options.output, exist_ok=True)
     save(os.path.join(options.output, "train.safetensors"), train)
     save(os.path.join(options.output, "test.safetensors"), test)
 
