@@ -287,7 +287,37 @@ absl::StatusOr<SmallVector<std::string>> activationsOf(const Node &node,
   return own;
 }
 
+absl::Status judgeDirection(const Node &node) {
+  std::string direction = node.text("direction", "forward");
+  if (llvm::is_contained({"forward", "reverse", "bidirectional"}, direction))
+    return absl::OkStatus();
+  return node.error("its attribute \"direction\" is \"", direction,
+                    "\", expected forward, reverse or bidirectional");
+}
+
+absl::Status judgeNumbers(const Node &node) {
+  if (!node.hasAttribute("hidden_size"))
+    return node.error("has no hidden_size");
+  if (int64_t width = node.integer("hidden_size", 0);
+      width < 1 || width > INT32_MAX)
+    return node.error("has hidden_size ", width, ", expected 1 to ", INT32_MAX);
+  for (const char *flag : {"layout", "input_forget", "linear_before_reset"})
+    if (int64_t found = node.integer(flag, 0); found != 0 && found != 1)
+      return node.error("its attribute \"", flag, "\" is ", found,
+                        ", expected 0 or 1");
+  if (node.opset() < 14 && node.integer("layout", 0))
+    return node.error("has layout 1, which is of opset 14 and later; the model "
+                      "is of opset ",
+                      node.opset());
+  if (double clip = node.number("clip", 0); !(clip >= 0))
+    return node.error("its attribute \"clip\" is ", clip,
+                      ", expected at least 0");
+  return absl::OkStatus();
+}
+
 absl::Status judgeLayer(const Node &node) {
+  GRADUS_RETURN_IF_ERROR(judgeDirection(node));
+  GRADUS_RETURN_IF_ERROR(judgeNumbers(node));
   for (const std::string &name : node.texts("activations"))
     if (std::string own = StringRef(name).lower();
         own != "sigmoid" && own != "tanh" && own != "relu")
@@ -356,15 +386,32 @@ absl::Status readBiases(const Building &b, const Kind &kind, int64_t number,
   return absl::OkStatus();
 }
 
+/// Refuses known lengths that are not those of a sequence.
+absl::Status judgeLengths(const Node &node, ArrayRef<int64_t> lengths,
+                          int64_t steps) {
+  for (auto [i, length] : llvm::enumerate(lengths))
+    if (length < 0 || length > steps)
+      return node.error("its input \"", node.input(4).str(), "\" has length ",
+                        length, " for sequence ", i, ", expected 0 to ", steps,
+                        ", the number of steps");
+  return absl::OkStatus();
+}
+
 /// Sequence lengths; null if all are known to be complete.
-absl::StatusOr<Value> lengthsOf(const Building &b, int64_t steps) {
+absl::StatusOr<Value> lengthsOf(const Building &b, int64_t steps,
+                                int64_t batch) {
   if (b.node.input(4).empty())
     return Value();
-  const Constant *known = b.importer.constant(b.node, 4);
-  if (known && llvm::all_of(known->tensor.integers,
-                            [&](int64_t length) { return length == steps; }))
-    return Value();
   GRADUS_ASSIGN_OR_RETURN(Value lengths, b.importer.value(b.node, 4, 1));
+  if (int64_t found = tensorType(lengths).getDimSize(0); found != batch)
+    return b.node.error("its input \"", b.node.input(4).str(), "\" has shape [",
+                        found, "], expected [", batch, "], the batch");
+  if (const Constant *known = b.importer.constant(b.node, 4)) {
+    ArrayRef<int64_t> all = known->tensor.integers;
+    GRADUS_RETURN_IF_ERROR(judgeLengths(b.node, all, steps));
+    if (llvm::all_of(all, [&](int64_t length) { return length == steps; }))
+      return Value();
+  }
   return castTo(b, lengths, b.builder.getI64Type());
 }
 
@@ -380,9 +427,6 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
   if (d.steps > kMostSteps)
     return b.node.error("has ", d.steps, " steps; at most ", kMostSteps,
                         " are supported");
-  if (d.width > INT32_MAX)
-    return b.node.error("has hidden_size ", d.width, "; at most ", INT32_MAX,
-                        " is supported");
   int64_t features = tensorType(inputs).getDimSize(2);
   bool batchFirst = b.node.integer("layout", 0);
   d.isReverse = number == 1 || b.node.text("direction", "forward") == "reverse";
@@ -393,7 +437,7 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
       d.recurrent,
       ofDirection(b, 2, number, {kind.gates * d.width, d.width}, directions));
   GRADUS_RETURN_IF_ERROR(readBiases(b, kind, number, directions, d));
-  GRADUS_ASSIGN_OR_RETURN(d.lengths, lengthsOf(b, d.steps));
+  GRADUS_ASSIGN_OR_RETURN(d.lengths, lengthsOf(b, d.steps, d.batch));
   GRADUS_ASSIGN_OR_RETURN(d.hidden,
                           initial(b, 5, number, d, directions, batchFirst));
   if (kind.hasCell) {
@@ -445,8 +489,6 @@ absl::Status layer(Importer &importer, const Node &node, const Kind &kind) {
   GRADUS_ASSIGN_OR_RETURN(Value inputs, importer.value(node, 0, 3));
   if (node.integer("layout", 0))
     inputs = b.permuted(inputs, {1, 0, 2});
-  if (node.integer("hidden_size", 0) <= 0)
-    return node.error("has no hidden_size");
   int64_t directions =
       node.text("direction", "forward") == "bidirectional" ? 2 : 1;
   SmallVector<Run> runs;

@@ -161,8 +161,49 @@ TEST(Recurrent, SaysWhichSizeIsWrong) {
   SmallModel model = layer("LSTM", 2, lw, lr, lb);
   model.graph().mutable_node(0)->mutable_attribute(0)->set_i(int64_t(1) << 31);
   EXPECT_EQ(import(model.output("y")).error,
-            "node \"the LSTM\" (LSTM): has hidden_size 2147483648; at most "
-            "2147483647 is supported");
+            "node \"the LSTM\" (LSTM): has hidden_size 2147483648, expected 1 "
+            "to 2147483647");
+  model.graph().mutable_node(0)->mutable_attribute(0)->set_i(-3);
+  EXPECT_EQ(import(model.output("y")).error,
+            "node \"the LSTM\" (LSTM): has hidden_size -3, expected 1 to "
+            "2147483647");
+}
+
+TEST(Recurrent, SaysWhichAttributeIsNotOnnxs) {
+  auto refusal = [](auto set, int64_t opset = 20) {
+    SmallModel model = layer("LSTM", 2, lw, lr, lb);
+    set(model);
+    return import(model.setOpset(opset).output("y")).error;
+  };
+  const std::string place = "node \"the LSTM\" (LSTM): ";
+  EXPECT_EQ(refusal([](auto &m) { m.with("direction", "bidirectionel"); }),
+            place + "its attribute \"direction\" is \"bidirectionel\", "
+                    "expected forward, reverse or bidirectional");
+  EXPECT_EQ(refusal([](auto &m) { m.with("layout", 2); }),
+            place + "its attribute \"layout\" is 2, expected 0 or 1");
+  EXPECT_EQ(refusal([](auto &m) { m.with("input_forget", 2); }),
+            place + "its attribute \"input_forget\" is 2, expected 0 or 1");
+  EXPECT_EQ(refusal([](auto &m) { m.with("layout", 1); }, 11),
+            place + "has layout 1, which is of opset 14 and later; the model "
+                    "is of opset 11");
+  EXPECT_EQ(refusal([](auto &m) { m.withNumber("clip", -1); }),
+            place + "its attribute \"clip\" is -1, expected at least 0");
+}
+
+TEST(Recurrent, SaysWhichLengthIsNoneOfASequence) {
+  auto refusal = [](const Shape &shape, std::vector<int64_t> lengths) {
+    SmallModel model = layer("LSTM", 3, lw, lr, lb);
+    model.integers("n", shape, lengths);
+    model.graph().mutable_node(0)->add_input("n");
+    return import(model.output("y")).error;
+  };
+  const std::string place = "node \"the LSTM\" (LSTM): its input \"n\" has ";
+  EXPECT_EQ(refusal({2}, {1, 2}), place + "shape [2], expected [1], the batch");
+  EXPECT_EQ(refusal({1}, {4}), place + "length 4 for sequence 0, expected 0 to "
+                                       "3, the number of steps");
+  EXPECT_EQ(refusal({1}, {-1}), place + "length -1 for sequence 0, expected 0 "
+                                        "to 3, the number of steps");
+  EXPECT_EQ(refusal({1}, {3}), "");
 }
 
 // ONNX's checker takes such a file.
