@@ -7,6 +7,7 @@
 
 #include "runtime/shared_library.h"
 
+#include <limits>
 #include <oneapi/dnnl/dnnl.h>
 
 namespace gradus::runtime::onednn {
@@ -65,5 +66,17 @@ struct Functions {
   }
 };
 #undef GRADUS_ONEDNN_FUNCTIONS
+
+/// An elementwise function of oneDNN with its first parameter; the second is 0.
+struct Eltwise {
+  dnnl_alg_kind_t kind;
+  float alpha = 0;
+};
+
+/// max(x, 0). The library's own makes 0 of what is not a number, so that a
+/// step that went wrong would look like a good one. x * clip(largest * x, 0, 1)
+/// keeps it, and is x or 0 otherwise; only -infinity becomes NaN, too.
+constexpr Eltwise kRelu = {dnnl_eltwise_hardswish,
+                           std::numeric_limits<float>::max()};
 
 } // namespace gradus::runtime::onednn

@@ -80,13 +80,13 @@ bool describe(const Functions &library, const LibraryLayout &layout, bool any,
   return status == dnnl_success;
 }
 
-dnnl_alg_kind_t algorithmOf(StringRef activation) {
-  return llvm::StringSwitch<dnnl_alg_kind_t>(activation)
-      .Case("tanh", dnnl_eltwise_tanh)
-      .Case("gelu_tanh", dnnl_eltwise_gelu_tanh)
-      .Case("gelu_erf", dnnl_eltwise_gelu_erf)
-      .Case("sigmoid", dnnl_eltwise_logistic)
-      .Default(dnnl_eltwise_relu);
+runtime::onednn::Eltwise eltwiseOf(StringRef activation) {
+  return llvm::StringSwitch<runtime::onednn::Eltwise>(activation)
+      .Case("tanh", {dnnl_eltwise_tanh})
+      .Case("gelu_tanh", {dnnl_eltwise_gelu_tanh})
+      .Case("gelu_erf", {dnnl_eltwise_gelu_erf})
+      .Case("sigmoid", {dnnl_eltwise_logistic})
+      .Default(runtime::onednn::kRelu);
 }
 
 bool setAttributes(const Functions &library, StringRef activation,
@@ -98,9 +98,10 @@ bool setAttributes(const Functions &library, StringRef activation,
   if (activation.empty())
     return true;
   Owned<dnnl_post_ops_t> post(library.dnnl_post_ops_destroy);
+  auto [kind, alpha] = eltwiseOf(activation);
   return library.dnnl_post_ops_create(&post.handle) == dnnl_success &&
-         library.dnnl_post_ops_append_eltwise(
-             post.handle, algorithmOf(activation), 0, 0) == dnnl_success &&
+         library.dnnl_post_ops_append_eltwise(post.handle, kind, alpha, 0) ==
+             dnnl_success &&
          library.dnnl_primitive_attr_set_post_ops(attributes.handle,
                                                   post.handle) == dnnl_success;
 }

@@ -140,18 +140,18 @@ Status describe(const OneDnn &library, const LibraryTensor &tensor,
 
 //===-- attributes --------------------------------------------------------===//
 
-dnnl_alg_kind_t algorithmOf(Activation activation) {
+onednn::Eltwise eltwiseOf(Activation activation) {
   switch (activation) {
   case Activation::tanh:
-    return dnnl_eltwise_tanh;
+    return {dnnl_eltwise_tanh};
   case Activation::gelu_tanh:
-    return dnnl_eltwise_gelu_tanh;
+    return {dnnl_eltwise_gelu_tanh};
   case Activation::gelu_erf:
-    return dnnl_eltwise_gelu_erf;
+    return {dnnl_eltwise_gelu_erf};
   case Activation::sigmoid:
-    return dnnl_eltwise_logistic;
+    return {dnnl_eltwise_logistic};
   default:
-    return dnnl_eltwise_relu;
+    return onednn::kRelu;
   }
 }
 
@@ -166,9 +166,10 @@ Status setAttributes(const OneDnn &library, Activation activation,
     return Status();
   Owned<dnnl_post_ops_t> post(library.dnnl_post_ops_destroy);
   GRADUS_TRY(check(library.dnnl_post_ops_create(&post.handle), "epilogue"));
-  GRADUS_TRY(check(library.dnnl_post_ops_append_eltwise(
-                       post.handle, algorithmOf(activation), 0, 0),
-                   "activation"));
+  auto [kind, alpha] = eltwiseOf(activation);
+  GRADUS_TRY(
+      check(library.dnnl_post_ops_append_eltwise(post.handle, kind, alpha, 0),
+            "activation"));
   return check(
       library.dnnl_primitive_attr_set_post_ops(attributes.handle, post.handle),
       "epilogue");

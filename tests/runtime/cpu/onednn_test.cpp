@@ -10,6 +10,7 @@
 #include <random>
 
 using namespace gradus::runtime;
+namespace artifact = gradus::artifact;
 using gradus::artifact::Activation;
 using gradus::artifact::DType;
 using gradus::artifact::LibraryCommand;
@@ -192,6 +193,52 @@ TEST(OneDnn, AppliesEachActivation) {
         expected.push_back(static_cast<float>(function(a * b)));
     expectNear(call.memory[2], expected);
   }
+}
+
+// What is not a number must reach the loss, as it does without the library.
+TEST(OneDnn, ActivationsKeepWhatIsNotANumber) {
+  for (Activation activation :
+       {Activation::relu, Activation::tanh, Activation::sigmoid,
+        Activation::gelu_erf, Activation::gelu_tanh}) {
+    Call call(LibraryOp::matmul);
+    activationOf(call.command) = activation;
+    call.add({2, 3}, false);
+    call.add({3, 20}, false);
+    call.add({2, 20}, true);
+    call.memory[0][1] = std::nanf("");
+    ASSERT_TRUE(call.run().ok());
+    EXPECT_TRUE(std::isnan(call.memory[2][0]))
+        << artifact::EnumNameActivation(activation);
+    EXPECT_FALSE(std::isnan(call.memory[2][20])) << "the other row";
+  }
+}
+
+TEST(OneDnn, ReluOfAConvolutionKeepsWhatIsNotANumber) {
+  Call call = convolution(LibraryOp::convolution);
+  activationOf(call.command) = Activation::relu;
+  call.add(kShape.source(), false);
+  call.add(kShape.weights(), false);
+  call.add(kShape.result(), true);
+  call.memory[0][0] = std::nanf("");
+  ASSERT_TRUE(call.run().ok());
+  EXPECT_TRUE(std::isnan(call.memory[2][0]));
+}
+
+// All numbers, from those next to zero to the largest.
+TEST(OneDnn, ReluIsExact) {
+  Call call(LibraryOp::matmul);
+  activationOf(call.command) = Activation::relu;
+  const Floats numbers = {0,     1,       -1,     1e-38f,   -1e-38f, 3e-38f,
+                          1e-5f, -1e-5f,  0.1f,   16777216, 3.4e38f, -3.4e38f,
+                          1e30f, -1e-30f, 1e-30f, INFINITY};
+  call.add({1, 1}, false);
+  call.add({1, 16}, false);
+  call.add({1, 16}, true);
+  call.memory[0] = {1};
+  call.memory[1] = numbers;
+  ASSERT_TRUE(call.run().ok());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    EXPECT_EQ(call.memory[2][i], std::max(numbers[i], 0.0f)) << numbers[i];
 }
 
 TEST(OneDnn, ConvolvesWithBias) {
