@@ -181,8 +181,11 @@ void record(const CheckOptions &options) {
 void run(const CheckOptions &options) {
   if (!options.written.empty())
     return record(options);
-  // A missing device is one error, not one of every case.
+  // What is wrong with the options is one error, not one of every case.
   take(runtime::openDevice(options.check.device));
+  compiler::Request flags;
+  check::addFlags(options.check, flags);
+  take(compilerLibrary().readRecipe(flags));
   Tally tally{options.json};
   for (const std::string &root : options.cases) {
     std::vector<std::filesystem::path> cases = check::findCases(root);

@@ -34,10 +34,7 @@ public:
         options_(options), outcome_(outcome), comparison_(recorded, file, run) {
     request_.model = recorded.pathOf(file);
     request_.recipe.text = recorded.recipe(file, run);
-    if (!options.convolutions.empty())
-      request_.recipe.flags.emplace_back("convolutions=" + options.convolutions,
-                                         "--convolutions " +
-                                             options.convolutions);
+    addFlags(options, request_);
     request_.plan.threads = options.threads;
     request_.plan.targets = {
         takeOrThrow(runtime::openDevice(options.device))->target()};
@@ -155,6 +152,12 @@ std::vector<std::string> wordsOf(const std::vector<Deviation> &failures) {
 }
 
 } // namespace
+
+void addFlags(const Options &options, compiler::Request &request) {
+  if (!options.convolutions.empty())
+    request.recipe.flags.emplace_back("convolutions=" + options.convolutions,
+                                      "--convolutions " + options.convolutions);
+}
 
 Outcome checkRun(compiler::Compiler &compiler, const RecordedCase &recorded,
                  const std::string &file, const std::string &run,

@@ -33,6 +33,9 @@ struct Outcome {
   bool passed() const { return failures.empty(); }
 };
 
+/// The options' keys of a recipe, as flags of a compilation.
+void addFlags(const Options &options, compiler::Request &request);
+
 /// Compiles, runs and compares. Every error is in the outcome.
 Outcome checkRun(compiler::Compiler &compiler, const RecordedCase &recorded,
                  const std::string &file, const std::string &run,
