@@ -6,11 +6,18 @@
 #include "tool/compiler_library.h"
 #include "tool/failure.h"
 
+#include <cctype>
+
 namespace gradus::cli {
 namespace {
 
-std::string refuseEmpty(const std::string &value) {
-  return value.empty() ? "expected a value, found an empty text" : "";
+/// Words for a value that is none: an empty text, or the next option.
+std::string refuseNone(const std::string &value) {
+  if (value.empty())
+    return "expected a value, found an empty text";
+  bool isOption = value[0] == '-' && value.size() > 1 &&
+                  (value[1] == '-' || std::isalpha(value[1]));
+  return isOption ? "expected a value, found the option " + value : "";
 }
 
 /// A flag that would stand for two things is refused: plug-ins name their keys.
@@ -28,7 +35,7 @@ void add(CLI::App &command, const compiler::RecipeFlag &flag,
   else
     command.add_option(flag.name, value, flag.help)
         ->type_name(flag.form)
-        ->check(refuseEmpty, "")
+        ->check(refuseNone, "")
         ->group("Keys");
 }
 

@@ -6,6 +6,7 @@
 #include "messages/printable.h"
 #include "tool/command_line.h"
 #include "tool/commands.h"
+#include "tool/compiler_library.h"
 #include "tool/failure.h"
 #include "tool/standard_streams.h"
 #include "tool/suggestion.h"
@@ -75,7 +76,8 @@ static std::string unknownCommand(const CLI::App &app, int argc, char **argv) {
          (near.empty() ? "; `gradus --help` lists them" : near);
 }
 
-/// The options of all commands, and of the tool itself.
+/// The options of all commands, and of the tool itself. Of `compile`, those of
+/// keys are among them.
 static Commands optionsOfAll(const CLI::App &app) {
   Commands all;
   auto add = [&](const CLI::App *command) {
@@ -88,6 +90,10 @@ static Commands optionsOfAll(const CLI::App &app) {
   for (const CLI::App *command :
        app.get_subcommands([](const CLI::App *) { return true; }))
     add(command);
+  if (!compilerLibraryPath().empty())
+    for (const gradus::compiler::RecipeFlag &flag :
+         compilerLibrary().recipeFlags())
+      all["compile"].push_back(flag.name);
   return all;
 }
 
