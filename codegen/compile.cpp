@@ -137,11 +137,13 @@ static std::vector<TargetGroup> groupTargets(ModuleOp module,
                                              ArrayRef<Target> targets) {
   std::vector<TargetGroup> groups;
   bool asksNarrow = hasBf16(programOf(module)),
-       convolves = leavesChoiceOfConvolutions(programOf(module));
+       convolves = hasConvolutions(programOf(module)),
+       leavesChoice = leavesChoiceOfConvolutions(programOf(module));
   for (auto [number, target] : llvm::enumerate(targets)) {
     DeviceModel model = target.model;
     model.select.narrow &= asksNarrow;
-    model.select.winograd &= convolves;
+    model.select.winograd &= leavesChoice;
+    model.select.blocksOf8 &= convolves;
     model.lowerToKernels.pairs &= asksNarrow;
     auto same = llvm::find_if(
         groups, [&](const TargetGroup &group) { return group.model == model; });

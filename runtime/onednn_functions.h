@@ -41,6 +41,7 @@ inline WantedLibrary wanted() { return {kVariable, {kName}}; }
   X(dnnl_convolution_backward_data_primitive_desc_create)                      \
   X(dnnl_convolution_backward_weights_primitive_desc_create)                   \
   X(dnnl_reorder_primitive_desc_create)                                        \
+  X(dnnl_primitive_desc_query)                                                 \
   X(dnnl_primitive_desc_query_md)                                              \
   X(dnnl_primitive_desc_destroy)                                               \
   X(dnnl_primitive_create)                                                     \

@@ -50,6 +50,9 @@ struct LibraryCall {
   llvm::SmallVector<int64_t> strides, dilations, padsBegin, padsEnd;
   std::string activation; // "" for none
   int64_t scratch = 0;    // bytes
+  /// The channels of a block of tensors whose channels fill such, beside the
+  /// weights; 0: the library chooses.
+  int64_t channelBlock = 0;
 
   bool hasBias() const {
     return operands.size() > 2 && activation != "gelu_tanh_gradient";
@@ -69,6 +72,12 @@ struct ProductSize {
   int64_t channels = 0, taps = 0; // of a convolution, and of its window
   int64_t windowDims = 2;         // the dimensions of that window
   bool isDilated = false;         // of a window with gaps
+  bool isGrouped = false;         // a convolution in groups of several channels
+  int64_t channelsInCommon = 0;   // the largest number of which a group's
+                                  // inputs and outputs are multiples
+  /// The channels of the blocks that it fills, each group its own, and that its
+  /// neighbours have; 0: not known.
+  int64_t channelBlock = 0;
 };
 
 /// The size of an attention call: `[N, H, Tq, D]`, `[N, H, Tk, D]`, `[N, H, Tk,

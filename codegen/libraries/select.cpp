@@ -7,6 +7,7 @@
 // are left without users.
 
 #include "codegen/libraries/blocked_tensor.h"
+#include "codegen/libraries/channel_blocks.h"
 #include "codegen/libraries/select_attention.h"
 #include "codegen/libraries/select_epilogue.h"
 #include "codegen/libraries/select_winograd.h"
@@ -15,6 +16,8 @@
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
 
 namespace gradus {
 #define GEN_PASS_DEF_SELECT
@@ -81,6 +84,9 @@ Candidate convolution(Op op, ArrayRef<int64_t> weight,
   found.size.isPointwise = op.getGroups() == 1 && found.size.taps == 1;
   found.size.isDepthwise = op.getGroups() > 1 && weight[1] == 1 &&
                            weight[0] == int64_t(op.getGroups());
+  found.size.isGrouped = op.getGroups() > 1 && !found.size.isDepthwise;
+  found.size.channelsInCommon =
+      std::gcd(weight[0] / int64_t(op.getGroups()), weight[1]);
   found.size.windowDims = weight.size() - 2;
   found.size.isDilated = llvm::any_of(
       op.getDilations(), [](int64_t dilation) { return dilation > 1; });
@@ -260,9 +266,25 @@ struct Select : impl::SelectBase<Select> {
     SmallVector<Operation *> ops;
     for (Operation &op : block)
       ops.push_back(&op);
+    bool areOf8 = blocksOf8 && prefersBlocksOf8(blockTimes(ops));
+    if (areOf8)
+      tell(graph.getLoc(), "blocks of 8 channels for convolutions");
+    for (Operation *op : ops)
+      if (auto found = candidateOf(op); found && isLibrarys(*found)) {
+        if (areOf8)
+          useBlocksOf8(*found);
+        select(*found);
+      }
+  }
+
+  BlockTimes blockTimes(ArrayRef<Operation *> ops) {
+    BlockTimes times;
     for (Operation *op : ops)
       if (auto found = candidateOf(op); found && isLibrarys(*found))
-        select(*found);
+        addConvolution(times, *found,
+                       mayUseWinograd_ &&
+                           reasonAgainstWinograd(*found).empty());
+    return times;
   }
 
   void selectAttention(GraphOp graph) {

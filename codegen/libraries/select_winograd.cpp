@@ -30,13 +30,16 @@ static int64_t groupsOf(Operation *op) {
   return 0;
 }
 
-bool leavesChoiceOfConvolutions(ProgramOp program) {
-  if (runSettings(program).convolutions != Convolutions::fastest)
-    return false;
+bool hasConvolutions(ProgramOp program) {
   auto found = program.walk([](Operation *op) {
     return groupsOf(op) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found.wasInterrupted();
+}
+
+bool leavesChoiceOfConvolutions(ProgramOp program) {
+  return runSettings(program).convolutions == Convolutions::fastest &&
+         hasConvolutions(program);
 }
 
 static bool isForward(const Candidate &found) {

@@ -16,8 +16,8 @@ static auto fieldsOf(const LowerScansOptions &options) {
 }
 
 static auto fieldsOf(const SelectOptions &options) {
-  auto &[library, narrow, provider, epilogues, winograd] = options;
-  return std::tie(library, narrow, provider, epilogues, winograd);
+  auto &[library, narrow, provider, epilogues, winograd, blocksOf8] = options;
+  return std::tie(library, narrow, provider, epilogues, winograd, blocksOf8);
 }
 
 static auto fieldsOf(const LowerToKernelsOptions &options) {
@@ -80,6 +80,12 @@ static DeviceModel gpuModel() {
   return model;
 }
 
+/// Whether vectors of 8 lanes reach the rate of the widest: they are these, or
+/// the processor computes wider ones in halves.
+static bool hasFastHalves(const CpuTarget &cpu) {
+  return cpu.vectorBits < 512 || cpu.tune == "znver4";
+}
+
 static llvm::Expected<Target> targetOf(llvm::StringRef name) {
   if (name == "emulated" || name == "cuda" || name.starts_with("cuda:")) {
     llvm::Expected<GpuTarget> gpu = gpuTarget(name);
@@ -98,6 +104,7 @@ static llvm::Expected<Target> targetOf(llvm::StringRef name) {
   DeviceModel model;
   model.select.narrow = cpu->bf16;
   model.select.winograd = cpu->vectorBits >= 512;
+  model.select.blocksOf8 = hasFastHalves(*cpu);
   model.lowerToKernels.pairs = cpu->bf16;
   return Target{name.str(), model, std::move(*cpu)};
 }
