@@ -6,6 +6,7 @@
 
 #include "codegen/artifact/artifact_writer.h"
 #include "codegen/artifact/program_section.h"
+#include "codegen/libraries/channel_blocks.h"
 #include "codegen/libraries/select_winograd.h"
 #include "codegen/memory/memory_limit.h"
 #include "codegen/names.h"
@@ -137,13 +138,13 @@ static std::vector<TargetGroup> groupTargets(ModuleOp module,
                                              ArrayRef<Target> targets) {
   std::vector<TargetGroup> groups;
   bool asksNarrow = hasBf16(programOf(module)),
-       convolves = hasConvolutions(programOf(module)),
-       leavesChoice = leavesChoiceOfConvolutions(programOf(module));
+       convolves = leavesChoiceOfConvolutions(programOf(module)),
+       fillsBlocksOf8 = mayHaveBlocksOf8(programOf(module));
   for (auto [number, target] : llvm::enumerate(targets)) {
     DeviceModel model = target.model;
     model.select.narrow &= asksNarrow;
-    model.select.winograd &= leavesChoice;
-    model.select.blocksOf8 &= convolves;
+    model.select.winograd &= convolves;
+    model.select.blocksOf8 &= fillsBlocksOf8;
     model.lowerToKernels.pairs &= asksNarrow;
     auto same = llvm::find_if(
         groups, [&](const TargetGroup &group) { return group.model == model; });

@@ -9,9 +9,20 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <array>
+#include <numeric>
 
 namespace gradus {
 using namespace mlir;
+
+bool mayHaveBlocksOf8(ProgramOp program) {
+  auto found = program.walk([](ConvolutionOp op) {
+    ArrayRef<int64_t> weight = shapeOf(op.getWeight());
+    int64_t common = std::gcd(weight[0] / int64_t(op.getGroups()), weight[1]);
+    return common % 8 == 0 && common % 16 ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
 
 /// Blocks of 8 are for windows in two dimensions without gaps, of f32: for
 /// others the library has no kernels, or slow ones.

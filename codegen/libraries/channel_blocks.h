@@ -3,8 +3,13 @@
 #pragma once
 
 #include "codegen/libraries/select_epilogue.h"
+#include "ir/gradus.h"
 
 namespace gradus {
+
+/// Whether a program has convolutions whose channels, or those of their groups,
+/// fill blocks of 8 and not of 16.
+bool mayHaveBlocksOf8(ProgramOp program);
 
 /// What all convolutions of a graph together are estimated to take with blocks
 /// of 16 channels, and with blocks of 8, in seconds.

@@ -30,16 +30,13 @@ static int64_t groupsOf(Operation *op) {
   return 0;
 }
 
-bool hasConvolutions(ProgramOp program) {
+bool leavesChoiceOfConvolutions(ProgramOp program) {
+  if (runSettings(program).convolutions != Convolutions::fastest)
+    return false;
   auto found = program.walk([](Operation *op) {
     return groupsOf(op) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found.wasInterrupted();
-}
-
-bool leavesChoiceOfConvolutions(ProgramOp program) {
-  return runSettings(program).convolutions == Convolutions::fastest &&
-         hasConvolutions(program);
 }
 
 static bool isForward(const Candidate &found) {

@@ -88,6 +88,28 @@ TEST_F(ChannelBlocks, AreForWindowsThatTheLibraryHasKernelsFor) {
   }
 }
 
+/// Whether a program of one convolution may have blocks of 8.
+bool mayBe(int channels) {
+  auto context = makeContext();
+  std::string count = std::to_string(channels),
+              weight = "tensor<" + count + "x" + count + "x3x3xf32>",
+              type = "tensor<1x" + count + "x4x4xf32>";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      graphProgram("%x: " + type + ", %w: " + weight + ") -> (y: " + type,
+                   "%0 = gradus.convolution %x, %w" + std::string(window) +
+                       type + ", " + weight + " -> " + type +
+                       "\ngradus.return %0 : " + type),
+      context.get());
+  EXPECT_TRUE(module);
+  return mayHaveBlocksOf8(*module->getBody()->getOps<ProgramOp>().begin());
+}
+
+TEST_F(ChannelBlocks, MayBeInProgramsThatFillThem) {
+  EXPECT_TRUE(mayBe(24));
+  EXPECT_FALSE(mayBe(32));
+  EXPECT_FALSE(mayBe(20));
+}
+
 TEST_F(ChannelBlocks, AreAskedForAsFarAsTheyAreFilled) {
   Candidate whole = of(24, 1), groups = of(64, 8), fours = of(64, 16),
             depthwise = of(24, 24), stem = of(32, 1);

@@ -1,5 +1,6 @@
 // Layouts as oneDNN wants them, and which products it is asked for.
 
+#include "codegen/libraries/blocked_tensor.h"
 #include "tests/codegen/nests/needs_onednn.h"
 
 using namespace gradus;
@@ -23,6 +24,38 @@ TEST(OneDnn, LayoutsAreTheLibrarysOwnWhereItMayChoose) {
   EXPECT_EQ(call.result.dims, convolution().result.dims);
   EXPECT_FALSE(call.operands[1] == convolution().operands[1]);
   EXPECT_GE(call.operands[1].elements, 64 * 32 * 9);
+}
+
+/// The block of channels of a call's source and result.
+std::pair<int64_t, int64_t> blocksOf(const LibraryCall &call) {
+  return {channelBlockOf(call.operands[0]), channelBlockOf(call.result)};
+}
+
+TEST(OneDnn, HasBlocksOf8ChannelsWhereTheyAreAskedFor) {
+  NEEDS_ONEDNN();
+  LibraryCall call = convolution();
+  call.channelBlock = 8;
+  ASSERT_TRUE(askOneDnn(call, /*free=*/true));
+  EXPECT_EQ(blocksOf(call), std::pair(int64_t(8), int64_t(8)));
+  LibraryCall stem = convolution();
+  stem.operands = {rowMajorLayout({4, 3, 16, 16}),
+                   rowMajorLayout({64, 3, 3, 3})};
+  stem.channelBlock = 8;
+  ASSERT_TRUE(askOneDnn(stem, /*free=*/true));
+  EXPECT_EQ(blocksOf(stem), std::pair(int64_t(0), int64_t(8)));
+}
+
+// Groups of 4 channels have kernels for other layouts, or none.
+TEST(OneDnn, ChoosesWhereItHasPlainLoopsForTheBlocksAskedFor) {
+  NEEDS_ONEDNN();
+  LibraryCall call = convolution();
+  call.operands[1] = rowMajorLayout({8, 8, 4, 3, 3});
+  LibraryCall asked = call;
+  asked.channelBlock = 8;
+  ASSERT_TRUE(askOneDnn(call, /*free=*/true));
+  ASSERT_TRUE(askOneDnn(asked, /*free=*/true));
+  EXPECT_EQ(asked.channelBlock, 0);
+  EXPECT_TRUE(asked.result == call.result);
 }
 
 TEST(OneDnn, LayoutsStayWhereTheyAreFixed) {
@@ -84,6 +117,32 @@ TEST(OneDnn, TakesConvolutionsBetweenWhichWorkIsInBlocks) {
   EXPECT_EQ(reason(depthwise), "its channels fill no blocks");
   depthwise.flops = 4'999'999;
   EXPECT_EQ(reason(depthwise), "it is small");
+}
+
+TEST(OneDnn, TakesGroupsOfWholeBlocks) {
+  auto reason = [](ProductSize size) {
+    return oneDnn().reasonAgainst(size).str();
+  };
+  ProductSize size{.flops = 5'000'000,
+                   .narrowest = 16,
+                   .channels = 64,
+                   .taps = 9,
+                   .isGrouped = true,
+                   .channelsInCommon = 16};
+  EXPECT_EQ(reason(size), "");
+  for (bool ProductSize::*fact :
+       {&ProductSize::is16Bits, &ProductSize::isDilated}) {
+    size.*fact = true;
+    EXPECT_EQ(reason(size), "it is small");
+    size.*fact = false;
+  }
+  size.flops = 50'000'000;
+  size.narrowest = size.channelsInCommon = 8;
+  EXPECT_EQ(reason(size), "it is narrow");
+  size.channelBlock = 8;
+  EXPECT_EQ(reason(size), "");
+  size.flops = 4'999'999;
+  EXPECT_EQ(reason(size), "it is small");
 }
 
 // The library has kernels for windows of two dimensions without gaps.

@@ -24,6 +24,14 @@ TEST(Target, SaysWhetherItHasVectorsForWinogradsAlgorithm) {
       llvm::cantFail(findTarget("cpu:x86-64-v3")).model.select.winograd);
 }
 
+TEST(Target, SaysWhetherBlocksOf8ChannelsMayBeFaster) {
+  EXPECT_TRUE(
+      llvm::cantFail(findTarget("cpu:x86-64-v3")).model.select.blocksOf8);
+  EXPECT_FALSE(
+      llvm::cantFail(findTarget("cpu:x86-64-v4")).model.select.blocksOf8);
+  EXPECT_FALSE(llvm::cantFail(findTarget("cuda")).model.select.blocksOf8);
+}
+
 TEST(Target, ModelsOfLevelsThatDifferInCodeAloneAreEqual) {
   EXPECT_EQ(llvm::cantFail(findTarget("cpu:x86-64-v2")).model,
             llvm::cantFail(findTarget("cpu:x86-64-v3")).model);
