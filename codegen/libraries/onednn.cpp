@@ -3,6 +3,8 @@
 
 #include "codegen/libraries/onednn.h"
 
+#include "codegen/libraries/blocked_tensor.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -64,22 +66,30 @@ template <typename Handle> struct Owned {
 
 using Description = Owned<dnnl_memory_desc_t>;
 
-/// Describes a layout, or, if it is free, one that the library chooses, but for
-/// blocks of 8 channels where these are asked for and filled.
-bool describe(const Functions &library, const LibraryLayout &layout, bool any,
+/// The form to ask for where the library may choose: blocks of so many channels
+/// where these are asked for, of 8 only if channels fill them.
+dnnl_format_tag_t tagOf(const LibraryLayout &layout, int64_t channelBlock) {
+  if (layout.dims.size() != 4)
+    return dnnl_format_tag_any;
+  if (channelBlock == 8 && layout.dims[1] % 8 == 0)
+    return dnnl_nChw8c;
+  return channelBlock == 16 ? dnnl_nChw16c : dnnl_format_tag_any;
+}
+
+/// Describes a layout as it is, or, if it is free, as it may become.
+bool describe(const Functions &library, const LibraryLayout &layout, bool free,
               Description &description, int64_t channelBlock = 0) {
   int rank = layout.dims.size();
-  bool inBlocks = channelBlock == 8 && rank == 4 && layout.dims[1] % 8 == 0;
   dnnl_data_type_t type = layout.element == LibraryElement::bf16  ? dnnl_bf16
                           : layout.element == LibraryElement::f16 ? dnnl_f16
                                                                   : dnnl_f32;
   dnnl_status_t status =
-      any ? library.dnnl_memory_desc_create_with_tag(
-                &description.handle, rank, layout.dims.data(), type,
-                inBlocks ? dnnl_nChw8c : dnnl_format_tag_any)
-          : library.dnnl_memory_desc_create_with_strides(
-                &description.handle, rank, layout.dims.data(), type,
-                layout.strides.data());
+      free ? library.dnnl_memory_desc_create_with_tag(
+                 &description.handle, rank, layout.dims.data(), type,
+                 tagOf(layout, channelBlock))
+           : library.dnnl_memory_desc_create_with_strides(
+                 &description.handle, rank, layout.dims.data(), type,
+                 layout.strides.data());
   return status == dnnl_success;
 }
 
@@ -199,12 +209,62 @@ Queries queriesOf(StringRef call) {
   return {};
 }
 
-/// Whether it is a plain loop, as the library has for layouts without kernels.
-bool isReference(const Functions &library, const_dnnl_primitive_desc_t of) {
+/// The library's name of its implementation; empty if it does not say.
+StringRef nameOf(const Functions &library, const Primitive &primitive) {
   const char *name = nullptr;
-  return library.dnnl_primitive_desc_query(of, dnnl_query_impl_info_str, 0,
-                                           &name) == dnnl_success &&
-         StringRef(name).starts_with("ref");
+  bool isKnown = library.dnnl_primitive_desc_query(primitive.handle,
+                                                   dnnl_query_impl_info_str, 0,
+                                                   &name) == dnnl_success;
+  return isKnown ? name : "";
+}
+
+/// Whether the library's choice for the gradient of a strided convolution's
+/// input has last channels without gaining by them. Without AMX its kernels of
+/// blocks are as fast, and the reorders around the others took as long as the
+/// convolution (ResNet-50's first shortcut, in 16 bits: 11 ms, and 12 for
+/// these).
+bool hasLastChannelsInVain(const LibraryCall &call, StringRef name) {
+  return call.name == "convolution_backward_data" &&
+         call.result.dims.size() == 4 && call.strides[0] > 1 &&
+         channelBlockOf(call.result) == 0 && name.starts_with("brgconv") &&
+         !name.contains("amx");
+}
+
+/// Asks for a call as it is. Returns the library's name of its implementation;
+/// nothing if it has none, or has plain loops alone for the blocks asked for.
+std::optional<std::string> ask(const Functions &library, LibraryCall &call,
+                               bool free) {
+  Descriptions of(library);
+  Owned<dnnl_primitive_attr_t> attributes(library.dnnl_primitive_attr_destroy);
+  Primitive primitive(library.dnnl_primitive_desc_destroy);
+  if (!of.fill(library, call, free) ||
+      !setAttributes(library, call.activation, attributes))
+    return std::nullopt;
+  dnnl_status_t status =
+      call.name == "matmul"
+          ? library.dnnl_matmul_primitive_desc_create(
+                &primitive.handle, library.engine, of.source.handle,
+                of.weights.handle, of.bias.handle, of.result.handle,
+                attributes.handle)
+          : describeConvolution(library, call, of, attributes.handle,
+                                primitive);
+  if (status != dnnl_success)
+    return std::nullopt;
+  StringRef name = nameOf(library, primitive);
+  if (call.channelBlock && name.starts_with("ref"))
+    return std::nullopt;
+  auto chosen = [&](dnnl_query_t what) {
+    return library.dnnl_primitive_desc_query_md(primitive.handle, what, 0);
+  };
+  Queries queries = queriesOf(call.name);
+  if (free) {
+    take(library, chosen(queries.source), call.operands[0]);
+    take(library, chosen(queries.weights), call.operands[1]);
+    take(library, chosen(queries.result), call.result);
+  }
+  const_dnnl_memory_desc_t scratch = chosen(dnnl_query_scratchpad_md);
+  call.scratch = scratch ? library.dnnl_memory_desc_get_size(scratch) : 0;
+  return name.str();
 }
 
 } // namespace
@@ -213,40 +273,17 @@ bool hasOneDnn() { return library() != nullptr; }
 
 bool askOneDnn(LibraryCall &call, bool free) {
   const Functions *loaded = library();
-  if (!loaded)
+  if (!loaded || (call.channelBlock && ask(*loaded, call, free)))
     return true;
-  Descriptions of(*loaded);
-  Owned<dnnl_primitive_attr_t> attributes(loaded->dnnl_primitive_attr_destroy);
-  Primitive primitive(loaded->dnnl_primitive_desc_destroy);
-  if (!of.fill(*loaded, call, free) ||
-      !setAttributes(*loaded, call.activation, attributes))
+  call.channelBlock = 0;
+  std::optional<std::string> name = ask(*loaded, call, free);
+  if (!name)
     return false;
-  dnnl_status_t status =
-      call.name == "matmul"
-          ? loaded->dnnl_matmul_primitive_desc_create(
-                &primitive.handle, loaded->engine, of.source.handle,
-                of.weights.handle, of.bias.handle, of.result.handle,
-                attributes.handle)
-          : describeConvolution(*loaded, call, of, attributes.handle,
-                                primitive);
-  if (call.channelBlock &&
-      (status != dnnl_success || isReference(*loaded, primitive.handle))) {
-    call.channelBlock = 0;
-    return askOneDnn(call, free);
+  if (LibraryCall blocks = call; free && hasLastChannelsInVain(call, *name)) {
+    blocks.channelBlock = 16;
+    if (ask(*loaded, blocks, free))
+      call = blocks;
   }
-  if (status != dnnl_success)
-    return false;
-  auto chosen = [&](dnnl_query_t what) {
-    return loaded->dnnl_primitive_desc_query_md(primitive.handle, what, 0);
-  };
-  Queries queries = queriesOf(call.name);
-  if (free) {
-    take(*loaded, chosen(queries.source), call.operands[0]);
-    take(*loaded, chosen(queries.weights), call.operands[1]);
-    take(*loaded, chosen(queries.result), call.result);
-  }
-  const_dnnl_memory_desc_t scratch = chosen(dnnl_query_scratchpad_md);
-  call.scratch = scratch ? loaded->dnnl_memory_desc_get_size(scratch) : 0;
   return true;
 }
 

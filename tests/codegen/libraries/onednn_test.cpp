@@ -3,6 +3,8 @@
 #include "codegen/libraries/blocked_tensor.h"
 #include "tests/codegen/nests/needs_onednn.h"
 
+#include "llvm/TargetParser/Host.h"
+
 using namespace gradus;
 
 namespace {
@@ -69,6 +71,29 @@ TEST(OneDnn, RefusesWhatCannotBe) {
   LibraryCall call = convolution();
   call.result = rowMajorLayout({4, 64, 99, 16});
   EXPECT_FALSE(askOneDnn(call, /*free=*/true));
+}
+
+/// Where the library's choice has channels last, its kernels of blocks are as
+/// fast.
+TEST(OneDnn, GradientsOfStridedConvolutionsOf16BitsAreInBlocks) {
+  NEEDS_ONEDNN();
+  auto host = llvm::sys::getHostCPUFeatures();
+  if (!host.lookup("avx512bf16") || host.lookup("amx-bf16"))
+    GTEST_SKIP() << "this processor has no pairs of bf16, or has tiles, too";
+  LibraryCall call;
+  call.name = "convolution_backward_data";
+  call.operands = {rowMajorLayout({2, 64, 14, 14}),
+                   rowMajorLayout({64, 32, 1, 1})};
+  call.result = rowMajorLayout({2, 32, 28, 28});
+  call.strides = {2, 2};
+  call.dilations = {1, 1};
+  call.padsBegin = {0, 0};
+  call.padsEnd = {0, 0};
+  for (LibraryLayout &operand : call.operands)
+    operand.element = LibraryElement::bf16;
+  ASSERT_TRUE(askOneDnn(call, /*free=*/true));
+  EXPECT_EQ(channelBlockOf(call.operands[0]), 16);
+  EXPECT_EQ(channelBlockOf(call.result), 16);
 }
 
 TEST(OneDnn, LeavesSmallAndNarrowProductsToUs) {
