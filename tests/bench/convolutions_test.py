@@ -15,7 +15,12 @@ class Program(unittest.TestCase):
             self.assertEqual(convolutions.program(2, 32, 8, which).count(op), 1)
 
     def test_a_gradient_of_weights_is_their_update(self):
-        self.assertIn("gradus.update @w, %y : tensor<32x32x3x3xf32>", convolutions.program(2, 32, 8, "backward_weights"))
+        for element in convolutions.ELEMENTS:
+            self.assertIn("gradus.update @w, %y : tensor<32x32x3x3xf32>", convolutions.program(2, 32, 8, "backward_weights", element))
+
+    def test_weights_are_rounded_to_16_bits(self):
+        self.assertIn("%w = arith.truncf %read : tensor<32x32x3x3xf32> to tensor<32x32x3x3xbf16>",
+                      convolutions.program(2, 32, 8, "forward", "bf16"))
 
 
 class Times(unittest.TestCase):
@@ -34,9 +39,9 @@ class Times(unittest.TestCase):
 
 class Line(unittest.TestCase):
     def test_it_says_where_both_are_direct(self):
-        figures = {"layer": (8, 64, 56), "pass": "forward", "winograd": False, "ms": {"auto": 2.0, "direct": 3.0},
+        figures = {"layer": (8, 64, 56), "pass": "forward", "element": "bf16", "winograd": False, "ms": {"auto": 2.0, "direct": 3.0},
                    "expected_ms": {"auto": 2.5, "direct": 2.5}}
-        self.assertEqual(convolutions.line(figures), "8x64x56x56 forward          auto   2.00 ms (expected   2.50)  "
+        self.assertEqual(convolutions.line(figures), "8x64x56x56 bf16 forward          auto   2.00 ms (expected   2.50)  "
                          "direct   3.00 ms (expected   2.50)  1.50 x  auto is direct")
 
 
