@@ -145,6 +145,7 @@ static std::vector<TargetGroup> groupTargets(ModuleOp module,
     model.select.narrow &= asksNarrow;
     model.select.winograd &= convolves;
     model.select.blocksOf8 &= fillsBlocksOf8;
+    model.select.tiles &= asksNarrow && convolves;
     model.lowerToKernels.pairs &= asksNarrow;
     auto same = llvm::find_if(
         groups, [&](const TargetGroup &group) { return group.model == model; });

@@ -27,25 +27,20 @@ struct Convolution {
   WinogradTiles tiles;
   bool rotatesWeights, hasBias;
   std::string activation;
-  Type element;
 
   explicit Convolution(WinogradOp op)
       : sizes(winogradSizes(op)), tiles(sizes),
         rotatesWeights(op.getKind() == WinogradKind::input_gradient),
         hasBias(bool(op.getBias())),
-        activation(op.getActivation().value_or("").str()),
-        element(op.getType().getElementType()) {}
+        activation(op.getActivation().value_or("").str()) {}
 
-  RankedTensorType type(ArrayRef<int64_t> shape) const {
-    return RankedTensorType::get(shape, element);
+  SmallVector<int64_t> transformedTiles() const {
+    return {kWinogradPlanes,
+            paddedPlane(tiles.tiles * paddedPlane(sizes.channels))};
   }
-  RankedTensorType transformedTiles() const {
-    return type({kWinogradPlanes,
-                 paddedPlane(tiles.tiles * paddedPlane(sizes.channels))});
-  }
-  RankedTensorType transformedWeights() const {
-    return type({sizes.outputs / tiles.block, kWinogradPlanes,
-                 paddedPlane(sizes.channels * tiles.block)});
+  SmallVector<int64_t> transformedWeights() const {
+    return {sizes.outputs / tiles.block, kWinogradPlanes,
+            paddedPlane(sizes.channels * tiles.block)};
   }
 };
 
@@ -102,18 +97,20 @@ public:
 
   /// A source to transformed tiles; an item has some channels.
   KernelOp source() {
-    transformSource(operand(0), item(), 1, result(0), constant(0), constant(0));
+    transformSource(
+        {operand(0), result(0), item(), item(), 1, of_.sizes.channels},
+        constant(0), constant(0));
     return finished();
   }
 
   /// A source and transformed weights to outputs; an item has a block of tiles.
   KernelOp byTiles() {
-    Value tiles = scratch(of_.transformedTiles().getShape(), of_.element),
-          products = makeProducts();
+    Value tiles = f32Scratch(of_.transformedTiles()), products = makeProducts();
     int64_t groups = of_.tiles.rowGroups;
     auto body = [&](AffineExpr images, AffineExpr rows) {
-      transformSource(operand(0), constant(0),
-                      of_.sizes.channels / kWinogradLanes, tiles, images, rows);
+      transformSource({operand(0), tiles, constant(0), constant(0),
+                       of_.sizes.channels / kWinogradLanes, of_.sizes.channels},
+                      images, rows);
       loop(of_.sizes.outputs / of_.tiles.block, {}, {}, [&](AffineExpr block) {
         outputs(tiles, products, block, images, rows);
       });
@@ -131,9 +128,8 @@ public:
 
   /// Transformed tiles and weights to outputs; an item has a block of outputs.
   KernelOp byOutputs() {
-    Value own = scratch(
-              {kWinogradPlanes, paddedPlane(of_.tiles.run * of_.tiles.block)},
-              of_.element),
+    Value own = f32Scratch(
+              {kWinogradPlanes, paddedPlane(of_.tiles.run * of_.tiles.block)}),
           rows = makeRows(), products = makeProducts();
     auto add = [&](AffineExpr run, bool adds) {
       transformWeights(operand(1), rows, run,
@@ -152,9 +148,8 @@ public:
 
 private:
   Value makeProducts() {
-    return scratch(
-        {kWinogradPlanes, paddedPlane(of_.tiles.tiles * of_.tiles.block)},
-        of_.element);
+    return f32Scratch(
+        {kWinogradPlanes, paddedPlane(of_.tiles.tiles * of_.tiles.block)});
   }
 
   /// Memory for a run of the weights of a block, as they lie: a row has the
@@ -163,7 +158,7 @@ private:
     int64_t rows = of_.tiles.block, windows = of_.tiles.run;
     if (of_.rotatesWeights)
       std::swap(rows, windows);
-    return scratch({rows, paddedPlane(windows * kWindow)}, of_.element);
+    return f32Scratch({rows, paddedPlane(windows * kWindow)});
   }
 
   /// The place, in a plane of transformed weights, of row x2 of a run of
@@ -210,12 +205,13 @@ void ConvolutionKernel::transformWeights(
     std::swap(extents[0], extents[1]);
   }
   llvm::append_values(extents, kWinogradWindow, kWinogradWindow);
-  nest({extents}, {}, At{weights, {output + x(0), channel + x(1), x(2), x(3)}},
-       At{rows,
-          {x(0), (x(1) * kWinogradWindow + x(2)) * kWinogradWindow + x(3)}},
-       [](const Scalars &, ValueRange values) {
-         return SmallVector<Value>(values);
-       });
+  transform(
+      extents, At{weights, {output + x(0), channel + x(1), x(2), x(3)}},
+      At{rows,
+         {x(0), (x(1) * kWinogradWindow + x(2)) * kWinogradWindow + x(3)}},
+      [](const Scalars &, ValueRange values) {
+        return SmallVector<Value>(values);
+      });
   SmallVector<At> reads, outs;
   for (int64_t tap = 0; tap < kWindow; ++tap)
     if (of_.rotatesWeights)
@@ -224,10 +220,10 @@ void ConvolutionKernel::transformWeights(
       reads.push_back({rows, {x(1), x(0) * kWindow + tap}});
   for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
     outs.push_back(out(constant(plane), x(0) * block + x(1)));
-  nest({{length, block}}, {}, reads, outs,
-       [](const Scalars &s, ValueRange values) -> SmallVector<Value> {
-         return winogradWeights(s, values);
-       });
+  transform({length, block}, reads, outs,
+            [](const Scalars &s, ValueRange values) -> SmallVector<Value> {
+              return winogradWeights(s, values);
+            });
 }
 
 /// Multiplies all tiles by a run of channels of the weights in a plane.
@@ -278,19 +274,19 @@ void ConvolutionKernel::transformProducts(Value products, AffineExpr block,
              {part.image, vector, part.tileRow * kWinogradOutputs + y,
               (x(1) + part.column.first) * kWinogradOutputs + z, x(2)}});
       }
-    nest({{vectors, part.column.count(), kWinogradLanes}}, {}, reads, outs,
-         [&](const Scalars &s, ValueRange values) {
-           WinogradSquare all =
-               winogradOutput(s, values.take_front(kWinogradPlanes));
-           SmallVector<Value> found;
-           for (int64_t number : kept) {
-             Value value = all[number];
-             if (of_.hasBias)
-               value = s.add(value, values[kWinogradPlanes]);
-             found.push_back(activated(s, of_.activation, value));
-           }
-           return found;
-         });
+    transform({vectors, part.column.count(), kWinogradLanes}, reads, outs,
+              [&](const Scalars &s, ValueRange values) {
+                WinogradSquare all =
+                    winogradOutput(s, values.take_front(kWinogradPlanes));
+                SmallVector<Value> found;
+                for (int64_t number : kept) {
+                  Value value = all[number];
+                  if (of_.hasBias)
+                    value = s.add(value, values[kWinogradPlanes]);
+                  found.push_back(activated(s, of_.activation, value));
+                }
+                return found;
+              });
   });
 }
 
@@ -321,15 +317,18 @@ SmallVector<Value> lowerToKernel(OpBuilder &builder, WinogradOp op,
     return ConvolutionKernel(op.getContext(), of, operands.getTypes(), result,
                              items);
   };
+  auto scratchOf = [&](ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, builder.getF32Type());
+  };
   SmallVector<Value> operands = {op.getSource(), op.getOther()};
   if (of.tiles.byOutputs) {
-    Type type = of.transformedTiles();
+    Type type = scratchOf(of.transformedTiles());
     operands[0] = launchWinograd(
         builder, op, kernels, code(operands[0], type, channels).source(),
         operands[0], type, 144 * sizes.tiles() * sizes.channels,
         "winograd_tiles");
   } else {
-    Type type = of.transformedWeights();
+    Type type = scratchOf(of.transformedWeights());
     operands[1] = launchWinograd(
         builder, op, kernels, code(operands[1], type, blocks).weights(),
         operands[1], type, 81 * sizes.channels * sizes.outputs,

@@ -23,8 +23,7 @@ public:
   WeightsKernel(WinogradOp op, const WinogradWeightTiles &tiles, Type result)
       : WinogradWriter(op.getContext(), tiles.block, tiles.group,
                        op->getOperandTypes(), result, tiles.items()),
-        tiles_(tiles), element_(getElementTypeOrSelf(result)),
-        inputs_(planes(tiles.tilePlane(tiles.block.channels))),
+        tiles_(tiles), inputs_(planes(tiles.tilePlane(tiles.block.channels))),
         gradients_(planes(tiles.tilePlane(tiles.block.outputs))),
         sums_(planes(tiles.sumPlane())) {}
 
@@ -43,7 +42,7 @@ public:
 
 private:
   Value planes(int64_t elements) {
-    return scratch({kWinogradPlanes, elements}, element_);
+    return f32Scratch({kWinogradPlanes, elements});
   }
 
   /// Calls `body` with `number` divided by `by`, one of `count`. It is the
@@ -60,12 +59,10 @@ private:
   using ForGroup = llvm::function_ref<void(AffineExpr group, AffineExpr images,
                                            AffineExpr rows)>;
   void forGroups(AffineExpr part, ForGroup body);
-  void transformGradient(AffineExpr first, AffineExpr images, AffineExpr rows);
   void addProducts(AffineExpr group);
   void transformSums(AffineExpr part, AffineExpr outputs, AffineExpr channels);
 
   const WinogradWeightTiles &tiles_;
-  Type element_;
   Value inputs_, gradients_, sums_;
 };
 
@@ -75,9 +72,12 @@ void WeightsKernel::block(AffineExpr part, AffineExpr outputs,
   int64_t channelVectors = tiles_.block.channels / kWinogradLanes,
           outputVectors = tiles_.block.outputs / kWinogradLanes;
   forGroups(part, [&](AffineExpr group, AffineExpr images, AffineExpr rows) {
-    transformSource(operand(0), channels * channelVectors, channelVectors,
-                    inputs_, images, rows, constant(0));
-    transformGradient(outputs * outputVectors, images, rows);
+    transformSource({operand(0), inputs_, channels * channelVectors,
+                     constant(0), channelVectors, tiles_.block.channels},
+                    images, rows);
+    transformGradient({operand(1), gradients_, outputs * outputVectors,
+                       constant(0), outputVectors, tiles_.block.outputs},
+                      images, rows);
     addProducts(group);
   });
   transformSums(part, outputs, channels);
@@ -102,40 +102,6 @@ void WeightsKernel::forGroups(AffineExpr part, ForGroup body) {
     ofGroup(constant(0));
   else
     loop(tiles_.groupsOfPart, {}, end, ofGroup);
-}
-
-/// Transforms the output's gradient, from a vector of its channels on, in a
-/// group of tiles.
-void WeightsKernel::transformGradient(AffineExpr first, AffineExpr images,
-                                      AffineExpr rows) {
-  int64_t outputs = tiles_.block.outputs;
-  forParts(images, rows, [&](const TilePart &part) {
-    SmallVector<At> reads, outs;
-    SmallVector<int64_t> present; // the numbers of outputs that exist
-    for (int64_t y = 0; y < part.row.outputs; ++y)
-      for (int64_t z = 0; z < part.column.outputs; ++z) {
-        present.push_back(y * kWinogradOutputs + z);
-        reads.push_back(
-            {operand(1),
-             {part.image, first + x(0), part.tileRow * kWinogradOutputs + y,
-              (x(1) + part.column.first) * kWinogradOutputs + z, x(2)}});
-      }
-    AffineExpr place = (part.tile + x(1)) * paddedPlane(outputs) +
-                       x(0) * kWinogradLanes + x(2);
-    for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
-      outs.push_back({gradients_, {constant(plane), place}});
-    nest({{outputs / kWinogradLanes, part.column.count(), kWinogradLanes}}, {},
-         reads, outs, [&](const Scalars &s, ValueRange values) {
-           SmallVector<Value> tile(kWinogradOutputs * kWinogradOutputs);
-           for (auto [number, value] : llvm::zip_equal(present, values))
-             tile[number] = value;
-           SmallVector<Value> found = winogradGradient(s, tile);
-           for (Value &value : found)
-             if (!value)
-               value = s.number(0, values[0]);
-           return found;
-         });
-  });
 }
 
 /// Adds the products of the tiles of a group to the sums, which begin with the
@@ -170,13 +136,13 @@ void WeightsKernel::transformSums(AffineExpr part, AffineExpr outputs,
                       {part, outputs * tiles_.block.outputs + x(0),
                        channels * tiles_.block.channels + x(1), constant(y),
                        constant(z)}});
-  nest({{tiles_.block.outputs, tiles_.block.channels}}, {}, reads, outs,
-       [](const Scalars &s, ValueRange values) -> SmallVector<Value> {
-         return winogradWeightGradient(s, values);
-       });
+  transform({tiles_.block.outputs, tiles_.block.channels}, reads, outs,
+            [](const Scalars &s, ValueRange values) -> SmallVector<Value> {
+              return winogradWeightGradient(s, values);
+            });
 }
 
-/// The sum over parts.
+/// The sum over parts, which are f32, in the element of the result.
 Value sumOfParts(OpBuilder &builder, WinogradOp op, Value parts) {
   RankedTensorType type = cast<RankedTensorType>(op.getResult().getType());
   Domain domain(builder.getContext());
@@ -189,7 +155,11 @@ Value sumOfParts(OpBuilder &builder, WinogradOp op, Value parts) {
   auto same = [](OpBuilder &, Location, ValueRange values) {
     return SmallVector<Value>(values);
   };
-  plan::NestOp nest = buildNest(builder, op.getLoc(), sum, same, same);
+  auto rounded = [&](OpBuilder &inside, Location loc, ValueRange values) {
+    return SmallVector<Value>{
+        converted(Scalars(inside, loc), values[0], type.getElementType())};
+  };
+  plan::NestOp nest = buildNest(builder, op.getLoc(), sum, same, rounded);
   setLabel(nest, "sum");
   return nest.getResult(0);
 }
@@ -203,7 +173,9 @@ SmallVector<Value> lowerWinogradWeights(OpBuilder &builder, WinogradOp op,
   auto type = cast<RankedTensorType>(op.getResult().getType());
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin(), tiles.parts);
-  auto ofParts = type.clone(shape);
+  auto ofParts = tiles.parts == 1
+                     ? type.clone(shape)
+                     : RankedTensorType::get(shape, builder.getF32Type());
   Value parts = launchWinograd(builder, op, kernels,
                                WeightsKernel(op, tiles, ofParts).kernel(),
                                op->getOperands(), ofParts, sizes.productFlops(),

@@ -13,10 +13,6 @@
 
 namespace gradus {
 
-/// The side of a tile of outputs, of the window, and of a transformed tile.
-constexpr int64_t kWinogradOutputs = 4, kWinogradWindow = 3, kWinogradSide = 6,
-                  kWinogradPlanes = kWinogradSide * kWinogradSide;
-
 /// Squares of scalars in row-major order. A null one is a known zero, such as
 /// an input in the padding: it costs nothing.
 using WinogradSquare = llvm::SmallVector<mlir::Value, 36>;

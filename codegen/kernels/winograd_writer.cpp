@@ -40,40 +40,88 @@ void WinogradWriter::forParts(AffineExpr images, AffineExpr rows,
   loop(tiles_.images, {}, end, ofImage);
 }
 
-void WinogradWriter::transformSource(Value source, AffineExpr first,
-                                     int64_t count, Value into,
-                                     AffineExpr images, AffineExpr rows,
-                                     AffineExpr place) {
+Value converted(const Scalars &s, Value value, Type element) {
+  unsigned from = value.getType().getIntOrFloatBitWidth(),
+           to = element.getIntOrFloatBitWidth();
+  if (from < to)
+    return arith::ExtFOp::create(s.builder, s.loc, element, value);
+  return from > to
+             ? Value(arith::TruncFOp::create(s.builder, s.loc, element, value))
+             : value;
+}
+
+void WinogradWriter::transform(ArrayRef<int64_t> extents, ArrayRef<At> reads,
+                               ArrayRef<At> outs, Codes code) {
+  nest({SmallVector<int64_t>(extents)}, {}, reads, outs,
+       [&](const Scalars &s, ValueRange values) {
+         SmallVector<Value> wide;
+         for (Value value : values)
+           wide.push_back(converted(s, value, f32_));
+         SmallVector<Value> found = code(s, wide);
+         for (auto [value, out] : llvm::zip_equal(found, outs))
+           value = converted(s, value ? value : s.number(0, wide[0]),
+                             getElementTypeOrSelf(out.buffer.getType()));
+         return found;
+       });
+}
+
+/// The positions of a tile along a dimension that exist, and the index of its
+/// position 0, counted from the first of its outputs.
+struct WinogradWriter::Positions {
+  int64_t first, end, start;
+};
+
+void WinogradWriter::transformTiles(const TileBlocks &blocks, AffineExpr images,
+                                    AffineExpr rows, int64_t side,
+                                    PositionsOf positionsOf,
+                                    TileTransform code) {
   forParts(images, rows, [&](const TilePart &part) {
+    Positions inRows = positionsOf(part.row, sizes_.padTop),
+              inColumns = positionsOf(part.column, sizes_.padLeft);
     SmallVector<At> reads, outs;
-    SmallVector<int64_t> inside; // the numbers of what is not in the padding
-    for (int64_t y = part.row.before; y < kWinogradSide - part.row.behind; ++y)
-      for (int64_t z = part.column.before;
-           z < kWinogradSide - part.column.behind; ++z) {
-        inside.push_back(y * kWinogradSide + z);
-        reads.push_back({source,
-                         {part.image, first + x(0),
-                          part.tileRow * kWinogradOutputs + (y - sizes_.padTop),
+    SmallVector<int64_t> present; // the numbers of the positions that exist
+    for (int64_t y = inRows.first; y < inRows.end; ++y)
+      for (int64_t z = inColumns.first; z < inColumns.end; ++z) {
+        present.push_back(y * side + z);
+        reads.push_back({blocks.from,
+                         {part.image, blocks.first + x(0),
+                          part.tileRow * kWinogradOutputs + (y + inRows.start),
                           (x(1) + part.column.first) * kWinogradOutputs +
-                              (z - sizes_.padLeft),
+                              (z + inColumns.start),
                           x(2)}});
       }
-    AffineExpr to = (part.tile + x(1)) * paddedPlane(sizes_.channels) +
-                    ((place ? place : first) + x(0)) * kWinogradLanes + x(2);
+    AffineExpr to = (part.tile + x(1)) * paddedPlane(blocks.channels) +
+                    (blocks.place + x(0)) * kWinogradLanes + x(2);
     for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
-      outs.push_back({into, {constant(plane), to}});
-    nest({{count, part.column.count(), kWinogradLanes}}, {}, reads, outs,
-         [&](const Scalars &s, ValueRange values) {
-           SmallVector<Value> tile(kWinogradPlanes);
-           for (auto [number, value] : llvm::zip_equal(inside, values))
-             tile[number] = value;
-           SmallVector<Value> found = winogradInput(s, tile);
-           for (Value &value : found)
-             if (!value)
-               value = s.number(0, values[0]);
-           return found;
-         });
+      outs.push_back({blocks.into, {constant(plane), to}});
+    transform({blocks.count, part.column.count(), kWinogradLanes}, reads, outs,
+              [&](const Scalars &s, ValueRange values) {
+                SmallVector<Value> tile(side * side);
+                for (auto [number, value] : llvm::zip_equal(present, values))
+                  tile[number] = value;
+                return SmallVector<Value>(code(s, tile));
+              });
   });
+}
+
+void WinogradWriter::transformSource(const TileBlocks &blocks,
+                                     AffineExpr images, AffineExpr rows) {
+  transformTiles(
+      blocks, images, rows, kWinogradSide,
+      [](const WinogradSegment &tiles, int64_t pad) -> Positions {
+        return {tiles.before, kWinogradSide - tiles.behind, -pad};
+      },
+      winogradInput);
+}
+
+void WinogradWriter::transformGradient(const TileBlocks &blocks,
+                                       AffineExpr images, AffineExpr rows) {
+  transformTiles(
+      blocks, images, rows, kWinogradOutputs,
+      [](const WinogradSegment &tiles, int64_t) -> Positions {
+        return {0, tiles.outputs, 0};
+      },
+      winogradGradient);
 }
 
 Value launchWinograd(OpBuilder &builder, plan::WinogradOp op,

@@ -1,5 +1,8 @@
 // Writes what the kernels of Winograd's algorithm share: the loops over tiles,
-// and the transform of tiles of a source.
+// and the transforms of tiles of a source or of the gradient of outputs.
+//
+// Tensors of bf16 are widened where they are read, and results are rounded
+// where they are written: scratch, transforms and sums are f32.
 #pragma once
 
 #include "codegen/kernels/form_kernels_outline.h"
@@ -16,13 +19,25 @@ struct TilePart {
   WinogradSegment row, column;
 };
 
+/// Tiles that are transformed: `count` blocks of channels of a tensor from
+/// number `first` on, into planes of tiles by `channels`, where they are those
+/// from number `place` on.
+struct TileBlocks {
+  mlir::Value from, into;
+  mlir::AffineExpr first, place;
+  int64_t count, channels;
+};
+
+/// The value in another type of floats.
+mlir::Value converted(const Scalars &s, mlir::Value value, mlir::Type element);
+
 class WinogradWriter : public KernelWriter {
 public:
   WinogradWriter(mlir::MLIRContext *context, const WinogradSizes &sizes,
                  const WinogradTiles &tiles, mlir::TypeRange operands,
                  mlir::TypeRange results, int64_t items)
       : KernelWriter(context, operands, results, items), sizes_(sizes),
-        tiles_(tiles) {}
+        tiles_(tiles), f32_(mlir::Float32Type::get(context)) {}
 
 protected:
   /// Calls `body` for all parts of the tiles in a group of images and a group
@@ -30,19 +45,37 @@ protected:
   void forParts(mlir::AffineExpr images, mlir::AffineExpr rows,
                 llvm::function_ref<void(const TilePart &)> body);
 
-  /// Transforms the tiles of such groups: `count` blocks of channels from
-  /// number `first` on, into planes of tiles by channels, where they are those
-  /// from number `place` on; null: from `first` on.
-  void transformSource(mlir::Value source, mlir::AffineExpr first,
-                       int64_t count, mlir::Value into, mlir::AffineExpr images,
-                       mlir::AffineExpr rows, mlir::AffineExpr place = {});
+  /// Writes a nest whose code is f32, whatever its buffers are. A null result
+  /// is zero.
+  void transform(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<At> reads,
+                 llvm::ArrayRef<At> outs, Codes code);
+
+  /// Transform the tiles of such groups: of the source, and of the gradient of
+  /// outputs.
+  void transformSource(const TileBlocks &blocks, mlir::AffineExpr images,
+                       mlir::AffineExpr rows);
+  void transformGradient(const TileBlocks &blocks, mlir::AffineExpr images,
+                         mlir::AffineExpr rows);
+
+  mlir::Value f32Scratch(llvm::ArrayRef<int64_t> shape) {
+    return scratch(shape, f32_);
+  }
 
 private:
+  struct Positions;
+  using PositionsOf =
+      llvm::function_ref<Positions(const WinogradSegment &, int64_t pad)>;
+  using TileTransform = WinogradSquare (*)(const Arithmetic &,
+                                           mlir::ValueRange);
+  void transformTiles(const TileBlocks &blocks, mlir::AffineExpr images,
+                      mlir::AffineExpr rows, int64_t side,
+                      PositionsOf positionsOf, TileTransform code);
   void forRows(mlir::AffineExpr rows, const WinogradSegment &segment,
                llvm::function_ref<void(mlir::AffineExpr inItem)> body);
 
   const WinogradSizes &sizes_;
   const WinogradTiles &tiles_;
+  mlir::Type f32_;
 };
 
 /// Adds a kernel, and launches it for the op; it has one result and as many

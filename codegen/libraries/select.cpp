@@ -283,7 +283,7 @@ struct Select : impl::SelectBase<Select> {
       if (auto found = candidateOf(op); found && isLibrarys(*found))
         addConvolution(times, *found,
                        mayUseWinograd_ &&
-                           reasonAgainstWinograd(*found).empty());
+                           reasonAgainstWinograd(*found, tiles).empty());
     return times;
   }
 
@@ -345,7 +345,7 @@ struct Select : impl::SelectBase<Select> {
     takeEpilogue(found, *library_, epilogues_,
                  [&](Type type) { return accepts(type); });
     if (mayUseWinograd_ && found.call.name != "matmul") {
-      StringRef reason = reasonAgainstWinograd(found);
+      StringRef reason = reasonAgainstWinograd(found, tiles);
       if (reason.empty())
         return tell(emitWinograd(found));
       explain(found.op->getLoc(), found.call.name, reason,

@@ -39,10 +39,6 @@ bool leavesChoiceOfConvolutions(ProgramOp program) {
   return found.wasInterrupted();
 }
 
-static bool isForward(const Candidate &found) {
-  return isa<ConvolutionOp>(found.product);
-}
-
 static bool givesWeights(const Candidate &found) {
   return isa<ConvolutionBackwardWeightsOp>(found.product);
 }
@@ -54,42 +50,47 @@ static bool isSquare(const Candidate &found) {
          areAll(found.call.strides, 1) && areAll(found.call.dilations, 1);
 }
 
-static bool isF32(const Candidate &found) {
-  auto isWide = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
-  return isWide(found.result.getType()) &&
-         llvm::all_of(found.operands,
-                      [&](Value value) { return isWide(value.getType()); });
+static bool is16Bits(Value value) {
+  return getElementTypeOrSelf(value.getType()).isBF16();
+}
+
+/// Whether all tensors are of types that the kernels read and write.
+static bool hasTypes(const Candidate &found) {
+  auto isKnown = [](Value value) {
+    return getElementTypeOrSelf(value.getType()).isF32() || is16Bits(value);
+  };
+  return isKnown(found.result) && llvm::all_of(found.operands, isKnown);
+}
+
+static WinogradKind kindOf(const Candidate &found) {
+  return givesWeights(found)                 ? WinogradKind::weight_gradient
+         : isa<ConvolutionOp>(found.product) ? WinogradKind::forward
+                                             : WinogradKind::input_gradient;
 }
 
 static WinogradSizes sizesOf(const Candidate &found) {
-  ArrayRef<int64_t> from = shapeOf(found.operands[0]),
-                    to = shapeOf(givesWeights(found)
-                                     ? found.operands[1]
-                                     : found.product->getResult(0)),
-                    pads = found.call.padsBegin;
-  bool rotates = !isForward(found) && !givesWeights(found);
-  WinogradSizes sizes;
-  sizes.images = from[0];
-  sizes.channels = from[1];
-  sizes.outputs = to[1];
-  sizes.height = from[2];
-  sizes.width = from[3];
-  sizes.rows = to[2];
-  sizes.columns = to[3];
-  sizes.padTop = rotates ? 2 - pads[0] : pads[0];
-  sizes.padLeft = rotates ? 2 - pads[1] : pads[1];
-  return sizes;
+  return winogradSizes(kindOf(found), shapeOf(found.operands[0]),
+                       shapeOf(givesWeights(found)
+                                   ? found.operands[1]
+                                   : found.product->getResult(0)),
+                       found.call.padsBegin);
 }
 
-StringRef reasonAgainstWinograd(const Candidate &found) {
+StringRef reasonAgainstWinograd(const Candidate &found, bool tiles) {
   if (groupsOf(found.product) != 1)
     return "it is no convolution of one group";
   if (!isSquare(found))
     return "its windows are not 3x3, or move by more than one";
-  if (!isF32(found))
-    return "it is not of f32";
-  return givesWeights(found) ? reasonAgainstWinogradWeights(sizesOf(found))
-                             : reasonAgainstWinograd(sizesOf(found));
+  if (!hasTypes(found))
+    return "it is not of f32 or bf16";
+  bool isNarrow = is16Bits(found.operands[0]);
+  if (isNarrow && tiles)
+    return "the library multiplies tiles of bf16, which is faster";
+  WinogradSizes sizes = sizesOf(found);
+  if (givesWeights(found))
+    return reasonAgainstWinogradWeights(sizes, isNarrow ? kPairsForWeights
+                                                        : WinogradRival());
+  return reasonAgainstWinograd(sizes, isNarrow ? kPairs : WinogradRival());
 }
 
 //===-- replacement -------------------------------------------------------===//
@@ -128,9 +129,8 @@ WinogradOp emitWinograd(Candidate &found) {
   Value bias = found.call.hasBias() ? found.operands[2] : Value();
   StringRef activation = found.call.activation;
   auto op = WinogradOp::create(
-      builder, location, blocksOf(to),
-      isForward(found) ? WinogradKind::forward : WinogradKind::input_gradient,
-      source, found.operands[1], bias, found.call.padsBegin,
+      builder, location, blocksOf(to), kindOf(found), source, found.operands[1],
+      bias, found.call.padsBegin,
       activation.empty() ? StringAttr() : builder.getStringAttr(activation));
   Value result = reorder(builder, location, op.getResult(), to,
                          blockedLayout(to.getShape(), kWinogradLanes),

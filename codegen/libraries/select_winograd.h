@@ -13,8 +13,9 @@ namespace gradus {
 bool leavesChoiceOfConvolutions(ProgramOp program);
 
 /// The reason why a matmul or convolution, with its epilogue, is not computed
-/// by the algorithm; empty: it is.
-llvm::StringRef reasonAgainstWinograd(const Candidate &found);
+/// by the algorithm; empty: it is. `tiles` says whether the library multiplies
+/// tiles of bf16.
+llvm::StringRef reasonAgainstWinograd(const Candidate &found, bool tiles);
 
 /// Replaces the candidate by `plan.winograd` on blocked channels, between
 /// reorders.

@@ -384,7 +384,7 @@ def SelectOp : PlanOp<"select", [Pure,
   }];
 }
 
-def StaticF32Tensor : StaticTensorOf<RankedTensorOf<[F32]>>;
+def WinogradTensor : StaticTensorOf<RankedTensorOf<[F32, BF16]>>;
 def WinogradKindAttr : EnumAttr<Plan_Dialect, WinogradKind, "winograd_kind">;
 
 def WinogradOp : PlanOp<"winograd", [Pure]> {
@@ -396,6 +396,8 @@ def WinogradOp : PlanOp<"winograd", [Pure]> {
     `[N, C/16, H, W, 16]`, weights are plain, `[K, C, 3, 3]`. Sums are over tiles
     of 4x4 outputs, whose inputs and weights are transformed (F(4x4, 3x3)): a
     quarter of the multiplications, and about four times the rounding errors.
+    Tensors are f32 or bf16, each by itself: all arithmetic and all sums are f32,
+    and a result of bf16 is rounded once, behind its activation.
 
     - `forward`: `x`, the weights and perhaps a bias, `[K]`, to `y`, on which an
       `activation` is applied: relu, tanh, sigmoid, gelu_erf or gelu_tanh.
@@ -412,10 +414,10 @@ def WinogradOp : PlanOp<"winograd", [Pure]> {
     ```
   }];
   let hasVerifier = 1;
-  let arguments = (ins WinogradKindAttr:$kind, StaticF32Tensor:$source, StaticF32Tensor:$other,
-                       Optional<StaticF32Tensor>:$bias, DenseI64ArrayAttr:$pads,
+  let arguments = (ins WinogradKindAttr:$kind, WinogradTensor:$source, WinogradTensor:$other,
+                       Optional<WinogradTensor>:$bias, DenseI64ArrayAttr:$pads,
                        OptionalAttr<StrAttr>:$activation);
-  let results = (outs StaticF32Tensor:$result);
+  let results = (outs WinogradTensor:$result);
   let assemblyFormat = "$kind $source `,` $other (`bias` $bias^)? `pads` $pads attr-dict `:` type($source) `,` type($other) (`,` type($bias)^)? `->` type($result)";
 }
 

@@ -66,10 +66,10 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
     is the gradient of their bias. Convolutions run in the layouts that the
     library prefers, with `reorder` calls around them.
 
-    With `winograd`, convolutions of f32 and their gradients become `plan.winograd`
-    where that is estimated to be faster (`codegen/plan/winograd_tiles.h`): windows
-    of 3x3, stride 1, from 32 channels and 70 MFLOP on. The recipe's key
-    `convolutions` may be against it.
+    With `winograd`, convolutions and their gradients become `plan.winograd` where
+    that is estimated to be faster (`codegen/plan/winograd_tiles.h`): windows of
+    3x3, stride 1, from 32 channels and 70 MFLOP on, of f32, or of bf16 where the
+    target has no `tiles`. The recipe's key `convolutions` may be against it.
 
     With `blocks-of-8`, all convolutions of f32 in a graph work on blocks of 8
     channels instead of 16 where that is estimated to save a seventh of their
@@ -111,6 +111,8 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
            "Whether Winograd's algorithm may compute convolutions: the target has vectors of 16 lanes">,
     Option<"blocksOf8", "blocks-of-8", "bool", /*default=*/"false",
            "Whether convolutions may have blocks of 8 channels: the target's vectors of 8 lanes reach the rate of wider ones">,
+    Option<"tiles", "tiles", "bool", /*default=*/"false",
+           "Whether the library multiplies bf16 by tiles (AMX), too fast for Winograd's algorithm">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -12,53 +12,58 @@ namespace gradus {
 using namespace mlir;
 using plan::WinogradKind;
 
-/// Side of a tile of outputs, its inputs, its transformed planes.
-static constexpr int64_t kOutputs = 4, kInputs = 6, kPlanes = 36;
-
 //===-- sizes -------------------------------------------------------------===//
 
 int64_t WinogradSizes::tileRows() const {
-  return llvm::divideCeil(rows, kOutputs);
+  return llvm::divideCeil(rows, kWinogradOutputs);
 }
 int64_t WinogradSizes::tileColumns() const {
-  return llvm::divideCeil(columns, kOutputs);
+  return llvm::divideCeil(columns, kWinogradOutputs);
 }
 int64_t WinogradSizes::directFlops() const {
   return 18 * images * rows * columns * channels * outputs;
 }
 int64_t WinogradSizes::productFlops() const {
-  return 2 * kPlanes * tiles() * channels * outputs;
+  return 2 * kWinogradPlanes * tiles() * channels * outputs;
+}
+
+WinogradSizes winogradSizes(WinogradKind kind, ArrayRef<int64_t> source,
+                            ArrayRef<int64_t> outputs, ArrayRef<int64_t> pads) {
+  bool rotates = kind == WinogradKind::input_gradient;
+  WinogradSizes sizes;
+  sizes.images = source[0];
+  sizes.channels = source[1];
+  sizes.outputs = outputs[1];
+  sizes.height = source[2];
+  sizes.width = source[3];
+  sizes.rows = outputs[2];
+  sizes.columns = outputs[3];
+  sizes.padTop = rotates ? 2 - pads[0] : pads[0];
+  sizes.padLeft = rotates ? 2 - pads[1] : pads[1];
+  return sizes;
 }
 
 WinogradSizes winogradSizes(plan::WinogradOp op) {
+  auto plain = [](Value blocks) {
+    SmallVector<int64_t> shape(shapeOf(blocks));
+    shape[1] *= shape.pop_back_val();
+    return shape;
+  };
   bool givesWeights = op.getKind() == WinogradKind::weight_gradient;
-  ArrayRef<int64_t> from = shapeOf(op.getSource()),
-                    to = shapeOf(givesWeights ? op.getOther() : op.getResult());
-  WinogradSizes sizes;
-  sizes.images = from[0];
-  sizes.channels = from[1] * from[4];
-  sizes.outputs = to[1] * to[4];
-  sizes.height = from[2];
-  sizes.width = from[3];
-  sizes.rows = to[2];
-  sizes.columns = to[3];
-  sizes.padTop = op.getPads()[0];
-  sizes.padLeft = op.getPads()[1];
-  if (op.getKind() == WinogradKind::input_gradient) {
-    sizes.padTop = 2 - sizes.padTop;
-    sizes.padLeft = 2 - sizes.padLeft;
-  }
-  return sizes;
+  return winogradSizes(op.getKind(), plain(op.getSource()),
+                       plain(givesWeights ? op.getOther() : op.getResult()),
+                       op.getPads());
 }
 
 static SmallVector<WinogradSegment> segmentsOf(int64_t size, int64_t results,
                                                int64_t pad) {
   SmallVector<WinogradSegment> segments;
-  for (int64_t first = 0; first < results; first += kOutputs) {
-    int64_t start = first - pad, tile = first / kOutputs;
-    WinogradSegment one{tile, tile + 1, std::clamp<int64_t>(-start, 0, kInputs),
-                        std::clamp<int64_t>(start + kInputs - size, 0, kInputs),
-                        std::min(kOutputs, results - first)};
+  for (int64_t first = 0; first < results; first += kWinogradOutputs) {
+    int64_t start = first - pad, tile = first / kWinogradOutputs;
+    WinogradSegment one{
+        tile, tile + 1, std::clamp<int64_t>(-start, 0, kWinogradSide),
+        std::clamp<int64_t>(start + kWinogradSide - size, 0, kWinogradSide),
+        std::min(kWinogradOutputs, results - first)};
     WinogradSegment *last = segments.empty() ? nullptr : &segments.back();
     if (last && last->before == one.before && last->behind == one.behind &&
         last->outputs == one.outputs)
@@ -78,12 +83,11 @@ SmallVector<WinogradSegment> winogradColumns(const WinogradSizes &sizes) {
 
 //===-- items -------------------------------------------------------------===//
 
-/// The largest multiple of the lanes, up to `most`, that divides `all`.
-static int64_t divisorUpTo(int64_t all, int64_t most) {
-  for (int64_t size = most; size > kWinogradLanes; size -= kWinogradLanes)
-    if (all % size == 0)
-      return size;
-  return kWinogradLanes;
+int64_t winogradBlock(int64_t all, int64_t most) {
+  int64_t size = most;
+  while (size > kWinogradLanes && all % size)
+    size -= kWinogradLanes;
+  return size;
 }
 
 /// Transformed tiles of an item stay in the second-level cache, or nearly so.
@@ -92,21 +96,22 @@ static int64_t divisorUpTo(int64_t all, int64_t most) {
 static int64_t mostTiles(const WinogradSizes &sizes) {
   constexpr int64_t few = 256, mostBytes = 1280 * 1024;
   int64_t wanted = sizes.tiles() < few ? 16 : 36;
-  return std::clamp<int64_t>(mostBytes / (4 * kPlanes * sizes.channels), 1,
-                             wanted);
+  return std::clamp<int64_t>(mostBytes / (4 * kWinogradPlanes * sizes.channels),
+                             1, wanted);
 }
 
 WinogradTiles::WinogradTiles(const WinogradSizes &sizes)
-    : block(divisorUpTo(sizes.outputs, 32)),
-      run(divisorUpTo(sizes.channels, 64)) {
+    : block(winogradBlock(sizes.outputs, 32)),
+      run(winogradBlock(sizes.channels, 64)) {
   int64_t all = sizes.tileRows(), ofRow = sizes.tileColumns(),
           most = mostTiles(sizes);
   // Transformed weights that do not stay in the cache that cores share are
   // read again by each item.
   constexpr int64_t mostWeights = 10 << 20, mostOutputs = 64;
-  byOutputs = sizes.tiles() <= mostOutputs &&
-              (4 * kPlanes * sizes.channels * sizes.outputs > mostWeights ||
-               sizes.tiles() < 2 * most);
+  byOutputs =
+      sizes.tiles() <= mostOutputs &&
+      (4 * kWinogradPlanes * sizes.channels * sizes.outputs > mostWeights ||
+       sizes.tiles() < 2 * most);
   if (byOutputs) {
     images = sizes.images;
     rows = all;
@@ -125,11 +130,12 @@ WinogradTiles::WinogradTiles(const WinogradSizes &sizes)
 }
 
 int64_t WinogradTiles::scratchBytes(const WinogradSizes &sizes) const {
-  int64_t products = kPlanes * paddedPlane(tiles * block);
+  int64_t products = kWinogradPlanes * paddedPlane(tiles * block);
   if (!byOutputs)
-    return 4 * (products +
-                kPlanes * paddedPlane(tiles * paddedPlane(sizes.channels)));
-  int64_t weights = kPlanes * paddedPlane(run * block),
+    return 4 *
+           (products +
+            kWinogradPlanes * paddedPlane(tiles * paddedPlane(sizes.channels)));
+  int64_t weights = kWinogradPlanes * paddedPlane(run * block),
           plain = run * paddedPlane(9 * block);
   return 4 * (products + weights + plain);
 }
@@ -149,10 +155,10 @@ double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
   return sizes.directFlops() / (kLibraryShare * rates.flops);
 }
 
-StringRef reasonAgainstWinograd(const WinogradSizes &sizes) {
+StringRef reasonAgainstWinograd(const WinogradSizes &sizes,
+                                const WinogradRival &rival) {
   constexpr int64_t leastFlops = 70'000'000, leastChannels = 32;
   constexpr WinogradRates usual = {540e9, 40e9};
-  constexpr double saving = 0.45; // for the digits that it costs
   for (int64_t pad : {sizes.padTop, sizes.padLeft,
                       sizes.rows + 2 - sizes.height - sizes.padTop,
                       sizes.columns + 2 - sizes.width - sizes.padLeft})
@@ -166,9 +172,9 @@ StringRef reasonAgainstWinograd(const WinogradSizes &sizes) {
   if (WinogradTiles(sizes).scratchBytes(sizes) > kWinogradScratch)
     return "its tiles are more than fit the caches";
   return winogradSeconds(sizes, usual) <
-                 (1 - saving) * directSeconds(sizes, usual)
+                 (1 - rival.saving) * directSeconds(sizes, usual) / rival.rate
              ? ""
-             : "its tiles are mostly empty";
+             : "too much of its tiles is empty";
 }
 
 } // namespace gradus

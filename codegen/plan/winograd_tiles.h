@@ -7,8 +7,11 @@
 
 namespace gradus {
 
-/// Lanes of the blocked channels.
-constexpr int64_t kWinogradLanes = 16;
+/// Lanes of the blocked channels; the sides of a tile of outputs, of the
+/// window, and of a tile's inputs; the planes of transformed tiles.
+constexpr int64_t kWinogradLanes = 16, kWinogradOutputs = 4,
+                  kWinogradWindow = 3, kWinogradSide = 6,
+                  kWinogradPlanes = kWinogradSide * kWinogradSide;
 
 /// The largest scratch of an item in bytes: a second-level cache and nearly as
 /// much again. It is on the stack of a thread, which has several MiB
@@ -34,6 +37,12 @@ struct WinogradSizes {
 };
 
 WinogradSizes winogradSizes(plan::WinogradOp op);
+/// The sizes for the plain shapes of the source and of the outputs, and for the
+/// zeros before the rows and columns of the input.
+WinogradSizes winogradSizes(plan::WinogradKind kind,
+                            llvm::ArrayRef<int64_t> source,
+                            llvm::ArrayRef<int64_t> outputs,
+                            llvm::ArrayRef<int64_t> pads);
 
 /// Neighbouring tiles along a dimension that are alike: of the six positions
 /// of the source that each reads, as many lie before and behind the source, and
@@ -72,6 +81,9 @@ struct WinogradTiles {
   int64_t scratchBytes(const WinogradSizes &sizes) const;
 };
 
+/// The largest number of whole vectors, up to `most` lanes, that divides `all`.
+int64_t winogradBlock(int64_t all, int64_t most);
+
 /// The elements of a plane, one of 36, of transformed tiles or weights: a cache
 /// line more than it needs, as planes at distances of a power of two would
 /// share few sets of the cache.
@@ -90,8 +102,19 @@ struct WinogradRates {
 double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
 double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
 
+/// The library's direct convolutions beside which the algorithm has to pay:
+/// their rate in parts of that of f32, and the part of their time that has to
+/// be saved, for the digits that the algorithm costs.
+struct WinogradRival {
+  double rate = 1, saving = 0.45;
+};
+/// Those that multiply pairs of bf16, of which gradients of weights are slower.
+/// Where 16 bits are stored no digit is lost.
+constexpr WinogradRival kPairs = {2.4, 0.1}, kPairsForWeights = {2, 0.1};
+
 /// The reason why the algorithm does not pay for a convolution, or cannot
 /// compute it; empty: it is faster.
-llvm::StringRef reasonAgainstWinograd(const WinogradSizes &sizes);
+llvm::StringRef reasonAgainstWinograd(const WinogradSizes &sizes,
+                                      const WinogradRival &rival = {});
 
 } // namespace gradus

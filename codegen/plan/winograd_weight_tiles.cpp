@@ -8,20 +8,11 @@
 
 namespace gradus {
 
-static constexpr int64_t kPlanes = 36;
 /// The largest number of tiles in one sum: its rounding grows with them.
 static constexpr int64_t kMostTiles = 128;
 
-/// The largest number of whole vectors, up to `most` lanes, that divides `all`.
-static int64_t blockOf(int64_t all, int64_t most) {
-  int64_t size = most;
-  while (size > kWinogradLanes && all % size)
-    size -= kWinogradLanes;
-  return size;
-}
-
 int64_t WinogradWeightTiles::scratchBytes() const {
-  return 4 * kPlanes *
+  return 4 * kWinogradPlanes *
          (tilePlane(block.channels) + tilePlane(block.outputs) + sumPlane());
 }
 
@@ -66,8 +57,8 @@ WinogradWeightTiles::WinogradWeightTiles(const WinogradSizes &sizes)
     : block(sizes), group(sizes) {
   // Rows of wide images are many tiles, which leave room for fewer channels.
   for (int64_t most : {64, 32, 16}) {
-    block.channels = blockOf(sizes.channels, most);
-    block.outputs = blockOf(sizes.outputs, most);
+    block.channels = winogradBlock(sizes.channels, most);
+    block.outputs = winogradBlock(sizes.outputs, most);
     chooseGroups(*this);
     if (group.tiles)
       break;
@@ -83,12 +74,13 @@ WinogradWeightTiles::WinogradWeightTiles(const WinogradSizes &sizes)
   parts = llvm::divideCeil(groups(), groupsOfPart);
 }
 
-llvm::StringRef reasonAgainstWinogradWeights(const WinogradSizes &sizes) {
+llvm::StringRef reasonAgainstWinogradWeights(const WinogradSizes &sizes,
+                                             const WinogradRival &rival) {
   // A direct sum of n products rounds as the root of n does, while what the
   // transforms round is a part of each product: relative to a sum of few, it
   // would be more than the rule of docs/precision.md allows.
   constexpr int64_t leastPositions = 128, leastTiles = 8;
-  llvm::StringRef reason = reasonAgainstWinograd(sizes);
+  llvm::StringRef reason = reasonAgainstWinograd(sizes, rival);
   if (!reason.empty())
     return reason;
   if (sizes.images * sizes.rows * sizes.columns < leastPositions)

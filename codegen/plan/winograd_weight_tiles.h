@@ -38,6 +38,7 @@ struct WinogradWeightTiles {
 /// The reason why the algorithm does not pay for the gradient of weights, or
 /// cannot compute it; empty: it is faster. `sizes` are those of the
 /// convolution.
-llvm::StringRef reasonAgainstWinogradWeights(const WinogradSizes &sizes);
+llvm::StringRef reasonAgainstWinogradWeights(const WinogradSizes &sizes,
+                                             const WinogradRival &rival = {});
 
 } // namespace gradus

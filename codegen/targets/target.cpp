@@ -16,8 +16,10 @@ static auto fieldsOf(const LowerScansOptions &options) {
 }
 
 static auto fieldsOf(const SelectOptions &options) {
-  auto &[library, narrow, provider, epilogues, winograd, blocksOf8] = options;
-  return std::tie(library, narrow, provider, epilogues, winograd, blocksOf8);
+  auto &[library, narrow, provider, epilogues, winograd, blocksOf8, tiles] =
+      options;
+  return std::tie(library, narrow, provider, epilogues, winograd, blocksOf8,
+                  tiles);
 }
 
 static auto fieldsOf(const LowerToKernelsOptions &options) {
@@ -105,6 +107,7 @@ static llvm::Expected<Target> targetOf(llvm::StringRef name) {
   model.select.narrow = cpu->bf16;
   model.select.winograd = cpu->vectorBits >= 512;
   model.select.blocksOf8 = hasFastHalves(*cpu);
+  model.select.tiles = llvm::is_contained(requiredFeatures(*cpu), "amx-bf16");
   model.lowerToKernels.pairs = cpu->bf16;
   return Target{name.str(), model, std::move(*cpu)};
 }

@@ -1,9 +1,10 @@
 // What the tests of Winograd's kernels share: a convolution or a gradient of
-// one as a program, its tensors, and how far results are from each other.
+// one as a program, its tensors, and how far its result may be from plain sums.
 #pragma once
 
 #include "tests/end_to_end/compiled.h"
 
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -23,6 +24,8 @@ struct WinogradCase {
   WinogradPads pads = {};
   plan::WinogradKind kind = plan::WinogradKind::forward;
   std::string epilogue = {}; // "bias" or an activation with one
+  // The elements of operands and of the result.
+  std::string from = "f32", to = "f32";
 
   bool is(plan::WinogradKind one) const { return kind == one; }
   int64_t rows() const { return height + pads.top + pads.bottom - 2; }
@@ -50,21 +53,31 @@ inline void PrintTo(const WinogradCase &c, std::ostream *out) {
   *out << plan::stringifyWinogradKind(c.kind).str() << " " << c.images << "x"
        << c.channels << "x" << c.height << "x" << c.width << " to " << c.outputs
        << " pads " << c.pads.top << " " << c.pads.left << " " << c.pads.bottom
-       << " " << c.pads.right << " " << c.epilogue;
+       << " " << c.pads.right << " " << c.epilogue << " " << c.from << " to "
+       << c.to;
 }
 
-inline std::string typeOf(const Shape &shape) {
+/// The case with operands of bf16.
+inline WinogradCase narrow(WinogradCase c, const std::string &to = "bf16") {
+  c.from = "bf16";
+  c.to = to;
+  return c;
+}
+
+inline std::string typeOf(const Shape &shape, const std::string &element) {
   std::string text = "tensor<";
   for (int64_t size : shape)
     text += std::to_string(size) + "x";
-  return text + "f32>";
+  return text + element + ">";
 }
 
 /// A program whose graph `@g` is one op: of `source`, `other` and perhaps
 /// `bias` to `result`.
 inline std::string programOf(const WinogradCase &c) {
-  std::string source = typeOf(c.source()), other = typeOf(c.other()),
-              bias = typeOf({c.outputs}), result = typeOf(c.result()),
+  std::string source = typeOf(c.source(), c.from),
+              other = typeOf(c.other(), c.from),
+              bias = typeOf({c.outputs}, c.from),
+              result = typeOf(c.result(), c.to),
               pads = std::to_string(c.pads.top) + ", " +
                      std::to_string(c.pads.left);
   bool hasBias = !c.epilogue.empty();
@@ -80,15 +93,25 @@ inline std::string programOf(const WinogradCase &c) {
          result + "\ngradus.return %result : " + result + "\n}\n}\n";
 }
 
-/// Normal numbers as f32 has them.
-inline HostTensor normal(const Shape &shape, unsigned seed,
-                         double deviation = 1) {
+/// The nearest number that bf16 has, the upper half of f32: of two as near the
+/// even one.
+inline double roundedToBf16(double number) {
+  auto bits = std::bit_cast<uint32_t>(float(number));
+  bits += 0x7fff + (bits >> 16 & 1);
+  return std::bit_cast<float>(bits & 0xffff0000);
+}
+
+/// Normal numbers as f32 or bf16 has them.
+inline HostTensor normal(const Shape &shape, const std::string &element,
+                         unsigned seed, double deviation = 1) {
   HostTensor tensor;
   tensor.shape.assign(shape.begin(), shape.end());
   std::mt19937 bits(seed);
   std::normal_distribution<float> normal(0, float(deviation));
-  for (int64_t i = 0; i < tensor.size(); ++i)
-    tensor.floats.push_back(normal(bits));
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    double number = normal(bits);
+    tensor.floats.push_back(element == "bf16" ? roundedToBf16(number) : number);
+  }
   return tensor;
 }
 
@@ -97,12 +120,12 @@ struct WinogradOperands {
   HostTensor source, other, bias;
 
   explicit WinogradOperands(const WinogradCase &c)
-      : source(normal(c.source(), 1)),
-        other(normal(c.other(), 2,
+      : source(normal(c.source(), c.from, 1)),
+        other(normal(c.other(), c.from, 2,
                      c.is(plan::WinogradKind::weight_gradient)
                          ? 1
                          : std::sqrt(2.0 / double(9 * c.channels)))),
-        bias(normal({c.outputs}, 3)) {}
+        bias(normal({c.outputs}, c.from, 3)) {}
 
   NamedTensors named(const WinogradCase &c) const {
     NamedTensors all = {{"source", source}, {"other", other}};
@@ -127,13 +150,41 @@ inline double distance(const Numbers &a, const Numbers &b) {
   return std::sqrt(sum / double(a.size()));
 }
 
-/// The result of the kernels.
-inline Numbers resultOf(const WinogradCase &c, const WinogradOperands &of) {
-  return Compiled(programOf(c)).run("g", of.named(c))["result"].floats;
-}
+/// One sum in f64 and in f32, in the order in which terms are added.
+struct PlainSum {
+  double exact = 0;
+  float plain = 0;
 
-inline void expectTheSameBitsOnAnyNumberOfThreads(const WinogradCase &c) {
-  WinogradOperands operands(c);
+  void add(double a, double b) {
+    exact += a * b;
+    plain += float(a) * float(b);
+  }
+};
+
+/// All sums of a case.
+struct PlainSums {
+  Numbers exact, plain;
+
+  /// The root of the mean of squares of results, and that of plain sums'
+  /// errors.
+  double size() const { return distance(exact, Numbers(exact.size())); }
+  double error() const { return distance(plain, exact); }
+};
+
+/// Expects kernels to compute what `sums` are, with errors of at most `allowed`
+/// (as a root of the mean of squares), and the same bits on any number of
+/// threads.
+///
+/// A result of bf16 is x + e, rounded. That is no farther from x + e than the
+/// rounded x is, so from x by the error of the rounded x and 2 e at most.
+inline void expectSums(const WinogradCase &c, const WinogradOperands &operands,
+                       const PlainSums &sums, double allowed) {
+  if (c.to == "bf16") {
+    Numbers rounded;
+    for (double exact : sums.exact)
+      rounded.push_back(roundedToBf16(exact));
+    allowed = distance(rounded, sums.exact) + 2 * allowed;
+  }
   std::vector<char> bytes = artifactOf(programOf(c));
   Numbers first;
   for (int threads : {1, 2, 5}) {
@@ -145,6 +196,8 @@ inline void expectTheSameBitsOnAnyNumberOfThreads(const WinogradCase &c) {
       first = found;
     EXPECT_EQ(found, first) << threads;
   }
+  ASSERT_EQ(first.size(), sums.exact.size());
+  EXPECT_LE(distance(first, sums.exact), allowed);
 }
 
 } // namespace gradus::test

@@ -1,13 +1,16 @@
 // RUN: gradus-opt %s --select=winograd=true --propagate-layouts | FileCheck %s
 // RUN: gradus-opt %s --select --propagate-layouts | FileCheck %s --check-prefix=WITHOUT
 // RUN: gradus-opt %s "--select=winograd=true library=never" | FileCheck %s --check-prefix=WITHOUT
+// RUN: gradus-opt %s "--select=winograd=true tiles=true" | FileCheck %s --check-prefix=TILES
 // RUN: gradus-opt %s --select=winograd=true --remark-format=emitRemark --remarks-filter=".*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: gradus-opt %s "--select=winograd=true tiles=true" --remark-format=emitRemark --remarks-filter=".*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
 // Only where the target has vectors of 16 lanes.
 // WITHOUT-NOT: plan.winograd
 
 // REMARK: [Passed] Selected {{.*}}convolution, forward, by Winograd's algorithm
 // REMARK: [Passed] Selected {{.*}}convolution, input_gradient, by Winograd's algorithm
+// WHY: [Missed] NotSelected {{.*}}the library multiplies tiles of bf16, which is faster
 gradus.program @p {
   // Two layers and what is between them run on blocked channels; weights are
   // read as they are, and an epilogue is part of the op.
@@ -35,20 +38,41 @@ gradus.program @p {
     gradus.return %0 : tensor<8x64x28x28xf32>
   }
 
-  // The library has other windows, strides, dilations, groups and types, and
-  // tiles that would be mostly empty.
+  // Tensors of 16 bits stay 16 bits: the bias, too. The library is faster where
+  // it multiplies tiles of them.
+  // CHECK-LABEL: gradus.graph @narrow
+  // CHECK:         %[[X:.*]] = plan.library "reorder"(%x)
+  // CHECK-NEXT:    %[[Y:.*]] = plan.winograd forward %[[X]], %w bias %b pads [1, 1] {activation = "relu"} : tensor<8x4x28x28x16xbf16>, tensor<64x64x3x3xbf16>, tensor<64xbf16> -> tensor<8x4x28x28x16xbf16>
+  // CHECK:         plan.winograd input_gradient %[[Y]], %w pads [1, 1] : tensor<8x4x28x28x16xbf16>, tensor<64x64x3x3xbf16> -> tensor<8x4x28x28x16xbf16>
+  // CHECK:         plan.winograd weight_gradient %[[X]], %[[Y]] pads [1, 1] : tensor<8x4x28x28x16xbf16>, tensor<8x4x28x28x16xbf16> -> tensor<64x64x3x3xf32>
+  // TILES-LABEL: gradus.graph @narrow
+  // TILES-NOT:     plan.winograd
+  // TILES:         gradus.return
+  gradus.graph @narrow(%x: tensor<8x64x28x28xbf16>, %w: tensor<64x64x3x3xbf16>, %b: tensor<64xbf16>) -> (dx: tensor<8x64x28x28xbf16>, dw: tensor<64x64x3x3xf32>) {
+    %0 = gradus.convolution %x, %w strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x64x28x28xbf16>, tensor<64x64x3x3xbf16> -> tensor<8x64x28x28xf32>
+    %1 = arith.extf %b : tensor<64xbf16> to tensor<64xf32>
+    %2 = gradus.broadcast %1 dims [1] : tensor<64xf32> -> tensor<8x64x28x28xf32>
+    %3 = arith.addf %0, %2 : tensor<8x64x28x28xf32>
+    %4 = arith.truncf %3 : tensor<8x64x28x28xf32> to tensor<8x64x28x28xbf16>
+    %5 = gradus.relu %4 : tensor<8x64x28x28xbf16>
+    %6 = gradus.convolution_backward_data %5, %w strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x64x28x28xbf16>, tensor<64x64x3x3xbf16> -> tensor<8x64x28x28xbf16>
+    %7 = gradus.convolution_backward_weights %x, %5 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x64x28x28xbf16>, tensor<8x64x28x28xbf16> -> tensor<64x64x3x3xf32>
+    gradus.return %6, %7 : tensor<8x64x28x28xbf16>, tensor<64x64x3x3xf32>
+  }
+
+  // The library has other windows, strides, dilations and groups, and tiles that
+  // would be mostly empty.
   // CHECK-LABEL: gradus.graph @others
   // CHECK-NOT:     plan.winograd
   // CHECK:         gradus.return
   gradus.graph @others(%x: tensor<8x64x28x28xf32>, %v: tensor<64x64x5x5xf32>, %w: tensor<64x64x3x3xf32>, %g: tensor<64x32x3x3xf32>,
-                       %n: tensor<8x64x28x28xbf16>, %u: tensor<64x64x3x3xbf16>, %s: tensor<64x256x2x2xf32>, %t: tensor<256x256x3x3xf32>)
-      -> (a: tensor<8x64x28x28xf32>, b: tensor<8x64x14x14xf32>, c: tensor<8x64x28x28xf32>, d: tensor<8x64x28x28xf32>, e: tensor<8x64x28x28xbf16>, f: tensor<64x256x2x2xf32>) {
+                       %s: tensor<64x256x2x2xf32>, %t: tensor<256x256x3x3xf32>)
+      -> (a: tensor<8x64x28x28xf32>, b: tensor<8x64x14x14xf32>, c: tensor<8x64x28x28xf32>, d: tensor<8x64x28x28xf32>, e: tensor<64x256x2x2xf32>) {
     %0 = gradus.convolution %x, %v strides [1, 1] pads [2, 2] to [2, 2] dilations [1, 1] : tensor<8x64x28x28xf32>, tensor<64x64x5x5xf32> -> tensor<8x64x28x28xf32>
     %1 = gradus.convolution %x, %w strides [2, 2] pads [1, 1] to [0, 0] dilations [1, 1] : tensor<8x64x28x28xf32>, tensor<64x64x3x3xf32> -> tensor<8x64x14x14xf32>
     %2 = gradus.convolution %x, %w strides [1, 1] pads [2, 2] to [2, 2] dilations [2, 2] : tensor<8x64x28x28xf32>, tensor<64x64x3x3xf32> -> tensor<8x64x28x28xf32>
     %3 = gradus.convolution %x, %g strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] groups 2 : tensor<8x64x28x28xf32>, tensor<64x32x3x3xf32> -> tensor<8x64x28x28xf32>
-    %4 = gradus.convolution %n, %u strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x64x28x28xbf16>, tensor<64x64x3x3xbf16> -> tensor<8x64x28x28xbf16>
-    %5 = gradus.convolution %s, %t strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<64x256x2x2xf32>, tensor<256x256x3x3xf32> -> tensor<64x256x2x2xf32>
-    gradus.return %0, %1, %2, %3, %4, %5 : tensor<8x64x28x28xf32>, tensor<8x64x14x14xf32>, tensor<8x64x28x28xf32>, tensor<8x64x28x28xf32>, tensor<8x64x28x28xbf16>, tensor<64x256x2x2xf32>
+    %4 = gradus.convolution %s, %t strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<64x256x2x2xf32>, tensor<256x256x3x3xf32> -> tensor<64x256x2x2xf32>
+    gradus.return %0, %1, %2, %3, %4 : tensor<8x64x28x28xf32>, tensor<8x64x14x14xf32>, tensor<8x64x28x28xf32>, tensor<8x64x28x28xf32>, tensor<64x256x2x2xf32>
   }
 }

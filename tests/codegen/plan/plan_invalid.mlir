@@ -270,9 +270,9 @@ gradus.program @p {
 // -----
 
 gradus.program @p {
-  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>, %b: tensor<32xbf16>) -> (y: tensor<2x2x8x8x16xf32>) {
-    // expected-error @below {{operand #2 must be static ranked tensor of 32-bit float values, but got 'tensor<32xbf16>'}}
-    %y = plan.winograd forward %x, %w bias %b pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32>, tensor<32xbf16> -> tensor<2x2x8x8x16xf32>
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>, %b: tensor<32xf16>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{operand #2 must be static ranked tensor of 32-bit float or bfloat16 type values, but got 'tensor<32xf16>'}}
+    %y = plan.winograd forward %x, %w bias %b pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32>, tensor<32xf16> -> tensor<2x2x8x8x16xf32>
     gradus.return %y : tensor<2x2x8x8x16xf32>
   }
 }
@@ -280,19 +280,19 @@ gradus.program @p {
 // -----
 
 gradus.program @p {
-  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xbf16>) {
-    // expected-error @below {{result #0 must be static ranked tensor of 32-bit float values, but got 'tensor<2x2x8x8x16xbf16>'}}
-    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xbf16>
-    gradus.return %y : tensor<2x2x8x8x16xbf16>
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xf16>) {
+    // expected-error @below {{result #0 must be static ranked tensor of 32-bit float or bfloat16 type values, but got 'tensor<2x2x8x8x16xf16>'}}
+    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xf16>
+    gradus.return %y : tensor<2x2x8x8x16xf16>
   }
 }
 
 // -----
 
 gradus.program @p {
-  gradus.graph @g(%x: tensor<2x2x8x8x16xbf16>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
-    // expected-error @below {{operand #0 must be static ranked tensor of 32-bit float values, but got 'tensor<2x2x8x8x16xbf16>'}}
-    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xbf16>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xf32>
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf16>, %w: tensor<32x32x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{operand #0 must be static ranked tensor of 32-bit float or bfloat16 type values, but got 'tensor<2x2x8x8x16xf16>'}}
+    %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xf16>, tensor<32x32x3x3xf32> -> tensor<2x2x8x8x16xf32>
     gradus.return %y : tensor<2x2x8x8x16xf32>
   }
 }

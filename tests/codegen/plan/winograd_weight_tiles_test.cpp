@@ -37,6 +37,7 @@ TEST(WinogradWeightTiles, FillTheCacheWithWholeGroups) {
     EXPECT_GE(found.parts * found.groupsOfPart, found.groups());
     EXPECT_LE(found.scratchBytes(), kWinogradScratch);
     EXPECT_EQ(reasonAgainstWinogradWeights(sizes), "");
+    EXPECT_EQ(reasonAgainstWinogradWeights(sizes, kPairsForWeights), "");
   }
 }
 

@@ -32,6 +32,11 @@ TEST(Target, SaysWhetherBlocksOf8ChannelsMayBeFaster) {
   EXPECT_FALSE(llvm::cantFail(findTarget("cuda")).model.select.blocksOf8);
 }
 
+TEST(Target, SaysWhetherItMultipliesTilesOfBf16) {
+  EXPECT_TRUE(llvm::cantFail(findTarget("cpu:amx")).model.select.tiles);
+  EXPECT_FALSE(llvm::cantFail(findTarget("cpu:x86-64-v4")).model.select.tiles);
+}
+
 TEST(Target, ModelsOfLevelsThatDifferInCodeAloneAreEqual) {
   EXPECT_EQ(llvm::cantFail(findTarget("cpu:x86-64-v2")).model,
             llvm::cantFail(findTarget("cpu:x86-64-v3")).model);
