@@ -75,7 +75,7 @@ TEST(OneDnn, RefusesWhatCannotBe) {
 
 /// Where the library's choice has channels last, its kernels of blocks are as
 /// fast.
-TEST(OneDnn, GradientsOfStridedConvolutionsOf16BitsAreInBlocks) {
+TEST(OneDnn, GradientsOfStridedConvolutionsAreInBlocks) {
   NEEDS_ONEDNN();
   auto host = llvm::sys::getHostCPUFeatures();
   if (!host.lookup("avx512bf16") || host.lookup("amx-bf16"))
@@ -89,11 +89,14 @@ TEST(OneDnn, GradientsOfStridedConvolutionsOf16BitsAreInBlocks) {
   call.dilations = {1, 1};
   call.padsBegin = {0, 0};
   call.padsEnd = {0, 0};
-  for (LibraryLayout &operand : call.operands)
-    operand.element = LibraryElement::bf16;
-  ASSERT_TRUE(askOneDnn(call, /*free=*/true));
-  EXPECT_EQ(channelBlockOf(call.operands[0]), 16);
-  EXPECT_EQ(channelBlockOf(call.result), 16);
+  for (auto element : {LibraryElement::f32, LibraryElement::bf16}) {
+    LibraryCall asked = call;
+    for (LibraryLayout &operand : asked.operands)
+      operand.element = element;
+    ASSERT_TRUE(askOneDnn(asked, /*free=*/true));
+    EXPECT_EQ(channelBlockOf(asked.operands[0]), 16);
+    EXPECT_EQ(channelBlockOf(asked.result), 16);
+  }
 }
 
 TEST(OneDnn, LeavesSmallAndNarrowProductsToUs) {
