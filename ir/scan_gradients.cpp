@@ -382,7 +382,10 @@ Value ScanGradient::ofAllSteps(const Batched &batched) {
     ArrayRef<int64_t> shape = tensorType(value).getShape();
     return reshape(builder_, loc_, value, {shape[0] * shape[1], shape[2]});
   };
-  Value a = rows(stackedOf(one.getA())), g = rows(gradient);
+  Value a = rows(stackedOf(one.getA()));
+  // The rule of matmuls rounds it: so it is stacked rounded.
+  Value g =
+      rows(convert(builder_, loc_, gradient, tensorType(a).getElementType()));
   auto all = MatmulOp::create(builder_, loc_, tensorType(g), a, invariant,
                               false, one.getTransposeB());
   SmallVector<Value> found = all.pullback(builder_, g);

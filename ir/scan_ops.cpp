@@ -239,7 +239,7 @@ static Remains remainsOf(ScanOp op) {
 }
 
 /// Drops the results without users, and the operands that only they need.
-LogicalResult ScanOp::canonicalize(ScanOp op, PatternRewriter &rewriter) {
+static LogicalResult dropUnused(ScanOp op, PatternRewriter &rewriter) {
   Remains remains = remainsOf(op);
   if (op->use_empty() || (remains.results.all() && remains.arguments.all()))
     return failure();
@@ -279,4 +279,87 @@ LogicalResult ScanOp::canonicalize(ScanOp op, PatternRewriter &rewriter) {
       rewriter.replaceAllUsesWith(from, to);
   rewriter.eraseOp(op);
   return success();
+}
+
+//===-- what is stored ----------------------------------------------------===//
+
+/// Replaces results that stack the same values.
+static LogicalResult mergeResults(ScanOp op, PatternRewriter &rewriter) {
+  DenseMap<Value, Value> stacked;
+  LogicalResult changed = failure();
+  size_t carried = op.getCarried().size();
+  for (auto [value, result] :
+       llvm::drop_begin(llvm::zip(op.getYielded(), op.getResults()), carried)) {
+    auto [first, isNew] = stacked.insert({value, result});
+    if (isNew || result.use_empty())
+      continue;
+    rewriter.replaceAllUsesWith(result, first->second);
+    changed = success();
+  }
+  return changed;
+}
+
+/// Extends what is stored in 16 bits in the steps, not before them.
+static LogicalResult readNarrow(ScanOp op, PatternRewriter &rewriter) {
+  LogicalResult changed = failure();
+  for (auto [operand, slice] :
+       llvm::zip(op.getSequencesMutable(), op.getSlices())) {
+    auto extension = operand.get().getDefiningOp<arith::ExtFOp>();
+    if (!extension)
+      continue;
+    Type wide = slice.getType();
+    rewriter.modifyOpInPlace(op, [&] {
+      operand.set(extension.getIn());
+      slice.setType(sliceOf(extension.getIn().getType()));
+    });
+    rewriter.setInsertionPointToStart(&op.getBodyBlock());
+    auto inside =
+        arith::ExtFOp::create(rewriter, extension.getLoc(), wide, slice);
+    rewriter.replaceAllUsesExcept(slice, inside, inside);
+    changed = success();
+  }
+  return changed;
+}
+
+/// The rounding that all users of a value are, with each other; or null.
+static arith::TruncFOp onlyRounding(Value value) {
+  arith::TruncFOp first;
+  for (Operation *user : value.getUsers()) {
+    auto rounding = dyn_cast<arith::TruncFOp>(user);
+    if (!rounding || (first && first.getType() != rounding.getType()))
+      return {};
+    first = rounding;
+  }
+  return first;
+}
+
+/// Rounds slices in the steps if the stacked result is rounded behind them.
+static LogicalResult stackNarrow(ScanOp op, PatternRewriter &rewriter) {
+  LogicalResult changed = failure();
+  Operation *yield = op.getBodyBlock().getTerminator();
+  for (OpResult result : op->getResults().drop_front(op.getCarried().size())) {
+    arith::TruncFOp rounding = onlyRounding(result);
+    if (!rounding)
+      continue;
+    rewriter.setInsertionPoint(yield);
+    Value slice = yield->getOperand(result.getResultNumber());
+    auto inside = arith::TruncFOp::create(rewriter, rounding.getLoc(),
+                                          sliceOf(rounding.getType()), slice);
+    rewriter.modifyOpInPlace(
+        yield, [&] { yield->setOperand(result.getResultNumber(), inside); });
+    rewriter.modifyOpInPlace(op, [&] { result.setType(rounding.getType()); });
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
+      rewriter.replaceOp(user, result);
+    changed = success();
+  }
+  return changed;
+}
+
+LogicalResult ScanOp::canonicalize(ScanOp op, PatternRewriter &rewriter) {
+  if (op->use_empty())
+    return failure();
+  return success(succeeded(mergeResults(op, rewriter)) ||
+                 succeeded(readNarrow(op, rewriter)) ||
+                 succeeded(stackNarrow(op, rewriter)) ||
+                 succeeded(dropUnused(op, rewriter)));
 }

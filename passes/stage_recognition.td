@@ -101,6 +101,8 @@ def MixedPrecision : GradusPass<"mixed-precision"> {
     * Values derived from these are stored in 16 bits, also through batch norms,
       max pooling, relu and moves of elements. Other arithmetic is in f32, of
       which only the final result is rounded, if no operand is wider.
+    * So are operands of matmuls in the steps of a scan, whose sums stay in the
+      step as they are. Weights are rounded outside, once.
     * All else is f32: softmax, layer norms, sums and means, attention,
       embeddings, losses.
 

@@ -19,8 +19,14 @@ using namespace mlir;
 
 namespace {
 
-/// Divides the ops of a body into segments: an op behind a concatenation is in
-/// a later one.
+/// Whether a value is stored for the matmuls that read it.
+bool isRoundedForMatmul(Operation *op) {
+  return isa<arith::TruncFOp>(op) &&
+         llvm::any_of(op->getUsers(), llvm::IsaPred<MatmulOp>);
+}
+
+/// Divides the ops of a body into segments: an op behind a concatenation, or
+/// behind what is rounded for it, is in a later one.
 class Segments {
 public:
   explicit Segments(ScanOp scan) : scan_(scan) {
@@ -52,7 +58,8 @@ private:
   /// The first segment in which an op may read a value.
   unsigned afterOf(Value value) const {
     Operation *op = value.getDefiningOp();
-    return op ? segmentOf_.lookup(op) + isa<ConcatenateOp>(op) : 0;
+    bool isStored = op && (isa<ConcatenateOp>(op) || isRoundedForMatmul(op));
+    return op ? segmentOf_.lookup(op) + isStored : 0;
   }
 
   bool isIn(Operation *op, unsigned number) const {
@@ -150,15 +157,46 @@ struct LowerScans : impl::LowerScansBase<LowerScans> {
       }
   }
 
+  /// Rounds the parts of a concatenation that all read rounded: they are
+  /// written so then.
+  static void roundParts(ScanOp scan) {
+    for (auto op : llvm::make_early_inc_range(
+             scan.getBodyBlock().getOps<ConcatenateOp>())) {
+      if (op->use_empty() ||
+          !llvm::all_of(op->getUsers(), [&](Operation *user) {
+            return isa<arith::TruncFOp>(user) &&
+                   user->getResult(0).getType() ==
+                       op->user_begin()->getResult(0).getType();
+          }))
+        continue;
+      RankedTensorType type = tensorType(op->user_begin()->getResult(0));
+      OpBuilder builder(op);
+      SmallVector<Value> parts;
+      for (Value part : op.getInputs())
+        parts.push_back(arith::TruncFOp::create(
+            builder, op.getLoc(), tensorType(part).clone(type.getElementType()),
+            part));
+      Value all = ConcatenateOp::create(builder, op.getLoc(), type, parts,
+                                        op.getAxis());
+      for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
+        user->replaceAllUsesWith(ValueRange{all});
+        user->erase();
+      }
+      op->erase();
+    }
+  }
+
   SmallVector<Value> kernelOf(OpBuilder &builder, ScanOp scan,
                               KernelTable &kernels) {
     takeOutConstants(scan);
+    roundParts(scan);
     OpBuilder inProgram =
         OpBuilder::atBlockEnd(&getOperation().getBody().front());
     auto program = ProgramOp::create(inProgram, scan.getLoc(), "scan.body",
                                      DictionaryAttr());
     program.getBody().emplaceBlock();
     ScanNests nests = Segments(scan).graphs(program);
+    nests.pairs = pairs;
     SmallVector<Value> values;
     if (succeeded(lowerBody(program)))
       values = launchScan(builder, nests, kernels);

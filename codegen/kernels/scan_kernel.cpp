@@ -2,7 +2,7 @@
 
 #include "codegen/kernels/scan_kernel.h"
 
-#include "codegen/kernels/scan_places.h"
+#include "codegen/kernels/scan_packing.h"
 #include "codegen/nests/fuse_maps.h"
 #include "codegen/plan/nest_cost.h"
 
@@ -53,10 +53,11 @@ private:
     AffineExpr row;                // among the item's own
     unsigned all = 0;
     unsigned packed = ~0u; // the map input that is read in panels
+    bool ofPairs = false;  // the sum is of products of pairs
   };
   Dims dimsOf(ArrayRef<int64_t> parallel, unsigned reduced);
-  bool packs(NestOp nest, Dims &dims, ScanPlace &packed, const ScanRead &weight,
-             unsigned number);
+  bool packs(NestOp nest, Dims &dims, ScanPlace &packed,
+             MutableArrayRef<ScanRead> reads, unsigned number);
   AffineMap access(const ScanPlace &place, AffineMap map, const Dims &dims,
                    unsigned count);
 
@@ -120,7 +121,7 @@ ScanPlace ScanKernel::working(Type type) {
   int64_t bytes = bytesOf(tensor.clone(shape));
   ScanPlace place;
   place.isMade = true;
-  if (scratch_ + bytes > kMostScratch) {
+  if (scratch_ + bytes > kMostScanScratch) {
     place.buffer = output(type);
     return place;
   }
@@ -222,45 +223,38 @@ AffineMap ScanKernel::access(const ScanPlace &place, AffineMap map,
 }
 
 /// Whether a nest multiplies rows with a whole matrix from outside. Then its
-/// columns become panels, and a matrix [panels, inner, columns] stands for it.
+/// columns become panels, of which the nest is one at a time.
 bool ScanKernel::packs(NestOp nest, Dims &dims, ScanPlace &packed,
-                       const ScanRead &weight, unsigned number) {
-  bool fits = nest.getParallel().size() == 2 && nest.getReduced().size() == 1 &&
-              isContraction(nest) && nest.getGuard(number) == IntegerSet() &&
-              weight.map.getNumResults() == 2 && !weight.place.isMade &&
-              weight.place.lead.empty();
-  if (!fits)
+                       MutableArrayRef<ScanRead> reads, unsigned number) {
+  const ScanRead &weight = reads[number];
+  if (weight.place.isMade || !weight.place.lead.empty())
     return false;
-  bool isTurned = weight.map.getResult(0) == dim(1); // columns come first
-  if (weight.map.getResult(isTurned ? 0 : 1) != dim(1) ||
-      weight.map.getResult(isTurned ? 1 : 0) != dim(2))
-    return false;
-  int64_t columns = nest.getParallel()[1], inner = nest.getReduced()[0],
-          width = panelWidth(columns), panels = columns / width;
   auto argument = cast<BlockArgument>(weight.place.buffer);
   Value matrix = inputs_[argument.getArgNumber()];
-  using Shape = ArrayRef<int64_t>;
-  if (shapeOf(matrix) !=
-      (isTurned ? Shape{columns, inner} : Shape{inner, columns}))
+  auto panels = panelsOf(nest, number, reads, shapeOf(matrix), nests_.pairs);
+  if (!panels)
     return false;
-  Value parts = isTurned
-                    ? reshape(outer_, loc_, matrix, {panels, width, inner})
-                    : reshape(outer_, loc_, matrix, {inner, panels, width});
-  parts = transpose(outer_, loc_, parts,
-                    isTurned ? ArrayRef<int64_t>{0, 2, 1}
-                             : ArrayRef<int64_t>{1, 0, 2});
-  packed.buffer = input(parts);
+  packed.buffer = input(packedMatrix(outer_, loc_, matrix, *panels));
   unsigned first = around();
   AffineExpr panel = dim(first), row = dim(first + 1), column = dim(first + 2);
   int64_t rows = dims.parallel[first];
   dims.parallel.resize(first);
-  dims.parallel.append({panels, rows, width});
+  dims.parallel.append({panels->count(), rows, panels->width});
   dims.row = row;
   dims.now = {rows_.all ? dim(0) * rows_.own + row : row,
-              panel * width + column, dim(first + 3)};
+              panel * panels->width + column, dim(first + 3)};
   dims.all = first + 4;
   dims.packed = number;
   packed.lead = {panel, dims.now[2], column};
+  if (panels->ofPairs) {
+    dims.ofPairs = true;
+    packed.buffer = pairsOf(builder_, packed.buffer);
+    packed.lead.push_back(builder_.getAffineConstantExpr(0));
+    ScanPlace &place = reads[1 - number].place;
+    place.buffer = pairsOf(builder_, place.buffer);
+    if (!place.start.empty())
+      place.start.back() /= 2;
+  }
   return true;
 }
 
@@ -323,6 +317,13 @@ void ScanKernel::copyValue(Value value, const ScanPlace &to) {
     copy(type, from, everyElement(type), to);
 }
 
+/// What a matmul of pairs sums.
+static SmallVector<Value> dotOfPairs(OpBuilder &inside, Location loc,
+                                     ValueRange values) {
+  return {plan::DotPairsOp::create(inside, loc, inside.getF32Type(), values[0],
+                                   values[1])};
+}
+
 /// Writes a nest of a segment into the kernel.
 void ScanKernel::write(NestOp nest) {
   NestParts old = partsOf(nest), parts;
@@ -339,9 +340,11 @@ void ScanKernel::write(NestOp nest) {
   }
   ScanPlace packed;
   for (unsigned i = 0; i < old.mapReads.size() && dims.packed == ~0u; ++i)
-    packs(nest, dims, packed, reads[i], i);
+    packs(nest, dims, packed, reads, i);
   parts.parallel = dims.parallel;
   parts.reduced = old.reduced;
+  if (dims.ofPairs)
+    parts.reduced[0] /= 2;
   parts.combine = old.combine;
   parts.label = old.label;
   auto read = [&](unsigned i, IntegerSet guard, unsigned count) {
@@ -375,6 +378,8 @@ void ScanKernel::write(NestOp nest) {
   NestOp made =
       old.combine.empty()
           ? buildNest(builder_, loc_, parts, nullptr, body(nest.getThen()))
+      : dims.ofPairs
+          ? buildNest(builder_, loc_, parts, dotOfPairs, body(nest.getThen()))
           : buildNest(builder_, loc_, parts, body(nest.getMap()),
                       body(nest.getThen()));
   setLabel(made, labelOf(nest));

@@ -24,6 +24,8 @@ struct ScanNests {
   llvm::SmallVector<ScanSegment> segments;
   /// The concatenations that read what the segment of this number writes.
   llvm::SmallVector<llvm::SmallVector<ConcatenateOp>> joins;
+  /// Whether matmuls of bf16 multiply pairs of them.
+  bool pairs = false;
 };
 
 /// Builds a launch of the scan's kernel; returns the values that stand for the

@@ -9,7 +9,7 @@ namespace gradus {
 using ScanIndices = llvm::SmallVector<mlir::AffineExpr>;
 
 /// Scratch of an item above which the rest lies in memory of the step.
-constexpr int64_t kMostScratch = 512 << 10;
+constexpr int64_t kMostScanScratch = 512 << 10;
 
 /// The place of a tensor's elements in a buffer: each lies at `start` plus its
 /// index, behind the indices `lead`.

@@ -14,7 +14,9 @@ def LowerScans : Pass<"lower-scans", "::gradus::ProgramOp"> {
     to its own rows, those of a batch, an item is a few rows and goes through
     all steps without waiting for others: 4 to 8 if such a number divides the
     batch, else a larger divisor, and all of fewer than 8. Matrices from outside
-    are packed to panels of columns before the kernel.
+    are packed to panels of columns before the kernel. What matmuls read rounded
+    is stored so, once a step; with `pairs` they multiply pairs of bf16, without
+    it, what these are in f32.
 
     A body that is more than nests, and each on a target without such loops
     (`loops=false`: GPUs), is written out once for each step.
@@ -47,6 +49,8 @@ def LowerScans : Pass<"lower-scans", "::gradus::ProgramOp"> {
   let options = [
     Option<"loops", "loops", "bool", /*default=*/"true",
            "Whether the target runs the steps in one kernel">,
+    Option<"pairs", "pairs", "bool", /*default=*/"true",
+           "Whether matmuls in steps multiply pairs of bf16: the target has instructions for them">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -11,8 +11,8 @@ using namespace gradus;
 // Structured bindings make a new option a compile error until it is compared.
 
 static auto fieldsOf(const LowerScansOptions &options) {
-  auto &[loops] = options;
-  return std::tie(loops);
+  auto &[loops, pairs] = options;
+  return std::tie(loops, pairs);
 }
 
 static auto fieldsOf(const SelectOptions &options) {
@@ -64,6 +64,7 @@ static DeviceModel gpuModel() {
   DeviceModel model;
   const GpuModel &gpu = model.gpu.emplace();
   model.lowerScans.loops = false;
+  model.lowerScans.pairs = false;
   model.select.provider = "cuda";
   model.lowerToKernels.pairs = false;
   model.mergesRows = true;
@@ -108,6 +109,7 @@ static llvm::Expected<Target> targetOf(llvm::StringRef name) {
   model.select.winograd = cpu->vectorBits >= 512;
   model.select.blocksOf8 = hasFastHalves(*cpu);
   model.select.tiles = llvm::is_contained(requiredFeatures(*cpu), "amx-bf16");
+  model.lowerScans.pairs = cpu->bf16;
   model.lowerToKernels.pairs = cpu->bf16;
   return Target{name.str(), model, std::move(*cpu)};
 }

@@ -11,6 +11,7 @@
 
 #include "ir/build.h"
 #include "ir/gradient_ops.h"
+#include "ir/scan_ops.h"
 
 #include "passes/passes.h"
 #include "runtime/well_known.h"
@@ -86,6 +87,8 @@ private:
   void visit(Operation *op) {
     if (!llvm::any_of(op->getResults(), isF32))
       return;
+    if (auto scan = dyn_cast<ScanOp>(op))
+      return visitScan(scan);
     if (isMatmulOrConvolution(op) && llvm::all_of(op->getOperands(), isF32) &&
         !isOfPositions(op))
       visitMatmulOrConvolution(op);
@@ -124,6 +127,39 @@ private:
                  isArithmetic(user);
         }))
       rounded(result);
+  }
+
+  /// Rounds the operands of matmuls in the steps of a scan. Their sums stay as
+  /// they are: the step has them in registers. What the scan stacks is worth 16
+  /// bits then.
+  void visitScan(ScanOp scan) {
+    int64_t before = products_;
+    for (Operation &op : llvm::make_early_inc_range(scan.getBodyBlock())) {
+      if (!isMatmulOrConvolution(&op) ||
+          !llvm::all_of(op.getOperands(), isF32) || isOfPositions(&op))
+        continue;
+      for (OpOperand &operand : op.getOpOperands())
+        operand.set(roundedInStep(scan, operand.get()));
+      ++products_;
+    }
+    if (products_ > before)
+      for (Value result :
+           scan.getResults().drop_front(scan.getCarried().size()))
+        narrow_.insert(result);
+  }
+
+  /// A value of a step in 16 bits. What is the same in all steps is rounded
+  /// outside, once.
+  Value roundedInStep(ScanOp scan, Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!llvm::is_contained(scan.getInvariantArguments(), argument))
+      return rounded(value);
+    if (Value found = rounded_.lookup(value))
+      return found;
+    Value outside = rounded(scan->getOperand(argument.getArgNumber()));
+    scan.getInvariantsMutable().append(outside);
+    return rounded_[value] = scan.getBodyBlock().addArgument(outside.getType(),
+                                                             value.getLoc());
   }
 
   /// The sum of a matmul and the bias of its rows. Rounds the bias like the

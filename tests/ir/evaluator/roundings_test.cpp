@@ -181,6 +181,26 @@ TEST(Roundings, GrowWhereNumbersCancel) {
   EXPECT_LT(found, 1e-5);
 }
 
+/// A number next to a limit of bf16 may be rounded the other way in a step, as
+/// it may outside of one.
+TEST(Roundings, KnowThatStepsRound) {
+  auto carriedBy = [](const std::string &round) {
+    auto module = graph("%x: tensor<8xf32>",
+                        "%y = gradus.scan 2 carry(%x : tensor<8xf32>) body {\n"
+                        "^bb0(%a: tensor<8xf32>):\n" +
+                            round +
+                            "%d = arith.addf %a, %b : tensor<8xf32>\n"
+                            "gradus.yield %d : tensor<8xf32>\n"
+                            "} -> tensor<8xf32>",
+                        "tensor<8xf32>");
+    return carried(*module, {randoms({8}, 0.5)});
+  };
+  EXPECT_LT(carriedBy("%b = arith.negf %a : tensor<8xf32>\n"), 1e-5);
+  EXPECT_GT(carriedBy("%c = arith.truncf %a : tensor<8xf32> to tensor<8xbf16>\n"
+                      "%b = arith.extf %c : tensor<8xbf16> to tensor<8xf32>\n"),
+            1e-3);
+}
+
 namespace {
 
 using Numbers = std::vector<float>;
