@@ -121,19 +121,25 @@ struct LowerScans : impl::LowerScansBase<LowerScans> {
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       for (ScanOp scan :
            llvm::make_early_inc_range(graph.getBody().front().getOps<ScanOp>()))
-        replace(scan, kernels);
+        if (failed(replace(scan, kernels)))
+          return signalPassFailure();
   }
 
-  void replace(ScanOp scan, KernelTable &kernels) {
+  LogicalResult replace(ScanOp scan, KernelTable &kernels) {
     OpBuilder builder(scan);
     SmallVector<Value> values;
     if (scan->use_empty()) {
       scan.erase();
-      return;
+      return success();
     }
     if (loops)
       values = kernelOf(builder, scan, kernels);
     bool isKernel = !values.empty();
+    if (!isKernel && int64_t(scan.getSteps()) > kMostStepsWrittenOut)
+      return scan.emitOpError("has ")
+             << scan.getSteps() << " steps; at most " << kMostStepsWrittenOut
+             << (loops ? " can be written out, as a body that is no kernel is"
+                       : " can be written out, as they are for GPUs");
     if (!isKernel)
       values = scan.decompose(builder);
     remark::passed(scan.getLoc(),
@@ -142,6 +148,7 @@ struct LowerScans : impl::LowerScansBase<LowerScans> {
         << std::to_string(scan.getSteps()) << " steps";
     scan->replaceAllUsesWith(values);
     scan.erase();
+    return success();
   }
 
   /// Constants with several numbers come from outside, as nests hold none.

@@ -6,7 +6,6 @@
 #include "frontends/onnx/writer/op_writer.h"
 
 #include "ir/gradient_ops.h"
-#include "ir/scan_ops.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -40,19 +39,8 @@ void fold(GraphOp graph) {
 
 } // namespace
 
-/// Writes out the steps of scans: the writer knows no loops.
-static void writeOut(Block &block) {
-  for (auto scan : llvm::make_early_inc_range(block.getOps<ScanOp>())) {
-    OpBuilder builder(scan);
-    scan->replaceAllUsesWith(scan.decompose(builder));
-    scan.erase();
-  }
-}
-
 void makeInference(GraphOp graph) {
-  Block &block = graph.getBody().front();
-  writeOut(block);
-  for (Operation &op : llvm::make_early_inc_range(block)) {
+  graph.walk([](Operation *op) { // those in the steps of scans, too
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       attention.removeDropoutAttr();
     } else if (auto dropout = dyn_cast<DropoutOp>(op)) {
@@ -63,9 +51,8 @@ void makeInference(GraphOp graph) {
       stop.getResult().replaceAllUsesWith(stop.getInput());
       stop.erase();
     }
-  }
-  for (auto compare : llvm::make_early_inc_range(graph.getOps<arith::CmpFOp>()))
-    foldComparison(compare);
+  });
+  graph.walk(foldComparison);
   fold(graph);
 }
 

@@ -8,6 +8,7 @@
 #include "frontends/onnx/pytorch/export_marks.h"
 
 #include "ir/build.h"
+#include "ir/scan_ops.h"
 #include "recipe/patterns.h"
 #include "runtime/well_known.h"
 
@@ -184,6 +185,11 @@ absl::StatusOr<ProgramModel> writeProgram(ProgramOp program,
     return invalid("has no graph @", well_known::kPredict);
   if (forInference)
     makeInference(graph);
+  for (auto scan : graph.getOps<ScanOp>())
+    if (int64_t(scan.getSteps()) > kMostStepsWrittenOut)
+      return invalid("has a loop of ", scan.getSteps(), " steps; at most ",
+                     kMostStepsWrittenOut,
+                     " can be exported, as each becomes nodes of its own");
   decompose(graph);
   return ProgramWriter(program, forInference).run();
 }

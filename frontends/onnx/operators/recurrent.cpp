@@ -423,10 +423,9 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
   d.steps = tensorType(inputs).getDimSize(0);
   d.batch = tensorType(inputs).getDimSize(1);
   d.width = b.node.integer("hidden_size", 0);
-  constexpr int64_t kMostSteps = 4096; // on GPUs each is ops of its own
-  if (d.steps > kMostSteps)
-    return b.node.error("has ", d.steps, " steps; at most ", kMostSteps,
-                        " are supported");
+  if (d.steps > kMostStepsWrittenOut) // as they are for GPUs
+    return b.node.error("has ", d.steps, " steps; at most ",
+                        kMostStepsWrittenOut, " are supported");
   int64_t features = tensorType(inputs).getDimSize(2);
   bool batchFirst = b.node.integer("layout", 0);
   d.isReverse = number == 1 || b.node.text("direction", "forward") == "reverse";

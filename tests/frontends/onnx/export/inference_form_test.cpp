@@ -18,6 +18,32 @@ TEST(InferenceForm, DropoutGivesItsInput) {
   EXPECT_FALSE(model.predict().getOps<mlir::math::ExpOp>().empty());
 }
 
+/// The statement `%y`: a scan of so many steps, which stop a gradient.
+std::string stoppingScan(int64_t steps) {
+  return "%y = gradus.scan " + std::to_string(steps) +
+         " carry(%x : tensor<4xf32>) body {\n^bb0(%a: tensor<4xf32>):\n"
+         "%b = gradus.stop_gradient %a : tensor<4xf32>\n"
+         "%c = math.exp %b : tensor<4xf32>\n"
+         "gradus.yield %c : tensor<4xf32>\n} -> tensor<4xf32>";
+}
+
+TEST(InferenceForm, IsThatOfStepsToo) {
+  Imported model =
+      parsed({"%x: tensor<4xf32>", stoppingScan(3), "tensor<4xf32>"});
+  auto written = gradus::onnx::writeProgram(model.program(), true);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(written->model.graph().node_size(), 3);
+}
+
+TEST(InferenceForm, HasNoEndlessFile) {
+  Imported model =
+      parsed({"%x: tensor<4xf32>", stoppingScan(5000), "tensor<4xf32>"});
+  auto written = gradus::onnx::writeProgram(model.program(), true);
+  EXPECT_EQ(written.status().message(),
+            "has a loop of 5000 steps; at most 4096 can be exported, as each "
+            "becomes nodes of its own");
+}
+
 /// The types of the nodes of an exported file.
 std::vector<std::string> nodesOf(const std::string &file, bool forInference) {
   Imported model = import(GRADUS_SOURCE_DIR "/tests/data/exports/" + file);
