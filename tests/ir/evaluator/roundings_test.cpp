@@ -76,6 +76,14 @@ TEST(Roundings, AddUpWithTheTermsOfSums) {
                     "gradus.matmul %x, %w : tensor<5x7xf32>, tensor<7x3xf32> "
                     "-> tensor<5x3xf32>"),
             7);
+  EXPECT_EQ(termsOf("%x: tensor<6x4xf32>, %z: tensor<4xf32>",
+                    "gradus.scan 2 carry(%z : tensor<4xf32>) with(%x : "
+                    "tensor<6x4xf32>) body {\n"
+                    "^bb0(%a: tensor<4xf32>, %b: tensor<6x4xf32>):\n"
+                    "%c = gradus.reduce sum %b axes [0] : tensor<6x4xf32> -> "
+                    "tensor<4xf32>\n%d = arith.addf %a, %c : tensor<4xf32>\n"
+                    "gradus.yield %d : tensor<4xf32>\n} -> tensor<4xf32>"),
+            6 + 2);
   EXPECT_EQ(termsOf("%x: tensor<2x4x9x9xf32>, %w: tensor<6x4x3x3xf32>",
                     "gradus.convolution %x, %w strides [1, 1] pads [1, 1] to "
                     "[1, 1] dilations [1, 1] : tensor<2x4x9x9xf32>, "
