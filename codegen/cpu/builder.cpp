@@ -127,3 +127,16 @@ void CpuBuilder::loop(Value *begin, Value *end, int64_t step,
     return Values();
   });
 }
+
+Function *CpuBuilder::declare(Module &module, ArrayRef<Type *> arguments,
+                              GlobalValue::LinkageTypes linkage,
+                              const std::string &name) {
+  auto *type = FunctionType::get(getVoidTy(), arguments, false);
+  Function *function = Function::Create(type, linkage, name, module);
+  function->addFnAttr(Attribute::NoUnwind);
+  function->addFnAttr("prefer-vector-width", std::to_string(target.vectorBits));
+  function->addFnAttr("no-builtins"); // Keeps loops from becoming memset.
+  if (!target.tune.empty())
+    function->addFnAttr("tune-cpu", target.tune);
+  return function;
+}

@@ -7,6 +7,8 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
 
+#include <string>
+
 namespace gradus {
 
 using Values = llvm::SmallVector<llvm::Value *>;
@@ -53,6 +55,12 @@ public:
   void loop(llvm::Value *begin, llvm::Value *end, int64_t step,
             llvm::function_ref<void(llvm::Value *iv)> body);
   llvm::BasicBlock *newBlock(const char *name);
+
+  /// Declares a function for the target that returns nothing.
+  llvm::Function *declare(llvm::Module &module,
+                          llvm::ArrayRef<llvm::Type *> arguments,
+                          llvm::GlobalValue::LinkageTypes linkage,
+                          const std::string &name);
 
 private:
   Values rotatedLoop(llvm::Value *begin, llvm::Value *end, int64_t step,

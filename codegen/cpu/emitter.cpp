@@ -8,6 +8,7 @@
 #include "codegen/cpu/loops.h"
 #include "codegen/cpu/object.h"
 #include "codegen/cpu/ops.h"
+#include "codegen/cpu/shared_points.h"
 #include "codegen/kernels/shared_kernels.h"
 #include "codegen/kernels/shared_nests.h"
 #include "codegen/plan/nest_cost.h"
@@ -27,34 +28,38 @@ static std::string functionName(size_t index) {
 
 //===-- functions ---------------------------------------------------------===//
 
-static Function *declare(Module &module, CpuBuilder &b,
-                         ArrayRef<Type *> arguments,
-                         GlobalValue::LinkageTypes linkage,
-                         const std::string &name) {
-  auto *type = FunctionType::get(b.getVoidTy(), arguments, false);
-  Function *function = Function::Create(type, linkage, name, module);
-  function->addFnAttr(Attribute::NoUnwind);
-  function->addFnAttr("prefer-vector-width",
-                      std::to_string(b.target.vectorBits));
-  function->addFnAttr("no-builtins"); // Keeps loops from becoming memset.
-  if (!b.target.tune.empty())
-    function->addFnAttr("tune-cpu", b.target.tune);
-  return function;
-}
-
 namespace {
+
+/// What kernels have in common.
+struct Shared {
+  SharedPoints points;
+  SharedNests nests;         // of all nests that have no function for a point
+  SmallVector<size_t> codes; // the number of each kernel's code
+
+  Shared(ArrayRef<plan::KernelOp> kernels, const CpuTarget &target)
+      : points(kernels, target),
+        nests(kernels,
+              [&](plan::NestOp op) { return points.find(op).has_value(); }),
+        codes(sharedCode(kernels)) {}
+};
 
 /// Functions for nests that occur more than once in a program, with a pointer
 /// for each access, then the items, as arguments. A module can call those of
-/// other modules.
+/// other modules, and those for points.
 class NestFunctions {
 public:
-  NestFunctions(Module &module, CpuBuilder &builder, const SharedNests &nests)
-      : nests(nests), module_(module), b_(builder) {}
+  NestFunctions(Module &module, CpuBuilder &builder, const Shared &shared)
+      : nests(shared.nests), module_(module), b_(builder),
+        points_(shared.points) {}
 
   Function *operator[](unsigned number);
   /// Emits a function into this module; returns its number of instructions.
   size_t emit(unsigned number);
+  /// Emits the function for a point.
+  size_t emitPoint(unsigned number);
+  /// What a nest calls at each point; nothing: its loops have the code.
+  std::optional<PointCall> atPoints(plan::NestOp op, const Nest &nest,
+                                    const Tiling &tiling);
 
   const SharedNests &nests;
 
@@ -63,6 +68,7 @@ private:
 
   Module &module_;
   CpuBuilder &b_;
+  const SharedPoints &points_;
   DenseMap<unsigned, Function *> declared_;
 };
 
@@ -76,8 +82,8 @@ Function *NestFunctions::operator[](unsigned number) {
   SmallVector<Type *> types(nest.inputs.size() + nest.outputs.size(),
                             b_.getPtrTy());
   types.append(2, b_.getInt64Ty());
-  return function = declare(module_, b_, types, GlobalValue::ExternalLinkage,
-                            "n" + std::to_string(number));
+  return function = b_.declare(module_, types, GlobalValue::ExternalLinkage,
+                               "n" + std::to_string(number));
 }
 
 size_t NestFunctions::emit(unsigned number) {
@@ -105,6 +111,22 @@ void NestFunctions::emitBody(const SharedNest &shared, Function &function) {
   gradus::emitNest(b_, nest, chooseTiling(nest, b_.target), items,
                    [&](const Access &access) { return pointers.at(&access); });
   b_.CreateRetVoid();
+}
+
+size_t NestFunctions::emitPoint(unsigned number) {
+  Function *function = points_.declare(number, b_, module_);
+  points_.emit(number, b_, *function);
+  return function->getInstructionCount();
+}
+
+std::optional<PointCall> NestFunctions::atPoints(plan::NestOp op,
+                                                 const Nest &nest,
+                                                 const Tiling &tiling) {
+  auto number = points_.find(op);
+  if (!number)
+    return std::nullopt;
+  return points_.call(*number, *PointForm::of(nest, tiling),
+                      points_.declare(*number, b_, module_));
 }
 
 //===-- kernels -----------------------------------------------------------===//
@@ -229,9 +251,12 @@ void KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
   // With one item at a time, no tile has several items.
   if (items.count == 1)
     nest.extents[nest.itemDim] = nest.itemLength;
+  Tiling tiling = chooseTiling(nest, b_.target);
+  std::optional<PointCall> call = functions_.atPoints(op, nest, tiling);
   gradus::emitNest(
-      b_, nest, chooseTiling(nest, b_.target), items,
-      [&](const Access &access) { return pointerOf(access.buffer); });
+      b_, nest, tiling, items,
+      [&](const Access &access) { return pointerOf(access.buffer); },
+      call ? &*call : nullptr);
 }
 
 /// Calls the shared function with the start of each access, from which the
@@ -316,8 +341,8 @@ void KernelEmitter::emitBody(const Items &items) {
 
 /// Emits some of the nests as a function of their own, and its call.
 void KernelEmitter::emitPart(const Ops &ops, const Items &items) {
-  Function *part = declare(
-      *function_->getParent(), b_,
+  Function *part = b_.declare(
+      *function_->getParent(),
       {b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()},
       GlobalValue::InternalLinkage, function_->getName().str() + ".part");
   b_.CreateCall(part, {function_->getArg(0), frame_, items.begin,
@@ -370,8 +395,19 @@ void KernelEmitter::emit() {
 
 namespace {
 
-/// Some of the kernels and nest functions, in a module that one thread
-/// compiles.
+/// A kernel, or a function that kernels call.
+struct Piece {
+  enum Kind { kernel, nest, point } kind;
+  size_t weight, number;
+
+  /// Orders by falling weight.
+  bool operator<(const Piece &other) const {
+    return std::tuple(other.weight, kind, number) <
+           std::tuple(weight, other.kind, other.number);
+  }
+};
+
+/// Some of the kernels and functions, in a module that one thread compiles.
 struct Part {
   LLVMContext context;
   Module module{"kernels", context};
@@ -380,22 +416,32 @@ struct Part {
   size_t instructions = 0;
   Expected<ObjectBytes> object = ObjectBytes();
 
-  Part(const CpuTarget &target, const SharedNests &nests)
-      : builder(context, target), functions(module, builder, nests) {
+  Part(const CpuTarget &target, const Shared &shared)
+      : builder(context, target), functions(module, builder, shared) {
     cantFail(object.takeError());
   }
-  void add(size_t number, plan::KernelOp kernel);
-  void addNest(unsigned number) { instructions += functions.emit(number); }
+  void add(const Piece &piece, ArrayRef<plan::KernelOp> kernels);
   void compile();
+
+private:
+  void addKernel(size_t number, plan::KernelOp kernel);
 };
 
 } // namespace
 
-void Part::add(size_t number, plan::KernelOp kernel) {
-  Function *function =
-      declare(module, builder,
-              {builder.getPtrTy(), builder.getInt64Ty(), builder.getInt64Ty()},
-              GlobalValue::ExternalLinkage, functionName(number));
+void Part::add(const Piece &piece, ArrayRef<plan::KernelOp> kernels) {
+  if (piece.kind == Piece::point)
+    instructions += functions.emitPoint(piece.number);
+  else if (piece.kind == Piece::nest)
+    instructions += functions.emit(piece.number);
+  else
+    addKernel(piece.number, kernels[piece.number]);
+}
+
+void Part::addKernel(size_t number, plan::KernelOp kernel) {
+  Function *function = builder.declare(
+      module, {builder.getPtrTy(), builder.getInt64Ty(), builder.getInt64Ty()},
+      GlobalValue::ExternalLinkage, functionName(number));
   KernelEmitter emitter(builder, functions, kernel, *function);
   emitter.emit();
   instructions += emitter.instructions;
@@ -422,42 +468,27 @@ static size_t weightOf(plan::KernelOp kernel) {
   return weight;
 }
 
-namespace {
-
-/// A kernel, or the function of a nest.
-struct Piece {
-  size_t weight, number;
-  bool isNest;
-
-  /// Orders by falling weight.
-  bool operator<(const Piece &other) const {
-    return std::tuple(other.weight, isNest, number) <
-           std::tuple(weight, other.isNest, other.number);
-  }
-};
-
-} // namespace
-
 /// Distributes the kernels and functions, the heaviest first, each to the part
-/// with the least weight. `codes` has the number of each kernel's code.
+/// with the least weight.
 static void fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels,
-                      ArrayRef<size_t> codes, const SharedNests &nests) {
+                      const Shared &shared) {
   std::vector<Piece> pieces;
   for (auto [number, kernel] : enumerate(kernels))
-    if (codes[number] == number)
-      pieces.push_back({weightOf(kernel), number, false});
-  for (unsigned number : nests.functions())
-    pieces.push_back({weightOf(nests[number].nest.op), number, true});
+    if (shared.codes[number] == number)
+      pieces.push_back({Piece::kernel, weightOf(kernel), number});
+  for (unsigned number : shared.nests.functions())
+    pieces.push_back(
+        {Piece::nest, weightOf(shared.nests[number].nest.op), number});
+  for (unsigned number : shared.points.functions())
+    pieces.push_back(
+        {Piece::point, weightOf(shared.points.example(number)), number});
   llvm::sort(pieces);
   for (const Piece &piece : pieces) {
-    Part &least =
-        **std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
+    auto least =
+        std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
           return x->instructions < y->instructions;
         });
-    if (piece.isNest)
-      least.addNest(piece.number);
-    else
-      least.add(piece.number, kernels[piece.number]);
+    (*least)->add(piece, kernels);
   }
 }
 
@@ -497,11 +528,10 @@ Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels,
   }
   Parts parts(std::clamp<size_t>(
       std::min(weight / weightOfPart, kernels.size()), 1, mostParts));
-  SharedNests nests(kernels);
-  SmallVector<size_t> codes = sharedCode(kernels);
+  Shared shared(kernels, target);
   for (auto &part : parts)
-    part = std::make_unique<Part>(target, nests);
-  fillParts(parts, kernels, codes, nests);
+    part = std::make_unique<Part>(target, shared);
+  fillParts(parts, kernels, shared);
   parallelFor(parts.size(), [&](size_t part) { parts[part]->compile(); });
-  return joinParts(parts, kernels, codes);
+  return joinParts(parts, kernels, shared.codes);
 }

@@ -22,7 +22,7 @@ namespace {
 class NestEmitter {
 public:
   NestEmitter(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
-              const Items &items, PointerOf pointerOf);
+              const Items &items, PointerOf pointerOf, const PointCall *call);
   void emit() { parallelLoops(0); }
 
 private:
@@ -36,6 +36,7 @@ private:
   SmallVector<Instance> instancesOf(unsigned first, unsigned last);
   Value *firstLanes(Value *count, unsigned lanes);
   void addLanes(Instance &instance, unsigned dim, int64_t offset, int64_t size);
+  void callFor(ArrayRef<Instance> instances);
   void finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators);
   // Reduced dimensions:
   Values reduce(ArrayRef<Instance> instances);
@@ -70,6 +71,7 @@ private:
   const Nest &nest_;
   const Tiling &tiling_;
   const Items &items_;
+  const PointCall *call_;
   Position position_;
   NestMemory memory_;
   SmallVector<int64_t> sizes_; // of the current tile
@@ -83,8 +85,8 @@ private:
 
 NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest,
                          const Tiling &tiling, const Items &items,
-                         PointerOf pointerOf)
-    : b_(builder), nest_(nest), tiling_(tiling), items_(items),
+                         PointerOf pointerOf, const PointCall *call)
+    : b_(builder), nest_(nest), tiling_(tiling), items_(items), call_(call),
       memory_(builder, nest, position_, pointerOf), sizes_(nest.dims(), 1),
       bound_(nest.dims(), false) {
   position_.base.assign(nest.dims(), b_.getInt64(0));
@@ -100,8 +102,10 @@ NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest,
 
 void NestEmitter::parallelLoops(unsigned dim) {
   Instance here{SmallVector<int64_t>(nest_.dims(), 0)};
-  SmallVector<unsigned> hoisted = memory_.hoist(
-      [&](unsigned d) { return bound_[d] || isOneVector(d); }, here);
+  SmallVector<unsigned> hoisted;
+  if (!call_) // else the function reads
+    hoisted = memory_.hoist(
+        [&](unsigned d) { return bound_[d] || isOneVector(d); }, here);
   if (dim == nest_.parallel)
     emitTile();
   else if (int(dim) == nest_.itemDim)
@@ -198,6 +202,8 @@ SmallVector<Instance> NestEmitter::instancesOf(unsigned first, unsigned last) {
 void NestEmitter::emitTile() {
   memory_.forget();
   SmallVector<Instance> instances = instancesOf(0, nest_.parallel);
+  if (call_)
+    return callFor(instances);
   if (!nest_.hasReduction())
     return finish(instances, {});
   Values accumulators = reduce(instances);
@@ -210,6 +216,15 @@ void NestEmitter::emitTile() {
   finish(instances, accumulators);
   position_.lanes = before.lanes;
   position_.vectorDim = before.vectorDim;
+}
+
+void NestEmitter::callFor(ArrayRef<Instance> instances) {
+  for (const Instance &at : instances) {
+    Values arguments = {call_->table};
+    for (unsigned first : call_->firsts)
+      arguments.push_back(memory_.address(accessOf(nest_, first), at));
+    b_.CreateCall(call_->function, arguments);
+  }
 }
 
 /// Runs the `then` region on every position and stores the results after all
@@ -386,6 +401,6 @@ Value *NestEmitter::gather(ArrayRef<Instance> instances,
 
 void gradus::emitNest(CpuBuilder &builder, const Nest &nest,
                       const Tiling &tiling, const Items &items,
-                      PointerOf pointerOf) {
-  NestEmitter(builder, nest, tiling, items, pointerOf).emit();
+                      PointerOf pointerOf, const PointCall *call) {
+  NestEmitter(builder, nest, tiling, items, pointerOf, call).emit();
 }

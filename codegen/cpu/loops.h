@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/cpu/memory.h"
+#include "codegen/cpu/shared_points.h"
 #include "codegen/cpu/tiling.h"
 
 namespace gradus {
@@ -14,7 +15,10 @@ struct Items {
   Values loops;                                 // i64, the outermost first
 };
 
+/// Emits a nest; if there is a call, then each position, or vector of these, is
+/// a call.
 void emitNest(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
-              const Items &items, PointerOf pointerOf);
+              const Items &items, PointerOf pointerOf,
+              const PointCall *call = nullptr);
 
 } // namespace gradus

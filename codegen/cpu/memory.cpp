@@ -157,7 +157,7 @@ Value *NestMemory::mask(Value *guard, const Instance &at) {
 
 //===-- addresses ---------------------------------------------------------===//
 
-/// The address in lane 0. The part that depends on the loops is computed once
+/// The part that depends on the loops is computed once
 /// for all instances, the terms for each.
 Value *NestMemory::address(const Access &access, const Instance &at) {
   Type *type = memoryType(b_, access.element);

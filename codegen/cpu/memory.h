@@ -39,6 +39,8 @@ public:
   void store(const Instance &at, llvm::ArrayRef<llvm::Value *> values);
   /// The position along a dimension as i64.
   llvm::Value *index(unsigned dim, const Instance &at);
+  /// The address of an access in lane 0.
+  llvm::Value *address(const Access &access, const Instance &at);
   /// Drops the cached reads after a loop has moved.
   void forget();
   /// Reads the inputs that depend only on `bound` dimensions, those of one
@@ -59,7 +61,6 @@ private:
   llvm::Value *evaluate(mlir::AffineExpr expression, const Instance &at);
   llvm::Value *holds(const Condition &condition, const Instance &at);
   llvm::Value *guard(const Access &access, const Instance &at);
-  llvm::Value *address(const Access &access, const Instance &at);
   llvm::Value *addresses(const Access &access, const Instance &at);
   llvm::Value *mask(llvm::Value *guard, const Instance &at);
   llvm::Value *read(const Access &access, const Instance &at);

@@ -82,13 +82,17 @@ static int64_t alignmentPart(int64_t offset) {
   return offset % widest ? offset & -offset : 0;
 }
 
-SharedNests::SharedNests(llvm::ArrayRef<plan::KernelOp> kernels) {
+SharedNests::SharedNests(llvm::ArrayRef<plan::KernelOp> kernels,
+                         llvm::function_ref<bool(plan::NestOp)> isLeftOut) {
   constexpr unsigned fewCalls = 3; // per item
   std::vector<unsigned> inProgram;
   for (plan::KernelOp kernel : kernels) {
     bool together = takesItemsTogether(kernel);
     llvm::DenseMap<unsigned, unsigned> inKernel;
-    auto nests = llvm::to_vector(kernel.getBody().getOps<plan::NestOp>());
+    llvm::SmallVector<plan::NestOp> nests;
+    for (auto op : kernel.getBody().getOps<plan::NestOp>())
+      if (!isLeftOut || !isLeftOut(op))
+        nests.push_back(op);
     for (plan::NestOp op : nests) {
       add(op, kernel.getSplit(), together);
       ++inKernel[numbers_[op]];

@@ -30,7 +30,10 @@ struct SharedNest {
 /// Groups the equal nests of some kernels.
 class SharedNests {
 public:
-  explicit SharedNests(llvm::ArrayRef<plan::KernelOp> kernels);
+  /// Groups all nests but those that `isLeftOut`.
+  explicit SharedNests(
+      llvm::ArrayRef<plan::KernelOp> kernels,
+      llvm::function_ref<bool(plan::NestOp)> isLeftOut = nullptr);
 
   /// The number of the function to call for a nest, or nothing if the code is
   /// emitted inline: for a nest that occurs once, or that runs item by item and
