@@ -5,6 +5,7 @@
 
 #include "codegen/plan/passes.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace gradus {
@@ -27,27 +28,76 @@ SmallVector<Value> lower(OpBuilder &builder, Operation *op,
       .Default(SmallVector<Value>());
 }
 
+/// What an op was lowered to. Equal ops, such as those of a layer's shape, get
+/// copies: to build a kernel that is known already takes long.
+struct Lowered {
+  OperationName name;
+  DictionaryAttr attributes;
+  SmallVector<Type> types; // of the operands, then of the results
+  SmallVector<Value> operands, values;
+  SmallVector<Operation *> ops;
+
+  explicit Lowered(Operation *op)
+      : name(op->getName()), attributes(op->getAttrDictionary()),
+        types(op->getOperandTypes()), operands(op->getOperands()) {
+    llvm::append_range(types, op->getResultTypes());
+  }
+
+  bool operator==(const Lowered &other) const {
+    return name == other.name && attributes == other.attributes &&
+           types == other.types;
+  }
+
+  /// Copies the ops for other operands; returns the values for an equal op.
+  SmallVector<Value> copyFor(OpBuilder &builder, const Lowered &other,
+                             Location location) const {
+    IRMapping map;
+    map.map(operands, other.operands);
+    for (Operation *op : ops)
+      builder.clone(*op, map)->walk(
+          [&](Operation *copy) { copy->setLoc(location); });
+    return llvm::map_to_vector(
+        values, [&](Value value) { return map.lookupOrDefault(value); });
+  }
+};
+
 struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
   using Base::Base;
 
   void runOnOperation() override {
     KernelTable kernels(getOperation());
-    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+    for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
+      std::vector<Lowered> known;
       for (Operation &op : llvm::make_early_inc_range(graph.getBody().front()))
-        replace(&op, kernels);
+        replace(&op, kernels, known);
+    }
   }
 
   /// An op that nobody uses gets no kernel: lower-to-nests erases it.
-  void replace(Operation *op, KernelTable &kernels) {
+  void replace(Operation *op, KernelTable &kernels,
+               std::vector<Lowered> &known) {
     if (op->use_empty())
       return;
     if (pairs)
       readPairs(op);
     OpBuilder builder(op);
-    SmallVector<Value> values = lower(builder, op, kernels);
-    if (values.empty())
-      return;
-    op->replaceAllUsesWith(values);
+    Lowered own(op);
+    auto same = llvm::find(known, own);
+    if (same != known.end()) {
+      own.values = same->copyFor(builder, own, op->getLoc());
+    } else {
+      Operation *before = op->getPrevNode();
+      own.values = lower(builder, op, kernels);
+      if (own.values.empty())
+        return;
+      for (Operation &made :
+           llvm::make_range(before ? std::next(before->getIterator())
+                                   : op->getBlock()->begin(),
+                            op->getIterator()))
+        own.ops.push_back(&made);
+      known.push_back(own);
+    }
+    op->replaceAllUsesWith(own.values);
     op->erase();
   }
 };
