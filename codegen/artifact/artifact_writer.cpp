@@ -410,9 +410,10 @@ private:
     std::vector<flatbuffers::Offset<fb::GraphPlan>> graphs;
     int64_t arena = 0;
     const Tuning none, &tuning = plan.target.cpu() ? none : parts_.tuning;
+    LaunchTraffic traffic(plan.target.model.gpu);
     for (auto [number, memory] : llvm::enumerate(plan.program->memory)) {
       CommandWriter commands(builder, *plan.program, parts_.states, number,
-                             buffers, tuning, plan.target.model.gpu);
+                             buffers, tuning, traffic);
       graphs.push_back(commands.run());
       arena = std::max(arena, memory.arena);
     }

@@ -115,11 +115,11 @@ BufferTable::write(Tables &builder) const {
 CommandWriter::CommandWriter(Tables &builder, const PlannedProgram &program,
                              const StatePlaces &states, size_t graph,
                              BufferTable &buffers, const Tuning &tuning,
-                             const std::optional<GpuModel> &gpu)
+                             LaunchTraffic &traffic)
     : builder_(builder), program_(program), states_(states),
       graph_(program.graphs[graph]), number_(graph),
       memory_(program.memory[graph]), buffers_(buffers), tuning_(tuning),
-      gpu_(gpu) {
+      traffic_(traffic) {
   for (auto [index, kernel] : llvm::enumerate(program.kernels))
     kernelNumbers_[plan::KernelOp(kernel).getSymName()] = index;
 }

@@ -2,6 +2,7 @@
 // the artifact.
 #pragma once
 
+#include "codegen/artifact/traffic.h"
 #include "codegen/artifact/tuning.h"
 #include "codegen/targets/target_plan.h"
 #include "runtime/artifact_generated.h"
@@ -61,11 +62,10 @@ struct CommandFacts {
 class CommandWriter {
 public:
   /// Library commands get the algorithms that `tuning` has for their calls.
-  /// `gpu` is the model of the GPU that the plan is for, if it is (traffic.h).
   CommandWriter(flatbuffers::FlatBufferBuilder &builder,
                 const PlannedProgram &program, const StatePlaces &states,
                 size_t graph, BufferTable &buffers, const Tuning &tuning,
-                const std::optional<GpuModel> &gpu);
+                LaunchTraffic &traffic);
 
   flatbuffers::Offset<artifact::GraphPlan> run();
 
@@ -85,7 +85,7 @@ public:
   uint32_t kernelNumber(llvm::StringRef name) const;
   plan::KernelOp kernel(uint32_t number) const;
   const Tuning &tuning() const { return tuning_; }
-  const std::optional<GpuModel> &gpu() const { return gpu_; }
+  LaunchTraffic &traffic() { return traffic_; }
 
 private:
   uint32_t outputBuffer(mlir::Value output);
@@ -103,7 +103,7 @@ private:
   const GraphMemory &memory_;
   BufferTable &buffers_;
   const Tuning &tuning_;
-  const std::optional<GpuModel> &gpu_;
+  LaunchTraffic &traffic_;
   llvm::StringMap<uint32_t> kernelNumbers_;
   std::vector<flatbuffers::Offset<artifact::Command>> commands_;
 };

@@ -35,20 +35,19 @@ static uint64_t bytesOf(const Nest &nest, const Access &access) {
 
 namespace {
 
-/// The bytes that nests read of an argument: with reads that repeat an earlier
-/// nest's (`all`, for each nest), and without (`once`).
-struct Reads {
-  uint64_t once = 0;
-  SmallVector<uint64_t> all;
-
+/// Adds up the reads of an argument.
+class Reads {
+public:
   void add(const Nest &nest, Value argument) {
     uint64_t bytes = 0;
     for (const Access &access : nest.inputs)
       if (access.buffer == argument)
         bytes = llvm::SaturatingAdd(bytes, addOne(nest, access));
     if (bytes)
-      all.push_back(bytes);
+      found.all.push_back(bytes);
   }
+
+  ArgumentReads found;
 
 private:
   uint64_t addOne(const Nest &nest, const Access &access) {
@@ -57,7 +56,7 @@ private:
       return other.second == bytes && isEqual(other.first, access.place);
     });
     if (!isKnown)
-      once = llvm::SaturatingAdd(once, bytes);
+      found.once = llvm::SaturatingAdd(found.once, bytes);
     seen_.push_back({access.place, bytes});
     return bytes;
   }
@@ -67,30 +66,48 @@ private:
 
 } // namespace
 
-/// The bytes that a kernel reads of a buffer of `whole` bytes.
-static uint64_t readOf(plan::KernelOp kernel, BlockArgument argument,
-                       uint64_t whole, const std::optional<GpuModel> &gpu) {
-  if (argument.use_empty())
-    return 0;
+/// What a kernel reads of an argument; `nests` has those that were read.
+static ArgumentReads readsOf(plan::KernelOp kernel, BlockArgument argument,
+                             llvm::DenseMap<Operation *, Nest> &nests) {
   Reads reads;
   for (Operation *user : llvm::SmallSetVector<Operation *, 8>(
            argument.user_begin(), argument.user_end())) {
     auto take = dyn_cast<plan::TakeOp>(user);
-    if (auto nest = dyn_cast<plan::NestOp>(user))
-      reads.add(readNest(nest, kernel.getSplit()), argument);
-    else if (take && take.getSource() == argument)
-      reads.once += tensorBytes(take.getOutType());
-    else
-      return whole;
+    if (auto op = dyn_cast<plan::NestOp>(user)) {
+      auto nest = nests.find(op);
+      if (nest == nests.end())
+        nest = nests.try_emplace(op, readNest(op, kernel.getSplit())).first;
+      reads.add(nest->second, argument);
+    } else if (take && take.getSource() == argument) {
+      reads.found.once += tensorBytes(take.getOutType());
+    } else {
+      reads.found.isKnown = false;
+      break;
+    }
   }
+  return std::move(reads.found);
+}
+
+/// The bytes that a kernel reads of an argument of `whole` bytes.
+uint64_t LaunchTraffic::readOf(plan::KernelOp kernel, unsigned argument,
+                               uint64_t whole) {
+  std::vector<ArgumentReads> &known = known_[kernel];
+  if (known.empty()) {
+    llvm::DenseMap<Operation *, Nest> nests;
+    for (BlockArgument each : kernel.getBody().getArguments())
+      known.push_back(readsOf(kernel, each, nests));
+  }
+  const ArgumentReads &reads = known[argument];
+  if (!reads.isKnown)
+    return whole;
   uint64_t once = std::min(reads.once, whole), all = 0;
   for (uint64_t bytes : reads.all)
     all += std::min(bytes, whole);
-  if (!gpu || kernel.getSplit() != plan::Split::rows)
+  if (!gpu_ || kernel.getSplit() != plan::Split::rows)
     return once;
   int64_t items = std::max<int64_t>(1, kernel.getItems());
-  uint64_t atOnce = std::min(items, gpu->blocksAtOnce());
-  bool staysNear = once / items * atOnce <= uint64_t(gpu->cacheBytes);
+  uint64_t atOnce = std::min(items, gpu_->blocksAtOnce());
+  bool staysNear = once / items * atOnce <= uint64_t(gpu_->cacheBytes);
   return staysNear ? once : std::max(all, once);
 }
 
@@ -103,14 +120,12 @@ static uint64_t written(Operation *command) {
   return bytes;
 }
 
-uint64_t gradus::trafficOf(plan::LaunchOp launch, plan::KernelOp kernel,
-                           const std::optional<GpuModel> &gpu) {
+uint64_t LaunchTraffic::of(plan::LaunchOp launch, plan::KernelOp kernel) {
   llvm::MapVector<Value, uint64_t> read;
   for (OpOperand &use : launch->getOpOperands()) {
     unsigned number = use.getOperandNumber() % kernel.getInputs();
     uint64_t whole = tensorBytes(use.get().getType());
-    uint64_t bytes =
-        readOf(kernel, kernel.getBody().getArgument(number), whole, gpu);
+    uint64_t bytes = readOf(kernel, number, whole);
     uint64_t &most = read[use.get()];
     most = std::max({most, bytes, std::min(most + bytes, whole)});
   }

@@ -1,7 +1,6 @@
 // Writes the launch of a kernel as a command of the artifact.
 
 #include "codegen/artifact/command_writer.h"
-#include "codegen/artifact/traffic.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -29,5 +28,5 @@ void plan::LaunchOp::write(CommandWriter &writer) {
              fb::CreateKernelCommand(tables, number,
                                      tables.CreateVector(segments), getGrain()),
              {getLabel().value_or(getKernel()).str(), uint64_t(getFlops()),
-              trafficOf(*this, writer.kernel(number), writer.gpu())});
+              writer.traffic().of(*this, writer.kernel(number))});
 }

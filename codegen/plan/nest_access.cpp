@@ -38,10 +38,24 @@ static void add(Linear &sum, AffineExpr expression, int64_t scale) {
     sum.terms.push_back({expression, scale});
 }
 
+/// Whether an expression has no division and no remainder, so that there is
+/// nothing to simplify.
+static bool isSum(AffineExpr expression) {
+  auto both = dyn_cast<AffineBinaryOpExpr>(expression);
+  return !both || ((both.getKind() == AffineExprKind::Add ||
+                    both.getKind() == AffineExprKind::Mul) &&
+                   isSum(both.getLHS()) && isSum(both.getRHS()));
+}
+
+static AffineExpr simplified(AffineExpr expression, unsigned dims) {
+  return isSum(expression) ? expression
+                           : simplifyAffineExpr(expression, dims, 0);
+}
+
 Linear gradus::flatten(AffineExpr expression, unsigned dims) {
   Linear sum;
   sum.strides.assign(dims, 0);
-  add(sum, simplifyAffineExpr(expression, dims, 0), 1);
+  add(sum, simplified(expression, dims), 1);
   return sum;
 }
 
@@ -54,7 +68,7 @@ static Access readAccess(mlir::Value buffer, AffineMap map, IntegerSet guard,
                 {}};
   int64_t stride = 1;
   for (int i = type.getRank() - 1; i >= 0; --i) {
-    add(access.place, simplifyAffineExpr(map.getResult(i), dims, 0), stride);
+    add(access.place, simplified(map.getResult(i), dims), stride);
     stride *= type.isDynamicDim(i) ? 1 : type.getDimSize(i);
   }
   if (guard)
@@ -138,8 +152,8 @@ static void mergeDims(Nest &nest) {
       forgetStrides(nest, dim);
       continue;
     }
-    if (inner >= 0 && isFree(nest, dim) && isFree(nest, inner) &&
-        stepsAsOne(nest, dim, inner))
+    if (inner >= 0 && stepsAsOne(nest, dim, inner) && isFree(nest, dim) &&
+        isFree(nest, inner))
       merge(nest, dim, inner);
     else
       inner = dim;

@@ -21,8 +21,9 @@ uint64_t trafficOn(const char *target, const std::string &inputs,
   text.module->walk(
       [&](plan::KernelOp kernel) { kernels[kernel.getSymName()] = kernel; });
   uint64_t bytes = 0;
+  LaunchTraffic traffic(model.gpu);
   text.module->walk([&](plan::LaunchOp launch) {
-    bytes += trafficOf(launch, kernels[launch.getKernel()], model.gpu);
+    bytes += traffic.of(launch, kernels[launch.getKernel()]);
   });
   return bytes;
 }

@@ -23,8 +23,10 @@ public:
     text_.program().walk(
         [&](plan::KernelOp kernel) { program.kernels.push_back(kernel); });
     BufferTable buffers;
+    const std::optional<GpuModel> none;
+    LaunchTraffic traffic(none);
     builder_.Finish(CommandWriter(builder_, program, states, 0, buffers, tuning,
-                                  std::nullopt)
+                                  traffic)
                         .run());
   }
 
