@@ -1,15 +1,24 @@
 // What kinds of code reach of a processor's rate of multiplications and
-// additions, for estimates of times. The shares are those of whole networks in
-// docs/internals/performance_log.md, Winograd's that of the layers in
-// docs/internals/winograd.md.
+// additions, for estimates of times. The shares of convolutions are those of
+// the layers in docs/internals/winograd.md, the others those of whole networks
+// in docs/internals/performance_log.md.
 #pragma once
 
 namespace gradus {
 
 constexpr double kKernelShare = 0.4;  // our own kernels
-constexpr double kLibraryShare = 0.8; // oneDNN's convolutions, matmul
-/// Of kernels of Winograd's algorithm, transforms included: a share of what
-/// their products alone would take.
-constexpr double kWinogradShare = 0.6;
+constexpr double kLibraryShare = 0.8; // oneDNN's matmul, and what else it has
+
+/// oneDNN's convolutions and gradients of their inputs, of the multiplications
+/// that are not by padding, which it leaves out; and its gradients of weights,
+/// which have all.
+constexpr double kConvolutionShare = 0.95;
+constexpr double kConvolutionWeightsShare = 0.9;
+
+/// Kernels of Winograd's algorithm, transforms included: a share of what their
+/// products alone would take. Those of weights' gradients transform each tile
+/// for several blocks.
+constexpr double kWinogradShare = 0.7;
+constexpr double kWinogradWeightsShare = 0.6;
 
 } // namespace gradus

@@ -23,6 +23,20 @@ int64_t WinogradSizes::tileColumns() const {
 int64_t WinogradSizes::directFlops() const {
   return 18 * images * rows * columns * channels * outputs;
 }
+
+/// The positions of windows along a dimension that are in the source.
+static int64_t insideAlong(int64_t size, int64_t results, int64_t pad) {
+  int64_t inside = 0;
+  for (int64_t tap = 0; tap < 3; ++tap)
+    inside += std::max<int64_t>(0, std::min(results, size + pad - tap) -
+                                       std::max<int64_t>(0, pad - tap));
+  return inside;
+}
+
+int64_t WinogradSizes::insideFlops() const {
+  return 2 * images * channels * outputs * insideAlong(height, rows, padTop) *
+         insideAlong(width, columns, padLeft);
+}
 int64_t WinogradSizes::productFlops() const {
   return 2 * kWinogradPlanes * tiles() * channels * outputs;
 }
@@ -147,18 +161,23 @@ double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
              double(sizes.images) * sizes.height * sizes.width * sizes.channels,
          result =
              double(sizes.images) * sizes.rows * sizes.columns * sizes.outputs;
-  return std::max(sizes.productFlops() / (kWinogradShare * rates.flops),
+  int64_t items = WinogradTiles(sizes).items(sizes),
+          turns = llvm::divideCeil(items, rates.threads);
+  double busy = double(items) / (turns * rates.threads);
+  return std::max(sizes.productFlops() / (kWinogradShare * busy * rates.flops),
                   4 * (source + result) / rates.bytes);
 }
 
 double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
-  return sizes.directFlops() / (kLibraryShare * rates.flops);
+  return sizes.insideFlops() / (kConvolutionShare * rates.flops);
 }
 
 StringRef reasonAgainstWinograd(const WinogradSizes &sizes,
                                 const WinogradRival &rival) {
   constexpr int64_t leastFlops = 70'000'000, leastChannels = 32;
-  constexpr WinogradRates usual = {540e9, 40e9};
+  // An artifact has the same kernels for all machines with its instructions.
+  // The rates are those of two threads, but for which items suffice for eight.
+  constexpr WinogradRates usual = {540e9, 40e9, 8};
   for (int64_t pad : {sizes.padTop, sizes.padLeft,
                       sizes.rows + 2 - sizes.height - sizes.padTop,
                       sizes.columns + 2 - sizes.width - sizes.padLeft})

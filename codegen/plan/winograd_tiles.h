@@ -31,8 +31,10 @@ struct WinogradSizes {
   int64_t tileRows() const;
   int64_t tileColumns() const;
   int64_t tiles() const { return images * tileRows() * tileColumns(); }
-  /// The FLOPs of a direct convolution, and those of the algorithm's products.
+  /// The FLOPs of a direct convolution, with those by padding and without, and
+  /// those of the algorithm's products.
   int64_t directFlops() const;
+  int64_t insideFlops() const;
   int64_t productFlops() const;
 };
 
@@ -92,13 +94,15 @@ constexpr int64_t paddedPlane(int64_t elements) {
 }
 
 /// The rates of a machine, a second: f32 multiplications and additions, and
-/// bytes of memory.
+/// bytes of memory, of all of its threads.
 struct WinogradRates {
   double flops, bytes;
+  int64_t threads;
 };
 
 /// The estimated time by the algorithm, and of a direct convolution by the
-/// library.
+/// library, of a convolution or an input's gradient. A thread computes whole
+/// items of the algorithm, while the library divides its work finely.
 double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
 double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
 
@@ -106,11 +110,11 @@ double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
 /// their rate in parts of that of f32, and the part of their time that has to
 /// be saved, for the digits that the algorithm costs.
 struct WinogradRival {
-  double rate = 1, saving = 0.45;
+  double rate = 1, saving = 1.0 / 3;
 };
 /// Those that multiply pairs of bf16, of which gradients of weights are slower.
 /// Where 16 bits are stored no digit is lost.
-constexpr WinogradRival kPairs = {2.4, 0.1}, kPairsForWeights = {2, 0.1};
+constexpr WinogradRival kPairs = {2.1, 0.1}, kPairsForWeights = {1.6, 0.1};
 
 /// The reason why the algorithm does not pay for a convolution, or cannot
 /// compute it; empty: it is faster.

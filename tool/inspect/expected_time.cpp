@@ -3,6 +3,7 @@
 #include "tool/inspect/expected_time.h"
 
 #include "runtime/rates.h"
+#include "tool/inspect/convolution_windows.h"
 #include "tool/text.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 
 constexpr double kCommandSeconds = 2e-6; // to start a command on the threads
 
-/// The number of threads that have work.
+/// The number of threads that have work, on average until the last has done its
+/// own: of 9 blocks on 8 threads seven wait for the one that has two.
 double busyThreads(const Command &command, const DeviceRates &rates) {
   const auto *kernel = command.kind_as_KernelCommand();
   if (!kernel)
@@ -23,7 +25,10 @@ double busyThreads(const Command &command, const DeviceRates &rates) {
   for (unsigned i = 0; kernel->segments() && i < kernel->segments()->size();
        ++i)
     blocks += (kernel->segments()->Get(i)->items() + grain - 1) / grain;
-  return std::clamp<int64_t>(blocks, 1, rates.threads);
+  blocks = std::max<int64_t>(1, blocks);
+  int64_t threads = std::max(1, rates.threads),
+          turns = (blocks + threads - 1) / threads;
+  return double(blocks) / turns;
 }
 
 /// The thread that communicates does the work of a sum over ranks, and how long
@@ -32,13 +37,24 @@ bool isSum(const Command &command) {
   return command.kind_as_StartCommand() || command.kind_as_FinishCommand();
 }
 
-/// The share of the FMA rate that a command reaches.
+/// The share of the FMA rate that a kernel reaches.
+double shareOfKernel(std::string_view name) {
+  if (!name.starts_with("winograd"))
+    return kKernelShare;
+  return name.starts_with("winograd_backward_weights") ? kWinogradWeightsShare
+                                                       : kWinogradShare;
+}
+
+/// The share of the FMA rate that a command reaches, by the FLOPs that it
+/// counts.
 double shareOf(const Command &command) {
-  if (command.kind_as_LibraryCommand())
-    return kLibraryShare;
-  bool isWinograd =
-      command.name() && command.name()->string_view().starts_with("winograd");
-  return isWinograd ? kWinogradShare : kKernelShare;
+  const auto *library = command.kind_as_LibraryCommand();
+  if (!library)
+    return shareOfKernel(command.name() ? command.name()->string_view() : "");
+  if (library->op_type() == LibraryOp::convolution_backward_weights)
+    return kConvolutionWeightsShare;
+  std::optional<double> inside = shareInside(*library);
+  return inside ? kConvolutionShare / *inside : kLibraryShare;
 }
 
 double secondsOnMachine(const Command &command, const DeviceRates &rates) {
@@ -75,9 +91,13 @@ std::string machineText(const DeviceRates &rates) {
   return "expected: of each command the longer of its FLOPs at " +
          number("%.0f", rates.flops * 1e-9) + " GFLOP/s (" +
          number("%.0f", kLibraryShare * 100) + " % of that in the library, " +
+         number("%.0f", kConvolutionShare * 100) +
+         " % in its convolutions but for their padding, " +
          number("%.0f", kKernelShare * 100) + " % in kernels, " +
          number("%.0f", kWinogradShare * 100) +
-         " % in those of Winograd's algorithm) and its bytes at " +
+         " % in those of Winograd's algorithm; of gradients of weights " +
+         number("%.0f", kConvolutionWeightsShare * 100) + " % and " +
+         number("%.0f", kWinogradWeightsShare * 100) + " %) and its bytes at " +
          number("%.0f", rates.bytes * 1e-9) + " GB/s, as " + rates.source();
 }
 

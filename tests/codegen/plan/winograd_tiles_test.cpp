@@ -112,11 +112,42 @@ TEST(WinogradTiles, AreEnoughForSeveralThreads) {
   }
 }
 
-/// The measured times of two threads, of 540 GFLOP/s and 40 GB/s together.
+/// Of windows of 3 on 4 positions with padding of 1, two of 12 are outside.
+TEST(WinogradTiles, KnowWhatIsPadding) {
+  EXPECT_EQ(sizesOf(2, 32, 4).insideFlops(), 2 * 2 * 32 * 32 * 10 * 10);
+  WinogradSizes without = sizesOf(2, 32, 9, 0);
+  EXPECT_EQ(without.insideFlops(), without.directFlops());
+  WinogradSizes wide = sizesOf(2, 32, 9, 2);
+  EXPECT_EQ(wide.insideFlops(), 2 * 2 * 32 * 32 * 27 * 27);
+}
+
+/// The times in docs/internals/winograd.md in milliseconds: of forward passes
+/// on two threads, of 236 GFLOP/s and 80 GB/s together.
 TEST(WinogradTiles, TakeAboutAsLongAsMeasured) {
-  WinogradRates rates{540e9, 40e9};
-  EXPECT_NEAR(winogradSeconds(sizesOf(32, 64, 32), rates), 1.87e-3, 0.3e-3);
-  EXPECT_NEAR(winogradSeconds(sizesOf(32, 256, 8), rates), 1.52e-3, 0.4e-3);
-  EXPECT_NEAR(winogradSeconds(sizesOf(32, 512, 4), rates), 1.76e-3, 0.3e-3);
-  EXPECT_NEAR(directSeconds(sizesOf(32, 64, 32), rates), 5.05e-3, 0.6e-3);
+  struct Measured {
+    int64_t images, channels, side;
+    double direct, winograd;
+  };
+  WinogradRates rates{236e9, 80e9, 2};
+  for (Measured m : {Measured{32, 64, 32, 10.2, 3.7},
+                     {32, 128, 16, 9.6, 3.2},
+                     {32, 256, 8, 8.9, 3.6},
+                     {32, 512, 4, 8.0, 3.9},
+                     {8, 64, 56, 7.9, 2.6},
+                     {8, 128, 28, 7.8, 2.9},
+                     {8, 256, 14, 7.3, 3.5},
+                     {8, 512, 7, 7.2, 4.0}}) {
+    WinogradSizes sizes = sizesOf(m.images, m.channels, m.side);
+    EXPECT_NEAR(directSeconds(sizes, rates) * 1e3, m.direct, 0.25 * m.direct);
+    EXPECT_NEAR(winogradSeconds(sizes, rates) * 1e3, m.winograd,
+                0.25 * m.winograd);
+  }
+}
+
+/// Of 8 items on 16 threads each takes as long as on 8.
+TEST(WinogradTiles, TakeAsLongAsTheirItems) {
+  WinogradSizes few = sizesOf(1, 256, 14);
+  EXPECT_EQ(WinogradTiles(few).items(few), 8);
+  EXPECT_DOUBLE_EQ(winogradSeconds(few, {1600e9, 1e12, 16}),
+                   winogradSeconds(few, {800e9, 1e12, 8}));
 }

@@ -35,18 +35,58 @@ TEST(ExpectedTime, IsTheLongerOfFlopsAndBytes) {
   EXPECT_NEAR(expected(1'000'000, 1'000'000, rates), 2.5e-3, 1e-9);
 }
 
+/// What a command of a kind is expected to take on some threads of together
+/// 1 GFLOP/s.
+static double expectedOf(gradus::artifact::CommandT made, int threads = 1) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(gradus::artifact::Command::Pack(builder, &made));
+  return expectedSeconds(*flatbuffers::GetRoot<gradus::artifact::Command>(
+                             builder.GetBufferPointer()),
+                         ratesOf(threads, 1e9, 1e9));
+}
+
 /// Kernels of Winograd's algorithm reach more of the rate than others.
 TEST(ExpectedTime, KnowsConvolutionsOfOurOwn) {
-  namespace fb = gradus::artifact;
-  fb::CommandT made;
+  gradus::artifact::CommandT made;
   made.name = "winograd+bias+relu";
-  made.flops = 6'000'000;
-  made.kind.Set(fb::KernelCommandT());
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(fb::Command::Pack(builder, &made));
-  const auto &command =
-      *flatbuffers::GetRoot<fb::Command>(builder.GetBufferPointer());
-  EXPECT_NEAR(expectedSeconds(command, ratesOf(1, 1e9, 1e9)), 1e-2, 1e-9);
+  made.flops = 7'000'000;
+  made.kind.Set(gradus::artifact::KernelCommandT());
+  EXPECT_NEAR(expectedOf(made), 1e-2, 1e-9);
+  made.name = "winograd_backward_weights";
+  EXPECT_NEAR(expectedOf(made), 7e-3 / 0.6, 1e-9);
+}
+
+/// Of 3 items on 2 threads, one thread has two.
+TEST(ExpectedTime, IsThatOfTheThreadWithTheMostItems) {
+  gradus::artifact::CommandT made;
+  made.flops = 3'000'000;
+  gradus::artifact::KernelCommandT kernel;
+  kernel.grain = 1;
+  kernel.segments.push_back(std::make_unique<gradus::artifact::SegmentT>());
+  kernel.segments[0]->items = 3;
+  made.kind.Set(std::move(kernel));
+  EXPECT_NEAR(expectedOf(made, 2), 4e-3 / 0.4 + 2e-6, 1e-9);
+}
+
+/// The library leaves out what is multiplied by padding.
+TEST(ExpectedTime, OfAConvolutionIsWithoutPadding) {
+  namespace fb = gradus::artifact;
+  fb::LibraryCommandT library;
+  for (std::vector<int64_t> dims :
+       {std::vector<int64_t>{1, 8, 4, 4}, {8, 8, 3, 3}}) {
+    library.inputs.push_back(std::make_unique<fb::LibraryTensorT>());
+    library.inputs.back()->dims = dims;
+  }
+  library.outputs.push_back(std::make_unique<fb::LibraryTensorT>());
+  library.outputs[0]->dims = {1, 8, 4, 4};
+  fb::ConvolutionCallT call;
+  call.windows = std::make_unique<fb::WindowsT>();
+  call.windows->pads_begin = call.windows->pads_end = {1, 1};
+  library.op.Set(std::move(call));
+  fb::CommandT made;
+  made.flops = 1'440'000;
+  made.kind.Set(std::move(library));
+  EXPECT_NEAR(expectedOf(made), 1e-3 / 0.95, 1e-9);
 }
 
 TEST(ExpectedTime, IsTheLeastOnACard) {

@@ -1,0 +1,74 @@
+// Convolutions and gradients of inputs, whose windows are partly in padding.
+
+#include "tool/inspect/convolution_windows.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::cli;
+namespace fb = gradus::artifact;
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+/// The share of a call with windows like these.
+template <typename Call>
+std::optional<double> shareOf(std::vector<Sizes> inputs, Sizes output,
+                              fb::WindowsT windows) {
+  fb::LibraryCommandT made;
+  for (const Sizes &dims : inputs) {
+    made.inputs.push_back(std::make_unique<fb::LibraryTensorT>());
+    made.inputs.back()->dims = dims;
+  }
+  made.outputs.push_back(std::make_unique<fb::LibraryTensorT>());
+  made.outputs[0]->dims = output;
+  Call call;
+  call.windows = std::make_unique<fb::WindowsT>(std::move(windows));
+  made.op.Set(std::move(call));
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::LibraryCommand::Pack(builder, &made));
+  return shareInside(
+      *flatbuffers::GetRoot<fb::LibraryCommand>(builder.GetBufferPointer()));
+}
+
+fb::WindowsT padded() {
+  fb::WindowsT windows;
+  windows.pads_begin = windows.pads_end = {1, 1};
+  return windows;
+}
+
+const Sizes kSource = {2, 8, 4, 6}, kWeights = {16, 8, 3, 3},
+            kResult = {2, 16, 4, 6};
+constexpr double kShare = 10.0 / 12 * 16 / 18;
+
+} // namespace
+
+TEST(ConvolutionWindows, AreTheSameInGradientsOfInputs) {
+  EXPECT_DOUBLE_EQ(
+      *shareOf<fb::ConvolutionCallT>({kSource, kWeights}, kResult, padded()),
+      kShare);
+  EXPECT_DOUBLE_EQ(*shareOf<fb::ConvolutionBackwardDataCallT>(
+                       {kResult, kWeights}, kSource, padded()),
+                   kShare);
+}
+
+TEST(ConvolutionWindows, MayHaveStridesDilationsAndGroups) {
+  fb::WindowsT windows = padded();
+  windows.strides = {2, 2};
+  windows.dilations = {1, 2};
+  // Rows -1, 0, 1 and 1, 2, 3 of 4; columns -1, 1, 3 and 1, 3, 5 of 6.
+  EXPECT_DOUBLE_EQ(*shareOf<fb::ConvolutionCallT>(
+                       {{2, 8, 4, 6}, {4, 4, 2, 3, 3}}, {2, 16, 2, 2}, windows),
+                   5.0 / 6 * 5 / 6);
+}
+
+TEST(ConvolutionWindows, WithoutPaddingAreInside) {
+  EXPECT_DOUBLE_EQ(
+      *shareOf<fb::ConvolutionCallT>({kSource, kWeights}, {2, 16, 2, 4}, {}),
+      1);
+}
+
+TEST(ConvolutionWindows, OfTooFewTensorsAreNotKnown) {
+  EXPECT_EQ(shareOf<fb::ConvolutionCallT>({kSource}, kResult, padded()),
+            std::nullopt);
+}
