@@ -65,6 +65,8 @@ public:
 
   void run() {
     markActivations();
+    for (auto add : llvm::make_early_inc_range(block_.getOps<arith::AddFOp>()))
+      addBeforeReshape(add);
     for (Operation &op : llvm::make_early_inc_range(block_))
       visit(&op);
     storeOnce();
@@ -162,6 +164,49 @@ private:
                                                              value.getLoc());
   }
 
+  /// Adds a bias to the rows of a matmul, instead of behind a reshape that
+  /// keeps them.
+  void addBeforeReshape(arith::AddFOp add) {
+    for (Value rows : add->getOperands()) {
+      auto reshape = rows.getDefiningOp<ReshapeOp>();
+      auto matmul =
+          reshape ? reshape.getInput().getDefiningOp<MatmulOp>() : MatmulOp();
+      BroadcastOp bias = matmul ? biasOf(add, rows) : BroadcastOp();
+      if (!bias || !rows.hasOneUse() || !matmul->hasOneUse() ||
+          tensorType(rows).getShape().back() !=
+              tensorType(matmul).getShape().back())
+        continue;
+      OpBuilder builder(add);
+      ArrayRef<int64_t> shape = tensorType(matmul).getShape();
+      Value row = broadcast(builder, bias.getLoc(), bias.getInput(), shape,
+                            {int64_t(shape.size()) - 1});
+      Value sum = arith::AddFOp::create(builder, add.getLoc(), matmul, row);
+      Value result = gradus::reshape(builder, reshape.getLoc(), sum,
+                                     tensorType(add).getShape());
+      activations_.insert(sum);
+      activations_.insert(result);
+      add.replaceAllUsesWith(result);
+      for (Operation *op :
+           {add.getOperation(), bias.getOperation(), reshape.getOperation()}) {
+        activations_.erase(op->getResult(0));
+        op->erase();
+      }
+      return;
+    }
+  }
+
+  /// The vector that a sum adds to each of `rows`, made of parameters alone.
+  BroadcastOp biasOf(arith::AddFOp add, Value rows) {
+    Value other = add.getLhs() == rows ? add.getRhs() : add.getLhs();
+    auto bias = other.getDefiningOp<BroadcastOp>();
+    RankedTensorType type = tensorType(rows);
+    bool isBias =
+        bias && !activations_.contains(bias) && bias->hasOneUse() &&
+        bias.getDimensions() == ArrayRef<int64_t>{type.getRank() - 1} &&
+        tensorType(bias.getInput()).getShape() == type.getShape().take_back();
+    return isBias ? bias : BroadcastOp();
+  }
+
   /// The sum of a matmul and the bias of its rows. Rounds the bias like the
   /// weights; the sum is rounded only once.
   Value withBias(Operation *op) {
@@ -169,14 +214,8 @@ private:
     if (!matmul || !matmul->hasOneUse())
       return nullptr;
     auto add = dyn_cast<arith::AddFOp>(*matmul->user_begin());
-    if (!add)
-      return nullptr;
-    Value other = add.getLhs() == matmul ? add.getRhs() : add.getLhs();
-    auto bias = other.getDefiningOp<BroadcastOp>();
-    RankedTensorType type = tensorType(matmul);
-    if (!bias || activations_.contains(bias) || !bias->hasOneUse() ||
-        bias.getDimensions() != ArrayRef<int64_t>{type.getRank() - 1} ||
-        tensorType(bias.getInput()).getShape() != type.getShape().take_back())
+    BroadcastOp bias = add ? biasOf(add, matmul) : BroadcastOp();
+    if (!bias)
       return nullptr;
     OpBuilder builder(bias);
     Value narrow = rounded(bias.getInput());

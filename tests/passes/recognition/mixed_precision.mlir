@@ -181,3 +181,38 @@ gradus.program @steps attributes {recipe = {precision = "bf16"}} {
     gradus.return %rows : tensor<6x4xf32>
   }
 }
+
+// A reshape that keeps rows stands between a product and its bias: the bias is
+// added before it. Behind one that cuts rows it is added to what is rounded.
+// CHECK-LABEL: gradus.program @behind_reshape
+// CHECK:         %[[P:.*]] = gradus.matmul {{.*}} -> tensor<6x4xf32>
+// CHECK:         %[[R:.*]] = gradus.broadcast %{{.*}} dims [1] : tensor<4xf32> -> tensor<6x4xf32>
+// CHECK:         %[[S:.*]] = arith.addf %[[P]], %[[R]] : tensor<6x4xf32>
+// CHECK-NEXT:    %[[T:.*]] = arith.truncf %[[S]]
+// CHECK-NEXT:    gradus.reshape %[[T]] : tensor<6x4xbf16> -> tensor<2x3x4xbf16>
+// CHECK:         %[[Q:.*]] = gradus.matmul {{.*}} -> tensor<6x4xf32>
+// CHECK-NEXT:    arith.truncf %[[Q]]
+// CHECK:         gradus.broadcast %{{.*}} dims [2] : tensor<2xf32> -> tensor<6x2x2xf32>
+gradus.program @behind_reshape attributes {recipe = {precision = "bf16"}} {
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @b : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @c : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<6x4xf32>) -> (y: tensor<6x4xf32>) {
+    %w = gradus.read @w : tensor<4x4xf32>
+    %b = gradus.read @b : tensor<4xf32>
+    %c = gradus.read @c : tensor<2xf32>
+    %0 = gradus.matmul %x, %w : tensor<6x4xf32>, tensor<4x4xf32> -> tensor<6x4xf32>
+    %1 = gradus.reshape %0 : tensor<6x4xf32> -> tensor<2x3x4xf32>
+    %2 = gradus.broadcast %b dims [2] : tensor<4xf32> -> tensor<2x3x4xf32>
+    %3 = arith.addf %2, %1 : tensor<2x3x4xf32>
+    %4 = gradus.relu %3 : tensor<2x3x4xf32>
+    %5 = gradus.reshape %4 : tensor<2x3x4xf32> -> tensor<6x4xf32>
+    %6 = gradus.matmul %5, %w : tensor<6x4xf32>, tensor<4x4xf32> -> tensor<6x4xf32>
+    %7 = gradus.reshape %6 : tensor<6x4xf32> -> tensor<6x2x2xf32>
+    %8 = gradus.broadcast %c dims [2] : tensor<2xf32> -> tensor<6x2x2xf32>
+    %9 = arith.addf %7, %8 : tensor<6x2x2xf32>
+    %10 = gradus.reshape %9 : tensor<6x2x2xf32> -> tensor<6x4xf32>
+    %11 = gradus.matmul %10, %w : tensor<6x4xf32>, tensor<4x4xf32> -> tensor<6x4xf32>
+    gradus.return %11 : tensor<6x4xf32>
+  }
+}
