@@ -31,8 +31,7 @@ const Stage stages[] = {
        // Before nests: whole ops move to the library's layouts with one clone.
        program.addPass(createPropagateLayouts({model.select.provider}));
        // Last of the passes on whole ops: calls have their reshapes now.
-       if (model.mergesRows)
-         program.addPass(createMergeRows());
+       program.addPass(createMergeRows());
      }},
     {"nests",
      [](OpPassManager &program, const DeviceModel &model) {
@@ -48,8 +47,7 @@ const Stage stages[] = {
        program.addPass(createFuse(model.fuse));
        // Fusion has decided which tensors are stored. Store them narrow, so
        // that equal reads match, and let two reductions share their reads.
-       if (model.savesTraffic)
-         program.addPass(createNarrowResults());
+       program.addPass(createNarrowResults());
        program.addPass(createJoinSums());
        // Fused nests are known: long sums get a dimension for threads.
        program.addPass(createSplitReductions(model.splitReductions));

@@ -176,7 +176,9 @@ def MergeRows : Pass<"merge-rows", "::gradus::ProgramOp"> {
     Ops on a view `[N, T, ...]` of a matrix `[N T, ...]` are rewritten to work
     on the matrix: elementwise ops, broadcasts, and reductions of single rows or
     over all of them. Rows are the items of kernels, so with rows in one
-    dimension a layer norm, or a softmax with its loss, is one kernel on a GPU.
+    dimension a layer norm, or a softmax with its loss, is one kernel; and what
+    lies on both sides of a reshape is fused, such as the rounding of a
+    matmul's operand.
 
     Before:
 

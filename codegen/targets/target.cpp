@@ -51,9 +51,8 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
          fieldsOf(fuse) == fieldsOf(other.fuse) &&
          fieldsOf(splitReductions) == fieldsOf(other.splitReductions) &&
          fieldsOf(formKernels) == fieldsOf(other.formKernels) &&
-         mergesRows == other.mergesRows && padsRows == other.padsRows &&
-         savesTraffic == other.savesTraffic &&
-         keepsEpilogues == other.keepsEpilogues && gpu == other.gpu;
+         padsRows == other.padsRows && keepsEpilogues == other.keepsEpilogues &&
+         gpu == other.gpu;
 }
 
 /// The numbers are not measured: a launch in a graph takes about as long as a
@@ -67,9 +66,7 @@ static DeviceModel gpuModel() {
   model.lowerScans.pairs = false;
   model.select.provider = "cuda";
   model.lowerToKernels.pairs = false;
-  model.mergesRows = true;
   model.padsRows = true;
-  model.savesTraffic = true;
   model.keepsEpilogues = true;
   model.fuse.workTwice = 24; // an exponential and a few more
   model.fuse.workAgain = 0;  // measured on CPUs alone

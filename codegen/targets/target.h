@@ -23,10 +23,8 @@ struct DeviceModel {
   FuseOptions fuse;
   SplitReductionsOptions splitReductions;
   FormKernelsOptions formKernels;
-  bool mergesRows = false;     // merge-rows is one of the passes
-  bool padsRows = false;       // pad-rows too
-  bool savesTraffic = false;   // and narrow-results
-  bool keepsEpilogues = false; // and keep-epilogues
+  bool padsRows = false;       // pad-rows is one of the passes
+  bool keepsEpilogues = false; // keep-epilogues too
   std::optional<GpuModel> gpu; // none for a CPU
 
   bool operator==(const DeviceModel &other) const;
