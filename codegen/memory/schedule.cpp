@@ -264,7 +264,8 @@ public:
             finish.getBegun()[cast<OpResult>(value).getResultNumber()]));
     });
     for (Operation *command : commands) {
-      bytes_.push_back(comingAlive(command));
+      made_.push_back(comingAlive(command));
+      bytes_.push_back(made_.back());
       isUpdate_.push_back(onlyUpdates(command));
       operands_.push_back(operandsOf(command));
       for (Value operand : operands_.back())
@@ -278,6 +279,13 @@ public:
 
   /// Whether all results of a command are new values of states.
   bool isUpdate(unsigned command) const { return isUpdate_[command]; }
+
+  /// Whether a command frees several times the bytes that it makes, as a sum
+  /// does that is the last to read its terms.
+  bool shrinks(unsigned command) const {
+    return bytes_[command] <= -kMuchBytes &&
+           bytes_[command] <= -kTimes * made_[command];
+  }
 
   /// Schedules a command; returns the commands whose growth has changed.
   SmallVector<unsigned> take(unsigned command) {
@@ -334,7 +342,9 @@ private:
     return operands;
   }
 
-  std::vector<int64_t> bytes_; // of each command
+  static constexpr int64_t kMuchBytes = 64 << 10, kTimes = 4;
+
+  std::vector<int64_t> bytes_, made_; // of each command
   std::vector<bool> isUpdate_;
   std::vector<llvm::SetVector<Value>> operands_;
   DenseMap<Value, Readers> readers_;
@@ -355,8 +365,9 @@ public:
   }
 
   /// Keeps the given order, except that a state's readers precede its new
-  /// value, that updates which free gradients come as early as possible, while
-  /// these are in cache, and that collectives begin as soon as they can. One is
+  /// value, that updates which free gradients, and sums which free their terms,
+  /// come as early as possible, while these are in cache, and that collectives
+  /// begin as soon as they can. One is
   /// waited for when inFlight others have begun since, or when nothing else is
   /// left to do.
   SmallVector<Operation *> given() {
@@ -366,7 +377,8 @@ public:
         return 0;
       if (auto finish = dyn_cast<plan::FinishOp>(commands_[command]))
         return int64_t(finish.getNumber()) + inFlight_ < begun_ ? 1 : 4;
-      bool frees = growth_.isUpdate(command) && growth_.of(command) < 0;
+      bool frees = growth_.shrinks(command) ||
+                   (growth_.isUpdate(command) && growth_.of(command) < 0);
       return frees ? 2 : 3;
     });
   }

@@ -53,6 +53,23 @@ gradus.program @p {
     gradus.return
   }
 
+  // A sum that frees its terms comes right behind them, though the peak is
+  // elsewhere.
+  // CHECK-LABEL: gradus.graph @terms
+  // CHECK:         plan.launch @peak
+  // CHECK-NEXT:    plan.launch @begin
+  // CHECK-NEXT:    plan.launch @terms
+  // CHECK-NEXT:    plan.launch @sum
+  // CHECK-NEXT:    plan.launch @other
+  gradus.graph @terms(%x: tensor<64xf32>) -> (y: tensor<64xf32>, z: tensor<64xf32>) {
+    %p = plan.launch @peak(%x) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<1048576xf32>
+    %b = plan.launch @begin(%p) items [1] grain 1 inplace [-1] : (tensor<1048576xf32>) -> tensor<64xf32>
+    %t = plan.launch @terms(%b) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<65536xf32>
+    %y = plan.launch @other(%b) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<64xf32>
+    %z = plan.launch @sum(%t) items [1] grain 1 inplace [-1] : (tensor<65536xf32>) -> tensor<64xf32>
+    gradus.return %y, %z : tensor<64xf32>, tensor<64xf32>
+  }
+
   // Sums begin as soon as they can, and the first is waited for when two others
   // have begun; what follows it frees a gradient. The rest end at the end.
   // CHECK-LABEL: gradus.graph @sums
