@@ -17,8 +17,8 @@ const recipe::Keys<RunSettings> &runKeys() {
           .into(&RunSettings::deterministic),
       Field{"convolutions", choice, "\"auto\"",
             "how convolutions are computed; auto: those of 3x3 and stride 1 by "
-            "Winograd's algorithm in f32, where that is faster; direct: all "
-            "without it, with a quarter of its rounding"}
+            "Winograd's algorithm where that is faster; direct: all without "
+            "it, which rounds less"}
           .among({{"auto"}, {"direct"}})
           .flagged()
           .into(&RunSettings::convolutions),
@@ -33,8 +33,6 @@ const recipe::Keys<RunSettings> &runKeys() {
 }
 
 const recipe::Field &settableKey() { return runKeys().back(); }
-
-const recipe::Field &convolutionsKey() { return runKeys()[2]; }
 
 RunSettings runSettings(ProgramOp program) {
   return recipe::read(program, runKeys());

@@ -23,10 +23,6 @@ const recipe::Keys<RunSettings> &runKeys();
 /// The key that makes numbers states, or constants.
 const recipe::Field &settableKey();
 
-/// The key of Convolutions. Whole recipes, and so artifacts, have it only where
-/// it is not the default.
-const recipe::Field &convolutionsKey();
-
 /// Reads them from a program's recipe.
 RunSettings runSettings(ProgramOp program);
 

@@ -152,7 +152,7 @@ std::vector<Field> methodFields() {
 std::vector<Field> runFields() {
   return {keyOf("memory_limit", runKeys()),
           keyOf("deterministic", runKeys()),
-          convolutionsKey(),
+          keyOf("convolutions", runKeys()),
           nonfiniteKey(),
           keyOf("seed", runKeys()),
           keyOf("settable", runKeys()),

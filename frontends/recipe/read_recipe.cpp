@@ -441,7 +441,10 @@ std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
 
 /// Artifacts are as if there were no choice where nobody made one.
 void leaveOutConvolutions(Json &recipe) {
-  const Field &key = convolutionsKey();
+  const Field &key =
+      *llvm::find_if(recipeField().fields, [](const Field &each) {
+        return each.key == "convolutions";
+      });
   if (auto said = recipe.find(key.key);
       said != recipe.end() && *said == Json::parse(key.fallback))
     recipe.erase(said);
