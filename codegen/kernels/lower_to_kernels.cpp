@@ -28,8 +28,10 @@ SmallVector<Value> lower(OpBuilder &builder, Operation *op,
       .Default(SmallVector<Value>());
 }
 
-/// What an op was lowered to. Equal ops, such as those of a layer's shape, get
-/// copies: to build a kernel that is known already takes long.
+/// What one of Winograd's convolutions was lowered to. Equal ones, such as
+/// those of a layer's shape, get copies: to build a kernel that is known
+/// already takes long. (Of other ops kernels depend on more than types and
+/// attributes: those of attention read tensors that its operands are parts of.)
 struct Lowered {
   OperationName name;
   DictionaryAttr attributes;
@@ -41,6 +43,13 @@ struct Lowered {
       : name(op->getName()), attributes(op->getAttrDictionary()),
         types(op->getOperandTypes()), operands(op->getOperands()) {
     llvm::append_range(types, op->getResultTypes());
+  }
+
+  /// Whether operands tell which is which: none stands twice.
+  bool isCopyable() const {
+    llvm::SmallDenseSet<Value> distinct(operands.begin(), operands.end());
+    return name.getStringRef() == plan::WinogradOp::getOperationName() &&
+           distinct.size() == operands.size();
   }
 
   bool operator==(const Lowered &other) const {
@@ -83,7 +92,7 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
     OpBuilder builder(op);
     Lowered own(op);
     auto same = llvm::find(known, own);
-    if (same != known.end()) {
+    if (own.isCopyable() && same != known.end()) {
       own.values = same->copyFor(builder, own, op->getLoc());
     } else {
       Operation *before = op->getPrevNode();
@@ -95,7 +104,8 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
                                    : op->getBlock()->begin(),
                             op->getIterator()))
         own.ops.push_back(&made);
-      known.push_back(own);
+      if (own.isCopyable())
+        known.push_back(own);
     }
     op->replaceAllUsesWith(own.values);
     op->erase();
