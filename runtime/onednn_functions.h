@@ -76,7 +76,8 @@ struct Eltwise {
 
 /// max(x, 0). The library's own makes 0 of what is not a number, so that a
 /// step that went wrong would look like a good one. x * clip(largest * x, 0, 1)
-/// keeps it, and is x or 0 otherwise; only -infinity becomes NaN, too.
+/// keeps it, and is x or 0 for all but numbers below 3e-39, which become
+/// smaller yet, and -infinity, which becomes NaN, too.
 constexpr Eltwise kRelu = {dnnl_eltwise_hardswish,
                            std::numeric_limits<float>::max()};
 

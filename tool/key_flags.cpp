@@ -15,8 +15,9 @@ namespace {
 std::string refuseNone(const std::string &value) {
   if (value.empty())
     return "expected a value, found an empty text";
-  bool isOption = value[0] == '-' && value.size() > 1 &&
-                  (value[1] == '-' || std::isalpha(value[1]));
+  bool isOption =
+      value[0] == '-' && value.size() > 1 &&
+      (value[1] == '-' || std::isalpha(static_cast<unsigned char>(value[1])));
   return isOption ? "expected a value, found the option " + value : "";
 }
 

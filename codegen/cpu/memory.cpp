@@ -157,8 +157,8 @@ Value *NestMemory::mask(Value *guard, const Instance &at) {
 
 //===-- addresses ---------------------------------------------------------===//
 
-/// The part that depends on the loops is computed once
-/// for all instances, the terms for each.
+/// The part that depends on the loops is computed once for all instances, the
+/// terms for each.
 Value *NestMemory::address(const Access &access, const Instance &at) {
   Type *type = memoryType(b_, access.element);
   Value *&base = bases_[&access.place];

@@ -28,33 +28,30 @@ SmallVector<Value> lower(OpBuilder &builder, Operation *op,
       .Default(SmallVector<Value>());
 }
 
-/// What one of Winograd's convolutions was lowered to. Equal ones, such as
-/// those of a layer's shape, get copies: to build a kernel that is known
-/// already takes long. (Of other ops kernels depend on more than types and
-/// attributes: those of attention read tensors that its operands are parts of.)
+/// What a convolution by Winograd's algorithm was lowered to. Equal ones, such
+/// as those of a layer's shape, get copies: to build a kernel that is known
+/// already takes long. (Kernels of attention read tensors that its operands are
+/// parts of, so types and attributes do not make them equal.)
 struct Lowered {
-  OperationName name;
   DictionaryAttr attributes;
   SmallVector<Type> types; // of the operands, then of the results
   SmallVector<Value> operands, values;
   SmallVector<Operation *> ops;
 
-  explicit Lowered(Operation *op)
-      : name(op->getName()), attributes(op->getAttrDictionary()),
-        types(op->getOperandTypes()), operands(op->getOperands()) {
+  explicit Lowered(plan::WinogradOp op)
+      : attributes(op->getAttrDictionary()), types(op->getOperandTypes()),
+        operands(op->getOperands()) {
     llvm::append_range(types, op->getResultTypes());
   }
 
   /// Whether operands tell which is which: none stands twice.
   bool isCopyable() const {
     llvm::SmallDenseSet<Value> distinct(operands.begin(), operands.end());
-    return name.getStringRef() == plan::WinogradOp::getOperationName() &&
-           distinct.size() == operands.size();
+    return distinct.size() == operands.size();
   }
 
   bool operator==(const Lowered &other) const {
-    return name == other.name && attributes == other.attributes &&
-           types == other.types;
+    return attributes == other.attributes && types == other.types;
   }
 
   /// Copies the ops for other operands; returns the values for an equal op.
@@ -90,25 +87,33 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
     if (pairs)
       readPairs(op);
     OpBuilder builder(op);
-    Lowered own(op);
-    auto same = llvm::find(known, own);
-    if (own.isCopyable() && same != known.end()) {
-      own.values = same->copyFor(builder, own, op->getLoc());
-    } else {
-      Operation *before = op->getPrevNode();
-      own.values = lower(builder, op, kernels);
-      if (own.values.empty())
-        return;
-      for (Operation &made :
-           llvm::make_range(before ? std::next(before->getIterator())
-                                   : op->getBlock()->begin(),
-                            op->getIterator()))
-        own.ops.push_back(&made);
-      if (own.isCopyable())
-        known.push_back(own);
-    }
-    op->replaceAllUsesWith(own.values);
+    auto convolution = dyn_cast<plan::WinogradOp>(op);
+    SmallVector<Value> values =
+        convolution ? convolved(builder, convolution, kernels, known)
+                    : lower(builder, op, kernels);
+    if (values.empty())
+      return;
+    op->replaceAllUsesWith(values);
     op->erase();
+  }
+
+  /// Lowers a convolution, or copies what an equal one was lowered to.
+  SmallVector<Value> convolved(OpBuilder &builder, plan::WinogradOp op,
+                               KernelTable &kernels,
+                               std::vector<Lowered> &known) {
+    Lowered own(op);
+    if (!own.isCopyable())
+      return lower(builder, op, kernels);
+    if (auto same = llvm::find(known, own); same != known.end())
+      return same->copyFor(builder, own, op.getLoc());
+    Operation *before = op->getPrevNode();
+    own.values = lower(builder, op, kernels);
+    Block::iterator first =
+        before ? std::next(before->getIterator()) : op->getBlock()->begin();
+    for (Operation &made : llvm::make_range(first, op->getIterator()))
+      own.ops.push_back(&made);
+    known.push_back(own);
+    return own.values;
   }
 };
 

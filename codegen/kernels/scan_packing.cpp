@@ -24,7 +24,8 @@ static bool isProductOfBf16(NestOp nest) {
          isOfBf16(sum.getLhs()) && isOfBf16(sum.getRhs());
 }
 
-/// Whether a nest reads an input along what it sums, from an even place on.
+/// Whether a nest reads an input along what it sums, from an even place on, of
+/// rows that are whole pairs.
 static bool readsRows(NestOp nest, unsigned number, const ScanRead &read) {
   Builder builder(nest.getContext());
   ArrayRef<int64_t> start = read.place.start;
@@ -32,6 +33,8 @@ static bool readsRows(NestOp nest, unsigned number, const ScanRead &read) {
          read.map.getResult(0) == builder.getAffineDimExpr(0) &&
          read.map.getResult(1) == builder.getAffineDimExpr(2) &&
          (start.empty() || start.back() % 2 == 0) &&
+         cast<ShapedType>(read.place.buffer.getType()).getShape().back() % 2 ==
+             0 &&
          nest.getGuard(number) == IntegerSet();
 }
 

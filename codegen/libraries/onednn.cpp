@@ -283,7 +283,8 @@ bool askOneDnn(LibraryCall &call, bool free) {
     return false;
   if (LibraryCall blocks = call; free && hasLastChannelsInVain(call, *name)) {
     blocks.channelBlock = 16;
-    if (ask(*loaded, blocks, free))
+    if (ask(*loaded, blocks, free) && channelBlockOf(blocks.result) == 16 &&
+        channelBlockOf(blocks.operands[0]) == 16) // no padded channels
       call = blocks;
   }
   return true;

@@ -345,7 +345,9 @@ struct Select : impl::SelectBase<Select> {
     takeEpilogue(found, *library_, epilogues_,
                  [&](Type type) { return accepts(type); });
     if (mayUseWinograd_ && found.call.name != "matmul") {
-      StringRef reason = reasonAgainstWinograd(found, tiles);
+      StringRef reason = found.call.channelBlock == 8
+                             ? "the graph has blocks of 8 channels"
+                             : reasonAgainstWinograd(found, tiles);
       if (reason.empty())
         return tell(emitWinograd(found));
       explain(found.op->getLoc(), found.call.name, reason,

@@ -156,28 +156,28 @@ int64_t WinogradTiles::scratchBytes(const WinogradSizes &sizes) const {
 
 //===-- time --------------------------------------------------------------===//
 
-double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
+double trafficSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
   double source =
              double(sizes.images) * sizes.height * sizes.width * sizes.channels,
          result =
              double(sizes.images) * sizes.rows * sizes.columns * sizes.outputs;
+  return 4 * (source + result) / rates.bytes;
+}
+
+double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
   int64_t items = WinogradTiles(sizes).items(sizes),
           turns = llvm::divideCeil(items, rates.threads);
   double busy = double(items) / (turns * rates.threads);
   return std::max(sizes.productFlops() / (kWinogradShare * busy * rates.flops),
-                  4 * (source + result) / rates.bytes);
+                  trafficSeconds(sizes, rates));
 }
 
 double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
   return sizes.insideFlops() / (kConvolutionShare * rates.flops);
 }
 
-StringRef reasonAgainstWinograd(const WinogradSizes &sizes,
-                                const WinogradRival &rival) {
+StringRef reasonAgainstSizes(const WinogradSizes &sizes) {
   constexpr int64_t leastFlops = 70'000'000, leastChannels = 32;
-  // An artifact has the same kernels for all machines with its instructions.
-  // The rates are those of two threads, but for which items suffice for eight.
-  constexpr WinogradRates usual = {540e9, 40e9, 8};
   for (int64_t pad : {sizes.padTop, sizes.padLeft,
                       sizes.rows + 2 - sizes.height - sizes.padTop,
                       sizes.columns + 2 - sizes.width - sizes.padLeft})
@@ -188,12 +188,29 @@ StringRef reasonAgainstWinograd(const WinogradSizes &sizes,
     return "its channels are few, or no multiple of 16";
   if (sizes.directFlops() < leastFlops)
     return "it is small";
-  if (WinogradTiles(sizes).scratchBytes(sizes) > kWinogradScratch)
-    return "its tiles are more than fit the caches";
-  return winogradSeconds(sizes, usual) <
-                 (1 - rival.saving) * directSeconds(sizes, usual) / rival.rate
-             ? ""
-             : "too much of its tiles is empty";
+  return WinogradTiles(sizes).scratchBytes(sizes) > kWinogradScratch
+             ? "its tiles are more than fit the caches"
+             : "";
+}
+
+StringRef reasonAgainstTimes(double ours, double direct, int64_t items,
+                             const WinogradRival &rival) {
+  // An artifact has the same kernels for all machines with its instructions.
+  constexpr double usualThreads = 8;
+  double most = (1 - rival.saving) * direct / rival.rate,
+         busy = std::min(1.0, items / usualThreads);
+  if (ours >= most)
+    return "too much of its tiles is empty";
+  return ours / busy < most ? "" : "it has too few items for many threads";
+}
+
+StringRef reasonAgainstWinograd(const WinogradSizes &sizes,
+                                const WinogradRival &rival) {
+  if (StringRef reason = reasonAgainstSizes(sizes); !reason.empty())
+    return reason;
+  return reasonAgainstTimes(winogradSeconds(sizes, kUsualRates),
+                            directSeconds(sizes, kUsualRates),
+                            WinogradTiles(sizes).items(sizes), rival);
 }
 
 } // namespace gradus

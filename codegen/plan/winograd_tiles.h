@@ -100,6 +100,9 @@ struct WinogradRates {
   int64_t threads;
 };
 
+/// The time in which the larger tensors, in f32, pass through memory once.
+double trafficSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
+
 /// The estimated time by the algorithm, and of a direct convolution by the
 /// library, of a convolution or an input's gradient. A thread computes whole
 /// items of the algorithm, while the library divides its work finely.
@@ -112,12 +115,25 @@ double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
 struct WinogradRival {
   double rate = 1, saving = 1.0 / 3;
 };
-/// Those that multiply pairs of bf16, of which gradients of weights are slower.
-/// Where 16 bits are stored no digit is lost.
-constexpr WinogradRival kPairs = {2.1, 0.1}, kPairsForWeights = {1.6, 0.1};
+/// The rivals of bf16, which multiply pairs; their gradients of weights are
+/// slower. Operands of 16 bits have few digits to lose.
+constexpr WinogradRival kPairs = {2.1, 0.1}, kPairsForWeights = {1.8, 0.1};
 
-/// The reason why the algorithm does not pay for a convolution, or cannot
-/// compute it; empty: it is faster.
+/// Of two threads, all of which are busy.
+constexpr WinogradRates kUsualRates = {540e9, 40e9, 1};
+
+/// The reason why sizes are not for the algorithm in any direction; empty: they
+/// are.
+llvm::StringRef reasonAgainstSizes(const WinogradSizes &sizes);
+
+/// The reason why the algorithm does not pay where it takes `ours` seconds, of
+/// threads that are all busy with `items`, and the library `direct`; empty: it
+/// does.
+llvm::StringRef reasonAgainstTimes(double ours, double direct, int64_t items,
+                                   const WinogradRival &rival);
+
+/// The reason why the algorithm does not pay for a convolution or an input's
+/// gradient, or cannot compute it; empty: it is faster.
 llvm::StringRef reasonAgainstWinograd(const WinogradSizes &sizes,
                                       const WinogradRival &rival = {});
 

@@ -2,6 +2,8 @@
 
 #include "codegen/plan/winograd_weight_tiles.h"
 
+#include "runtime/rates.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -80,14 +82,20 @@ llvm::StringRef reasonAgainstWinogradWeights(const WinogradSizes &sizes,
   // transforms round is a part of each product: relative to a sum of few, it
   // would be more than the rule of docs/precision.md allows.
   constexpr int64_t leastPositions = 128, leastTiles = 8;
-  llvm::StringRef reason = reasonAgainstWinograd(sizes, rival);
+  llvm::StringRef reason = reasonAgainstSizes(sizes);
   if (!reason.empty())
     return reason;
   if (sizes.images * sizes.rows * sizes.columns < leastPositions)
     return "it sums few positions";
-  return WinogradWeightTiles(sizes).group.tiles < leastTiles
-             ? "its tiles make no groups"
-             : "";
+  WinogradWeightTiles tiles(sizes);
+  if (tiles.group.tiles < leastTiles)
+    return "its tiles make no groups";
+  double rate = kUsualRates.flops;
+  return reasonAgainstTimes(
+      std::max(sizes.productFlops() / (kWinogradWeightsShare * rate),
+               trafficSeconds(sizes, kUsualRates)),
+      sizes.directFlops() / (kConvolutionWeightsShare * rate), tiles.items(),
+      rival);
 }
 
 } // namespace gradus

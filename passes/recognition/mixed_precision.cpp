@@ -144,10 +144,60 @@ private:
         operand.set(roundedInStep(scan, operand.get()));
       ++products_;
     }
-    if (products_ > before)
-      for (Value result :
-           scan.getResults().drop_front(scan.getCarried().size()))
+    if (products_ == before)
+      return;
+    DenseSet<Value> narrow = narrowInStep(scan);
+    size_t first = scan.getCarried().size();
+    ValueRange yielded = scan.getBodyBlock().getTerminator()->getOperands();
+    for (auto [result, value] :
+         llvm::drop_begin(llvm::zip_equal(scan.getResults(), yielded), first))
+      if (narrow.contains(value) && !isLast(result))
         narrow_.insert(result);
+  }
+
+  /// The values of a step that come of its matmuls, or of what is narrow
+  /// outside, without anything wider. What is carried is, unless the step makes
+  /// something wider of it.
+  DenseSet<Value> narrowInStep(ScanOp scan) {
+    Block &body = scan.getBodyBlock();
+    size_t carried = scan.getCarried().size();
+    ValueRange yielded = body.getTerminator()->getOperands();
+    DenseSet<Value> wide, narrow;
+    size_t before = 0;
+    do {
+      before = wide.size();
+      narrow.clear();
+      for (auto [argument, outer] :
+           llvm::zip(body.getArguments(), scan->getOperands()))
+        if (argument.getArgNumber() < carried
+                ? !wide.contains(argument)
+                : !isF32(outer) || narrow_.contains(outer) ||
+                      !activations_.contains(outer))
+          narrow.insert(argument);
+      for (Operation &op : body.without_terminator())
+        if (isNarrowInStep(&op, narrow))
+          narrow.insert_range(op.getResults());
+      for (auto [argument, value] : llvm::zip(body.getArguments(), yielded))
+        if (argument.getArgNumber() < carried && !narrow.contains(value))
+          wide.insert(argument);
+    } while (wide.size() > before);
+    return narrow;
+  }
+
+  /// Whether an op of a step is a matmul of rounded operands, or makes nothing
+  /// but narrow values of narrow ones. Those made of integers are wide.
+  static bool isNarrowInStep(Operation *op, const DenseSet<Value> &narrow) {
+    auto isFloat = [](Value value) {
+      return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+    };
+    if (isMatmulOrConvolution(op))
+      return !isF32(op->getOperand(0));
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      return true;
+    auto operands = llvm::make_filter_range(op->getOperands(), isFloat);
+    return !operands.empty() && llvm::all_of(operands, [&](Value operand) {
+      return narrow.contains(operand);
+    });
   }
 
   /// A value of a step in 16 bits. What is the same in all steps is rounded

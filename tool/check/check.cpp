@@ -181,7 +181,7 @@ void record(const CheckOptions &options) {
 void run(const CheckOptions &options) {
   if (!options.written.empty())
     return record(options);
-  // What is wrong with the options is one error, not one of every case.
+  // A mistake in the options is one error, not one of every case.
   take(runtime::openDevice(options.check.device));
   compiler::Request flags;
   check::addFlags(options.check, flags);

@@ -3,6 +3,8 @@
 
 #include "tool/inspect/convolution_windows.h"
 
+#include <cmath>
+
 using namespace gradus::artifact;
 
 namespace gradus::cli {
@@ -43,22 +45,29 @@ int64_t numberOf(const Dims *list, unsigned dim, int64_t otherwise) {
 }
 
 /// The part of the positions of windows along a spatial dimension that are in
-/// the source.
+/// the source. Numbers of a file may be as large as they like: it counts in
+/// floating point, and the outer elements of no more than so many.
 double shareAlong(const Tensors &tensors, unsigned dim) {
+  constexpr int64_t kMostTaps = 4096;
   const Dims &weights = *tensors.weights;
   unsigned count = tensors.source->size() - 2;
-  int64_t size = tensors.source->Get(2 + dim),
-          results = tensors.result->Get(2 + dim),
-          window = weights.Get(weights.size() - count + dim),
-          stride = numberOf(tensors.windows->strides(), dim, 1),
-          dilation = numberOf(tensors.windows->dilations(), dim, 1),
-          pad = numberOf(tensors.windows->pads_begin(), dim, 0), inside = 0;
-  for (int64_t tap = 0; tap < window; ++tap)
-    for (int64_t result = 0; result < results; ++result) {
-      int64_t at = result * stride + tap * dilation - pad;
-      inside += at >= 0 && at < size;
-    }
-  return inside ? double(inside) / double(results * window) : 1;
+  double size = double(tensors.source->Get(2 + dim)),
+         results = double(tensors.result->Get(2 + dim)),
+         stride = double(numberOf(tensors.windows->strides(), dim, 1)),
+         dilation = double(numberOf(tensors.windows->dilations(), dim, 1)),
+         pad = double(numberOf(tensors.windows->pads_begin(), dim, 0)),
+         inside = 0;
+  int64_t window = weights.Get(weights.size() - count + dim);
+  if (window > kMostTaps || stride < 1)
+    return 1;
+  for (int64_t tap = 0; tap < window; ++tap) {
+    double before = pad - double(tap) * dilation,
+           first = std::max(0.0, std::ceil(before / stride)),
+           last =
+               std::min(results, std::floor((size - 1 + before) / stride) + 1);
+    inside += std::max(0.0, last - first);
+  }
+  return inside > 0 ? inside / (results * double(window)) : 1;
 }
 
 } // namespace

@@ -26,3 +26,24 @@ gradus.program @p {
     gradus.return %y : tensor<24x16xf32>
   }
 }
+
+// Rows of odd length are no whole pairs.
+// CHECK-LABEL: gradus.program @odd
+// CHECK-NOT:     plan.dot_pairs
+gradus.program @odd {
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<uniform, 0.5 : f64>}
+  gradus.graph @predict(%h: tensor<6x4xf32>, %x: tensor<3x6x7xf32>) -> (y: tensor<6x4xf32>) {
+    %w0 = gradus.read @w : tensor<4x4xf32>
+    %w = arith.truncf %w0 : tensor<4x4xf32> to tensor<4x4xbf16>
+    %t = arith.truncf %x : tensor<3x6x7xf32> to tensor<3x6x7xbf16>
+    %y = gradus.scan 3 carry(%h : tensor<6x4xf32>) over(%t : tensor<3x6x7xbf16>) with(%w : tensor<4x4xbf16>) body {
+    ^bb0(%a: tensor<6x4xf32>, %s: tensor<6x7xbf16>, %v: tensor<4x4xbf16>):
+      %q = gradus.slice %s starts [0, 0] steps [1, 1] : tensor<6x7xbf16> -> tensor<6x4xbf16>
+      %p = gradus.matmul %q, %v : tensor<6x4xbf16>, tensor<4x4xbf16> -> tensor<6x4xf32>
+      %e = arith.addf %p, %a : tensor<6x4xf32>
+      %f = math.tanh %e : tensor<6x4xf32>
+      gradus.yield %f : tensor<6x4xf32>
+    } -> tensor<6x4xf32>
+    gradus.return %y : tensor<6x4xf32>
+  }
+}

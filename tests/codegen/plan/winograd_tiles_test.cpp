@@ -72,7 +72,14 @@ TEST(WinogradTiles, PayWhereTheyWereFaster) {
                      {8, 128, 28},
                      {8, 256, 14},
                      {8, 512, 7},
-                     {32, 32, 32}})
+                     {32, 32, 32},
+                     // Other batches, some with one item more than threads.
+                     {9, 256, 14},
+                     {10, 256, 14},
+                     {18, 256, 14},
+                     {20, 512, 7},
+                     {48, 512, 7},
+                     {16, 256, 8}})
     EXPECT_EQ(reasonAgainstWinograd(sizesOf(m.images, m.channels, m.side)), "")
         << m.channels;
 }
@@ -86,10 +93,16 @@ TEST(WinogradTiles, PayBesidePairsWhereTheyAreFull) {
               "")
         << channels;
   for (auto [images, channels, side] :
-       {std::tuple(8, 256, 14), {8, 512, 7}, {8, 64, 13}})
+       {std::tuple(8, 256, 14), {8, 512, 7}, {8, 64, 13}, {32, 512, 4}})
     EXPECT_EQ(reasonAgainstWinograd(sizesOf(images, channels, side), kPairs),
               "too much of its tiles is empty")
         << channels;
+}
+
+TEST(WinogradTiles, DoNotPayWhereThreadsWait) {
+  EXPECT_EQ(reasonAgainstWinograd(sizesOf(2, 256, 14)),
+            "it has too few items for many threads");
+  EXPECT_EQ(WinogradTiles(sizesOf(2, 256, 14)).items(sizesOf(2, 256, 14)), 2);
 }
 
 TEST(WinogradTiles, DoNotPayForAllConvolutions) {

@@ -156,29 +156,37 @@ gradus.program @biased attributes {recipe = {precision = "bf16"}} {
 }
 
 // Matmuls in the steps of a scan read 16 bits and sum in f32; a weight is
-// rounded once, outside. What the scan stacks is worth 16 bits.
+// rounded once, outside. What the scan stacks of them is worth 16 bits; what it
+// stacks of anything wider, and what goes to the loss, keeps its digits.
 // CHECK-LABEL: gradus.program @steps
 // CHECK:         %[[W:.*]] = gradus.read @w
 // CHECK-NEXT:    %[[N:.*]] = arith.truncf %[[W]] : tensor<4x4xf32> to tensor<4x4xbf16>
-// CHECK:         %[[S:.*]]:2 = gradus.scan 3 carry(%h : tensor<2x4xf32>) over(%x : tensor<3x2x4xf32>) with(%[[W]], %[[N]] : {{.*}}) body {
-// CHECK-NEXT:    ^bb0(%[[H:.*]]: tensor<2x4xf32>, %[[X:.*]]: tensor<2x4xf32>, %{{.*}}: tensor<4x4xf32>, %[[V:.*]]: tensor<4x4xbf16>):
+// CHECK:         %[[S:.*]]:4 = gradus.scan 3 carry(%h : tensor<2x4xf32>) over(%{{.*}}, %z : {{.*}}) with(%[[W]], %[[N]] : {{.*}}) body {
+// CHECK-NEXT:    ^bb0(%[[H:.*]]: tensor<2x4xf32>, %[[X:.*]]: tensor<2x4xf32>, %{{.*}}: tensor<2x4xf32>, %{{.*}}: tensor<4x4xf32>, %[[V:.*]]: tensor<4x4xbf16>):
 // CHECK-NEXT:    %[[R:.*]] = arith.truncf %[[H]] : tensor<2x4xf32> to tensor<2x4xbf16>
 // CHECK-NEXT:    %[[P:.*]] = gradus.matmul %[[R]], %[[V]] transposed : {{.*}} -> tensor<2x4xf32>
 // CHECK-NEXT:    %[[Q:.*]] = arith.addf %[[P]], %[[X]]
-// CHECK-NEXT:    gradus.yield %[[Q]], %[[Q]]
-// CHECK:         arith.truncf %[[S]]#1
+// CHECK:         %[[B:.*]] = arith.truncf %[[S]]#1
+// CHECK:         gradus.relu %[[B]] : tensor<3x2x4xbf16>
+// CHECK:         gradus.relu %[[S]]#2 : tensor<3x2x4xf32>
+// CHECK:         gradus.return %{{.*}}, %{{.*}}, %[[S]]#3
 gradus.program @steps attributes {recipe = {precision = "bf16"}} {
   gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-  gradus.graph @predict(%h: tensor<2x4xf32>, %x: tensor<3x2x4xf32>) -> (y: tensor<6x4xf32>) {
+  gradus.graph @predict(%h: tensor<2x4xf32>, %x: tensor<6x4xf32>, %z: tensor<3x2x4xf32>) -> (y: tensor<3x2x4xf32>, wide: tensor<3x2x4xf32>, last: tensor<3x2x4xf32>) {
     %w = gradus.read @w : tensor<4x4xf32>
-    %last, %all = gradus.scan 3 carry(%h : tensor<2x4xf32>) over(%x : tensor<3x2x4xf32>) with(%w : tensor<4x4xf32>) body {
-    ^bb0(%a: tensor<2x4xf32>, %t: tensor<2x4xf32>, %v: tensor<4x4xf32>):
+    %0 = gradus.matmul %x, %w : tensor<6x4xf32>, tensor<4x4xf32> -> tensor<6x4xf32>
+    %1 = gradus.reshape %0 : tensor<6x4xf32> -> tensor<3x2x4xf32>
+    %state, %all, %squares, %lasts = gradus.scan 3 carry(%h : tensor<2x4xf32>) over(%1, %z : tensor<3x2x4xf32>, tensor<3x2x4xf32>) with(%w : tensor<4x4xf32>) body {
+    ^bb0(%a: tensor<2x4xf32>, %t: tensor<2x4xf32>, %s: tensor<2x4xf32>, %v: tensor<4x4xf32>):
       %p = gradus.matmul %a, %v transposed : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
       %q = arith.addf %p, %t : tensor<2x4xf32>
-      gradus.yield %q, %q : tensor<2x4xf32>, tensor<2x4xf32>
-    } -> tensor<2x4xf32>, tensor<3x2x4xf32>
-    %rows = gradus.reshape %all : tensor<3x2x4xf32> -> tensor<6x4xf32>
-    gradus.return %rows : tensor<6x4xf32>
+      %r = arith.mulf %s, %s : tensor<2x4xf32>
+      %u = math.tanh %q : tensor<2x4xf32>
+      gradus.yield %q, %q, %r, %u : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+    } -> tensor<2x4xf32>, tensor<3x2x4xf32>, tensor<3x2x4xf32>, tensor<3x2x4xf32>
+    %2 = gradus.relu %all : tensor<3x2x4xf32>
+    %3 = gradus.relu %squares : tensor<3x2x4xf32>
+    gradus.return %2, %3, %lasts : tensor<3x2x4xf32>, tensor<3x2x4xf32>, tensor<3x2x4xf32>
   }
 }
 

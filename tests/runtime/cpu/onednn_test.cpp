@@ -224,7 +224,7 @@ TEST(OneDnn, ReluOfAConvolutionKeepsWhatIsNotANumber) {
   EXPECT_TRUE(std::isnan(call.memory[2][0]));
 }
 
-// All numbers, from those next to zero to the largest.
+// All numbers but those that are not normal, and infinity.
 TEST(OneDnn, ReluIsExact) {
   Call call(LibraryOp::matmul);
   activationOf(call.command) = Activation::relu;
@@ -239,6 +239,9 @@ TEST(OneDnn, ReluIsExact) {
   ASSERT_TRUE(call.run().ok());
   for (size_t i = 0; i < numbers.size(); ++i)
     EXPECT_EQ(call.memory[2][i], std::max(numbers[i], 0.0f)) << numbers[i];
+  call.memory[0] = {-INFINITY};
+  ASSERT_TRUE(call.run().ok());
+  EXPECT_TRUE(std::isnan(call.memory[2][1])) << "as the page says";
 }
 
 TEST(OneDnn, ConvolvesWithBias) {
