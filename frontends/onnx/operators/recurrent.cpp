@@ -296,9 +296,7 @@ absl::Status judgeDirection(const Node &node) {
 }
 
 absl::Status judgeNumbers(const Node &node) {
-  if (!node.hasAttribute("hidden_size"))
-    return node.error("has no hidden_size");
-  if (int64_t width = node.integer("hidden_size", 0);
+  if (int64_t width = node.integer("hidden_size", 1);
       width < 1 || width > INT32_MAX)
     return node.error("has hidden_size ", width, ", expected 1 to ", INT32_MAX);
   for (const char *flag : {"layout", "input_forget", "linear_before_reset"})
@@ -488,6 +486,8 @@ absl::Status layer(Importer &importer, const Node &node, const Kind &kind) {
   GRADUS_ASSIGN_OR_RETURN(Value inputs, importer.value(node, 0, 3));
   if (node.integer("layout", 0))
     inputs = b.permuted(inputs, {1, 0, 2});
+  if (!node.hasAttribute("hidden_size"))
+    return node.error("has no hidden_size");
   int64_t directions =
       node.text("direction", "forward") == "bidirectional" ? 2 : 1;
   SmallVector<Run> runs;
