@@ -66,7 +66,8 @@ private:
 
 } // namespace
 
-/// What a kernel reads of an argument; `nests` has those that were read.
+/// Returns the reads of a kernel's argument. `nests` keeps the nests that were
+/// read on the way, for the next argument.
 static ArgumentReads readsOf(plan::KernelOp kernel, BlockArgument argument,
                              llvm::DenseMap<Operation *, Nest> &nests) {
   Reads reads;

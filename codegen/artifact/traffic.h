@@ -34,7 +34,8 @@ private:
   uint64_t readOf(plan::KernelOp kernel, unsigned argument, uint64_t whole);
 
   const std::optional<GpuModel> &gpu_;
-  /// What was found for the arguments of a kernel, as launches share kernels.
+  /// The reads of each kernel's arguments: launches share kernels, so they are
+  /// found once.
   llvm::DenseMap<mlir::Operation *, std::vector<ArgumentReads>> known_;
 };
 

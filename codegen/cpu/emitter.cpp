@@ -30,7 +30,7 @@ static std::string functionName(size_t index) {
 
 namespace {
 
-/// What kernels have in common.
+/// The code, nests and points that kernels share.
 struct Shared {
   SharedPoints points;
   SharedNests nests;         // of all nests that have no function for a point
@@ -57,7 +57,8 @@ public:
   size_t emit(unsigned number);
   /// Emits the function for a point.
   size_t emitPoint(unsigned number);
-  /// What a nest calls at each point; nothing: its loops have the code.
+  /// The call that a nest makes at each point; nothing: its loops have the
+  /// code.
   std::optional<PointCall> atPoints(plan::NestOp op, const Nest &nest,
                                     const Tiling &tiling);
 

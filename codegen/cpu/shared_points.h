@@ -20,7 +20,7 @@ inline const Access &accessOf(const Nest &nest, unsigned number) {
   return number < inputs ? nest.inputs[number] : nest.outputs[number - inputs];
 }
 
-/// What a nest does at a position, or a vector of these. Accesses that move
+/// The code of a nest at a position, or a vector of these. Accesses that move
 /// alike count from the first of them, whose address is an argument.
 struct PointForm {
   struct Element {
@@ -71,7 +71,8 @@ public:
                           llvm::Module &module) const;
   void emit(unsigned number, CpuBuilder &builder,
             llvm::Function &function) const;
-  /// What a nest calls, with its table in the function's module.
+  /// Returns the call that a nest makes; its table is made in the function's
+  /// module.
   PointCall call(unsigned number, const PointForm &form,
                  llvm::Function *function) const;
 

@@ -28,10 +28,11 @@ SmallVector<Value> lower(OpBuilder &builder, Operation *op,
       .Default(SmallVector<Value>());
 }
 
-/// What a convolution by Winograd's algorithm was lowered to. Equal ones, such
-/// as those of a layer's shape, get copies: to build a kernel that is known
-/// already takes long. (Kernels of attention read tensors that its operands are
-/// parts of, so types and attributes do not make them equal.)
+/// The ops that a convolution by Winograd's algorithm was lowered to. Equal
+/// convolutions, such as those of a layer's shape, get copies: to build a
+/// kernel that is known already takes long. (Kernels of attention read tensors
+/// that its operands are parts of, so types and attributes do not make them
+/// equal.)
 struct Lowered {
   DictionaryAttr attributes;
   SmallVector<Type> types; // of the operands, then of the results

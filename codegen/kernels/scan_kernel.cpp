@@ -317,7 +317,7 @@ void ScanKernel::copyValue(Value value, const ScanPlace &to) {
     copy(type, from, everyElement(type), to);
 }
 
-/// What a matmul of pairs sums.
+/// Adds the products of two pairs to a sum, as a matmul of pairs does.
 static SmallVector<Value> dotOfPairs(OpBuilder &inside, Location loc,
                                      ValueRange values) {
   return {plan::DotPairsOp::create(inside, loc, inside.getF32Type(), values[0],
