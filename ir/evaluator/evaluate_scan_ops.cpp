@@ -1,6 +1,6 @@
 // The reference of scans: the body, op by op, once for each step.
 
-#include "ir/evaluator/evaluator.h"
+#include "ir/evaluator/settling.h"
 #include "ir/scan_ops.h"
 
 using namespace mlir;
@@ -30,7 +30,7 @@ static void setSlice(HostTensor &sequence, int64_t step,
 
 /// What the body yields for the values of its arguments.
 static FailureOr<SmallVector<HostTensor>>
-yieldedBy(ScanOp op, ArrayRef<HostTensor> arguments) {
+yieldedBy(ScanOp op, ArrayRef<HostTensor> arguments, Settling &settling) {
   DenseMap<Value, HostTensor> values;
   for (auto [argument, value] :
        llvm::zip_equal(op.getBodyBlock().getArguments(), arguments))
@@ -40,28 +40,37 @@ yieldedBy(ScanOp op, ArrayRef<HostTensor> arguments) {
                                [&](Value value) { return values.at(value); });
   };
   for (Operation &inner : op.getBodyBlock().without_terminator()) {
-    auto results = evaluateOp(&inner, of(inner.getOperands()));
+    auto results = evaluateSettling(inner, of(inner.getOperands()), settling);
     if (failed(results))
       return failure();
-    for (auto [value, result] : llvm::zip(inner.getResults(), *results))
+    for (auto [value, result] : llvm::zip(inner.getResults(), *results)) {
+      settling.made(value, result);
       values[value] = std::move(result);
+    }
   }
   return of(op.getYielded());
 }
 
 FailureOr<SmallVector<HostTensor>>
 ScanOp::evaluate(ArrayRef<HostTensor> operands) {
-  size_t carried = getCarried().size(), sequences = getSequences().size();
+  Settling none;
+  return evaluateSettling(*this, operands, none);
+}
+
+FailureOr<SmallVector<HostTensor>>
+gradus::evaluateSettling(ScanOp op, ArrayRef<HostTensor> operands,
+                         Settling &settling) {
+  size_t carried = op.getCarried().size(), sequences = op.getSequences().size();
   SmallVector<HostTensor> results(operands.take_front(carried));
-  for (Type type : TypeRange(getResultTypes()).drop_front(carried))
+  for (Type type : TypeRange(op.getResultTypes()).drop_front(carried))
     results.push_back(zeros(cast<RankedTensorType>(type)));
-  for (int64_t i = 0; i < int64_t(getSteps()); ++i) {
-    int64_t step = getReverse() ? getSteps() - 1 - i : i;
+  for (int64_t i = 0; i < int64_t(op.getSteps()); ++i) {
+    int64_t step = op.getReverse() ? op.getSteps() - 1 - i : i;
     SmallVector<HostTensor> arguments(ArrayRef(results).take_front(carried));
     for (const HostTensor &sequence : operands.slice(carried, sequences))
       arguments.push_back(sliceAt(sequence, step));
     llvm::append_range(arguments, operands.drop_front(carried + sequences));
-    auto yielded = yieldedBy(*this, arguments);
+    auto yielded = yieldedBy(op, arguments, settling);
     if (failed(yielded))
       return failure();
     for (auto [number, value] : llvm::enumerate(*yielded))

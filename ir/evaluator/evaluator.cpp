@@ -2,6 +2,7 @@
 // files compute each op, by family.
 
 #include "ir/evaluator/settling.h"
+#include "ir/scan_ops.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -132,6 +133,15 @@ gradus::evaluateOp(Operation *op, ArrayRef<HostTensor> operands) {
   return evaluable.evaluate(operands);
 }
 
+FailureOr<SmallVector<HostTensor>>
+gradus::evaluateSettling(Operation &op, SmallVector<HostTensor> operands,
+                         Settling &settling) {
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return evaluateSettling(scan, operands, settling);
+  settling.operands(op, operands);
+  return evaluateOp(&op, operands);
+}
+
 //===-- graphs ------------------------------------------------------------===//
 
 namespace {
@@ -211,9 +221,7 @@ LogicalResult GraphRun::update(UpdateOp op) {
 }
 
 LogicalResult GraphRun::compute(Operation &op) {
-  SmallVector<HostTensor> operands = valuesOf(op.getOperands());
-  settling_.operands(op, operands);
-  auto results = evaluateOp(&op, operands);
+  auto results = evaluateSettling(op, valuesOf(op.getOperands()), settling_);
   if (failed(results))
     return failure();
   for (auto [value, result] : llvm::zip(op.getResults(), *results))

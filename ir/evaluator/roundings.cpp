@@ -106,17 +106,6 @@ static double unitInside(Operation &op, unsigned operand) {
              : 0;
 }
 
-/// The unit to which the steps of a loop round, in the same way; 0 if they
-/// round to no less than f32.
-static double unitOfSteps(Operation &op) {
-  double unit = 0;
-  for (Region &region : op.getRegions())
-    region.walk([&](arith::TruncFOp rounding) {
-      unit = std::max(unit, roundingUnit(getElementTypeOrSelf(rounding)));
-    });
-  return unit;
-}
-
 void Roundings::operands(Operation &op, MutableArrayRef<HostTensor> tensors) {
   if (isExact(op))
     return;
@@ -125,8 +114,7 @@ void Roundings::operands(Operation &op, MutableArrayRef<HostTensor> tensors) {
   for (Value result : op.getResults())
     if (getElementTypeOrSelf(result).isF64())
       unit = roundingUnit(getElementTypeOrSelf(result));
-  double part =
-      std::max(std::min(summedTerms(op) * unit, 1.0), unitOfSteps(op));
+  double part = std::min(summedTerms(op) * unit, 1.0);
   for (auto [i, tensor] : llvm::enumerate(tensors))
     move(tensor, std::max(part, unitInside(op, i)));
 }

@@ -25,7 +25,7 @@ int64_t summedTerms(mlir::Operation &op);
 void settleTo(mlir::Type element, HostTensor &tensor);
 
 /// Moves the operands and the results of each op that rounds by as much as its
-/// rounding may, up or down at random.
+/// rounding may, up or down at random; in scans each op of each step.
 class Roundings : public Settling {
 public:
   /// Each `draw` gives another random choice of directions.

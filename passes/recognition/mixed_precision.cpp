@@ -131,9 +131,9 @@ private:
       rounded(result);
   }
 
-  /// Rounds the operands of matmuls in the steps of a scan. Their sums stay as
-  /// they are: the step has them in registers. What the scan stacks is worth 16
-  /// bits then.
+  /// Rounds the operands of matmuls and convolutions in the steps of a scan.
+  /// Their sums stay as they are: the step has them in registers. What the scan
+  /// stacks is worth 16 bits then.
   void visitScan(ScanOp scan) {
     int64_t before = products_;
     for (Operation &op : llvm::make_early_inc_range(scan.getBodyBlock())) {
