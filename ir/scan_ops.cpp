@@ -4,6 +4,7 @@
 #include "ir/scan_ops.h"
 
 #include "ir/build.h"
+#include "ir/op_costs.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -109,47 +110,18 @@ LogicalResult ScanOp::verifyRegions() {
 
 //===-- cost --------------------------------------------------------------===//
 
-/// The terms of a matmul's sums.
-static int64_t innerSizeOf(MatmulOp op) {
-  ArrayRef<int64_t> a = tensorType(op.getA()).getShape();
-  return a[a.size() - (op.getTransposeA() ? 2 : 1)];
-}
-
-/// The terms of an op's sums: of a reduction as many as its operand has
-/// elements for each of the result.
-static int64_t termsOf(Operation &op) {
-  if (auto matmul = dyn_cast<MatmulOp>(op))
-    return innerSizeOf(matmul);
-  if (auto summing = dyn_cast<Summing>(op))
-    return summing.getSummedTerms();
-  if (op.hasTrait<MovesElements>())
-    return 1;
-  int64_t terms = 1, results = tensorType(op.getResult(0)).getNumElements();
-  for (Value operand : op.getOperands())
-    terms = std::max(terms, tensorType(operand).getNumElements() /
-                                std::max<int64_t>(results, 1));
-  return terms;
-}
-
 /// The longest sum of a step, and a rounding for each step behind it.
 int64_t ScanOp::getSummedTerms() {
   int64_t most = 1;
   for (Operation &op : getBodyBlock().without_terminator())
-    most = std::max(most, termsOf(op));
+    most = std::max(most, summedTerms(op));
   return most + getSteps();
 }
 
-/// Two operations for each term of a matmul, one for each of others, which are
-/// elements where nothing is summed.
 int64_t ScanOp::getFlops() {
   int64_t flops = 0;
-  for (Operation &op : getBodyBlock().without_terminator()) {
-    int64_t elements = tensorType(op.getResult(0)).getNumElements();
-    if (auto summing = dyn_cast<Summing>(op))
-      flops += summing.getFlops();
-    else if (!op.hasTrait<MovesElements>())
-      flops += elements * termsOf(op) * (isa<MatmulOp>(op) ? 2 : 1);
-  }
+  for (Operation &op : getBodyBlock().without_terminator())
+    flops += graphFlops(op);
   return flops * getSteps();
 }
 

@@ -1,10 +1,10 @@
-// Costs come from shapes alone.
+// What programs are made of, and what they cost.
 
 #include "frontends/compiler/statistics.h"
 
 #include "codegen/plan/nest_cost.h"
 #include "codegen/plan/winograd_tiles.h"
-#include "ir/attention_sizes.h"
+#include "ir/op_costs.h"
 #include "passes/optimizers/parameter_lists.h"
 #include "runtime/well_known.h"
 
@@ -22,53 +22,7 @@ using namespace mlir;
 
 namespace gradus::compiler {
 
-static int64_t elements(Value value) {
-  auto type = dyn_cast<ShapedType>(value.getType());
-  return type && type.hasStaticShape() ? type.getNumElements() : 0;
-}
-
-/// FLOPs of a convolution or of one of its gradients: each weight times each
-/// output position.
-static int64_t convolutionFlops(Value weights, Value output) {
-  auto shape = cast<ShapedType>(weights.getType()).getShape();
-  return shape.empty() || shape[0] == 0
-             ? 0
-             : 2 * elements(weights) / shape[0] * elements(output);
-}
-
-static int64_t matmulFlops(MatmulOp op) {
-  int64_t result = elements(op.getResult()), lhs = elements(op->getOperand(0));
-  auto shape = cast<ShapedType>(op.getResult().getType()).getShape();
-  // lhs is [..., m, k] and the result [..., m, n].
-  return shape.empty() || result == 0 ? 0 : 2 * lhs * shape.back();
-}
-
-/// FLOPs of attention: two matmuls forward, five backward; a causal mask hides
-/// half of each.
-template <typename Op> static int64_t attentionFlops(Op op, int64_t products) {
-  AttentionSizes sizes(op.getQuery(), op.getValue());
-  int64_t flops = sizes.batch * sizes.heads * sizes.queries * sizes.keys *
-                  products * (sizes.width + sizes.depth);
-  return op.getCausal() ? flops / 2 : flops;
-}
-
 int64_t flopsOf(Operation &op) {
-  if (auto summing = dyn_cast<Summing>(op))
-    return summing.getFlops();
-  if (auto attention = dyn_cast<AttentionOp>(op))
-    return attentionFlops(attention, 2);
-  if (auto attention = dyn_cast<AttentionBackwardOp>(op))
-    return attentionFlops(attention, 5);
-  if (auto matmul = dyn_cast<MatmulOp>(op))
-    return matmulFlops(matmul);
-  if (isa<ConvolutionOp>(op))
-    return convolutionFlops(op.getOperand(1), op.getResult(0));
-  if (isa<ConvolutionBackwardDataOp>(op))
-    return convolutionFlops(op.getOperand(1), op.getOperand(0));
-  if (isa<ConvolutionBackwardWeightsOp>(op))
-    return convolutionFlops(op.getResult(0), op.getOperand(1));
-  if (isa<ReduceOp>(op))
-    return elements(op.getOperand(0));
   if (auto nest = dyn_cast<plan::NestOp>(op))
     return costOf(nest).flops;
   if (auto launch = dyn_cast<plan::LaunchOp>(op))
@@ -77,9 +31,7 @@ int64_t flopsOf(Operation &op) {
     return library.getFlops();
   if (auto winograd = dyn_cast<plan::WinogradOp>(op))
     return winogradSizes(winograd).productFlops();
-  bool isFree = op.getNumResults() == 0 || op.hasTrait<MovesElements>() ||
-                op.hasTrait<OpTrait::ConstantLike>() || isa<ReadOp, IotaOp>(op);
-  return isFree ? 0 : elements(op.getResult(0));
+  return graphFlops(op);
 }
 
 std::vector<OpCount> countOps(GraphOp graph) {

@@ -3,6 +3,7 @@
 #include "ir/evaluator/roundings.h"
 
 #include "ir/attention_sizes.h"
+#include "ir/op_costs.h"
 #include "ir/rounded.h"
 #include "ir/scalar_ops.h"
 
@@ -23,53 +24,6 @@ static bool isExact(Operation &op) {
   const ScalarOp *scalar = scalarOp(&op);
   return op.hasTrait<ReturnsExactNumbers>() ||
          op.hasTrait<OpTrait::ConstantLike>() || (scalar && scalar->isExact);
-}
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? type.getShape() : ArrayRef<int64_t>();
-}
-
-static int64_t elements(Value value) {
-  return llvm::product_of(shapeOf(value));
-}
-
-/// The number of elements with one index along an axis.
-static int64_t perChannel(Value value, unsigned axis) {
-  return elements(value) / std::max<int64_t>(shapeOf(value)[axis], 1);
-}
-
-/// The largest number of terms in a sum along an axis, or over whole tensors.
-static int64_t maximumTerms(Operation &op) {
-  int64_t longest = 1, largest = 1, fewest = INT64_MAX;
-  for (Value operand : op.getOperands()) {
-    largest = std::max(largest, elements(operand));
-    for (int64_t extent : shapeOf(operand))
-      longest = std::max(longest, extent);
-  }
-  for (Value result : op.getResults())
-    fewest = std::min(fewest, std::max<int64_t>(elements(result), 1));
-  return std::max(longest, largest / fewest);
-}
-
-int64_t gradus::summedTerms(Operation &op) {
-  if (isa<Elementwise>(op) || op.hasTrait<OpTrait::Elementwise>())
-    return 1;
-  if (auto summing = dyn_cast<Summing>(op))
-    return summing.getSummedTerms();
-  if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    ArrayRef<int64_t> a = shapeOf(matmul.getA());
-    return a[a.size() - (matmul.getTransposeA() ? 2 : 1)];
-  }
-  if (isa<ConvolutionOp>(op))
-    return perChannel(op.getOperand(1), 0);
-  if (isa<ConvolutionBackwardDataOp, ConvolutionBackwardWeightsOp>(op))
-    return perChannel(op.getOperand(1), 1); // Weights or gradient.
-  if (isa<ReduceOp, ScatterAddOp>(op))
-    return maximumTerms(op);
-  // Normalizations, softmax and the like use a sum on each of its own terms,
-  // which then move by the typical rounding of a sum.
-  return std::llround(std::sqrt(maximumTerms(op)));
 }
 
 //===-- values ------------------------------------------------------------===//

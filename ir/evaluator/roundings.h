@@ -16,10 +16,6 @@ namespace gradus {
 /// The maximum relative change when a number is rounded to an element type.
 double roundingUnit(mlir::Type element);
 
-/// The number of terms that a result of the op sums, as far as they matter for
-/// rounding; 1 for elementwise arithmetic.
-int64_t summedTerms(mlir::Operation &op);
-
 /// Changes numbers to what their type holds: those of 16 bits are rounded,
 /// those beyond the range of f32 become infinite. f32 itself stays exact.
 void settleTo(mlir::Type element, HostTensor &tensor);

@@ -46,11 +46,6 @@ double carried(ModuleOp module, ArrayRef<HostTensor> inputs) {
   return farthest;
 }
 
-int64_t termsOf(const std::string &inputs, const std::string &op) {
-  auto module = parseGraph(inputs, "%y = " + op);
-  return summedTerms(*lastOp(graphOf(*module)));
-}
-
 HostTensor randoms(std::vector<int64_t> shape, double least) {
   HostTensor tensor = zeros(shape);
   std::mt19937 random(7);
@@ -68,45 +63,6 @@ TEST(Roundings, HaveAUnitByType) {
   EXPECT_EQ(roundingUnit(builder.getBF16Type()), std::ldexp(1, -8));
   EXPECT_EQ(roundingUnit(builder.getF64Type()), std::ldexp(1, -53));
   EXPECT_EQ(roundingUnit(builder.getI64Type()), 0);
-}
-
-TEST(Roundings, AddUpWithTheTermsOfSums) {
-  EXPECT_EQ(termsOf("%x: tensor<5x7xf32>", "math.exp %x : tensor<5x7xf32>"), 1);
-  EXPECT_EQ(termsOf("%x: tensor<5x7xf32>, %w: tensor<7x3xf32>",
-                    "gradus.matmul %x, %w : tensor<5x7xf32>, tensor<7x3xf32> "
-                    "-> tensor<5x3xf32>"),
-            7);
-  EXPECT_EQ(termsOf("%x: tensor<6x4xf32>, %z: tensor<4xf32>",
-                    "gradus.scan 2 carry(%z : tensor<4xf32>) with(%x : "
-                    "tensor<6x4xf32>) body {\n"
-                    "^bb0(%a: tensor<4xf32>, %b: tensor<6x4xf32>):\n"
-                    "%c = gradus.reduce sum %b axes [0] : tensor<6x4xf32> -> "
-                    "tensor<4xf32>\n%d = arith.addf %a, %c : tensor<4xf32>\n"
-                    "gradus.yield %d : tensor<4xf32>\n} -> tensor<4xf32>"),
-            6 + 2);
-  EXPECT_EQ(termsOf("%x: tensor<2x4x9x9xf32>, %w: tensor<6x4x3x3xf32>",
-                    "gradus.convolution %x, %w strides [1, 1] pads [1, 1] to "
-                    "[1, 1] dilations [1, 1] : tensor<2x4x9x9xf32>, "
-                    "tensor<6x4x3x3xf32> -> tensor<2x6x9x9xf32>"),
-            4 * 3 * 3);
-  EXPECT_EQ(termsOf("%x: tensor<2x4x9x9xf32>, %g: tensor<2x6x9x9xf32>",
-                    "gradus.convolution_backward_weights %x, %g strides [1, 1] "
-                    "pads [1, 1] to [1, 1] dilations [1, 1] : "
-                    "tensor<2x4x9x9xf32>, tensor<2x6x9x9xf32> -> "
-                    "tensor<6x4x3x3xf32>"),
-            2 * 9 * 9);
-  EXPECT_EQ(termsOf("%x: tensor<2x4x9x9xf32>",
-                    "gradus.gram %x window [3, 3] strides [1, 1] pads [1, 1] "
-                    "to [1, 1] dilations [1, 1] block 36 : "
-                    "tensor<2x4x9x9xf32> -> tensor<1x36x36xf32>"),
-            2 * 9 * 9);
-  EXPECT_EQ(
-      termsOf("%x: tensor<3x8x8xf32>", "gradus.inverse %x : tensor<3x8x8xf32>"),
-      8);
-  EXPECT_EQ(termsOf("%x: tensor<50x70xf32>",
-                    "gradus.reduce sum %x axes [0, 1] : tensor<50x70xf32> -> "
-                    "tensor<f32>"),
-            50 * 70);
 }
 
 TEST(Roundings, KeepNumbersInTheirType) {
