@@ -99,8 +99,8 @@ class Recorded(unittest.TestCase):
         self.assertRegex(done.stdout, r"\d+ values agree; the largest deviation is")
 
     @unittest.skipIf(is_sanitized(), "the evaluator is too slow under sanitizers")
-    def test_attention_of_16_bits(self):
-        for folder in ("gpt2-tiny", "bert-tiny"):
+    def test_attention_and_steps_of_16_bits(self):
+        for folder in ("gpt2-tiny", "bert-tiny", "lstm-tiny"):
             with self.subTest(folder):
                 case = described(folder)
                 self.check(folder, case, case["files"][0], ["--set", "precision=bf16"])
