@@ -374,6 +374,27 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// Checks that pairs are the same memory as their buffer.
+static LogicalResult verifyPairs(PairsOp op) {
+  auto source = dyn_cast<MemRefType>(op->getOperand(0).getType());
+  if (!source || source.getRank() == 0 ||
+      !source.getElementType().isIntOrFloat() ||
+      source.getElementTypeBitWidth() != 16 || source.getShape().back() % 2)
+    return op.emitOpError() << "sees " << op->getOperand(0).getType()
+                            << " as pairs, expected 16-bit numbers with a last "
+                               "dimension of even size";
+  SmallVector<int64_t> shape(source.getShape());
+  shape.back() /= 2;
+  auto pairs = MemRefType::get(shape, IntegerType::get(op.getContext(), 32),
+                               source.getLayout(), source.getMemorySpace());
+  if (op->getResult(0).getType() != pairs)
+    return op.emitOpError()
+           << "sees " << source << " as " << op->getResult(0).getType()
+           << ", expected " << pairs;
+  return success();
+}
+
+/// Checks views as well, which stand in kernels alone.
 LogicalResult KernelOp::verify() {
   if (getInputs() < 0 || getInputs() > getNumArguments())
     return emitOpError() << "has " << getNumArguments()
@@ -382,5 +403,7 @@ LogicalResult KernelOp::verify() {
   for (Type type : getArgumentTypes())
     if (!isa<MemRefType>(type))
       return emitOpError() << "takes memrefs, found " << type;
-  return success();
+  return success(llvm::all_of(getBody().getOps<PairsOp>(), [](PairsOp pairs) {
+    return succeeded(verifyPairs(pairs));
+  }));
 }

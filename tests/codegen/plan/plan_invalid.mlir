@@ -326,3 +326,23 @@ gradus.program @p {
     gradus.return %y : tensor<16x16x3x3xf32>
   }
 }
+
+// -----
+
+gradus.program @p {
+  plan.kernel @k(%x: memref<4x6xbf16>) attributes {inputs = 1 : i64, split = #plan<split serial>, items = 1 : i64} {
+    // expected-error @below {{sees 'memref<4x6xbf16>' as 'memref<4x6xi32>', expected 'memref<4x3xi32>'}}
+    %0 = plan.pairs %x : memref<4x6xbf16> -> memref<4x6xi32>
+    plan.end
+  }
+}
+
+// -----
+
+gradus.program @p {
+  plan.kernel @k(%x: memref<4x5xbf16>) attributes {inputs = 1 : i64, split = #plan<split serial>, items = 1 : i64} {
+    // expected-error @below {{sees 'memref<4x5xbf16>' as pairs, expected 16-bit numbers with a last dimension of even size}}
+    %0 = plan.pairs %x : memref<4x5xbf16> -> memref<4x2xi32>
+    plan.end
+  }
+}
