@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/importer/building.h"
 #include "frontends/onnx/operators/operators.h"
+#include "ir/scan_ops.h"
 
 #include <cmath>
 
@@ -198,10 +199,9 @@ absl::Status linearAttention(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Sizes s, sizesOf(b));
   GRADUS_ASSIGN_OR_RETURN(Sequences all, sequencesOf(b, s));
-  constexpr int64_t kMostSteps = 4096; // each becomes ops of its own
-  if (s.steps > kMostSteps)
-    return node.error("a sequence of ", s.steps,
-                      " steps is too long and not supported");
+  if (s.steps > kMostStepsWrittenOut) // each becomes ops of its own
+    return node.error("has ", s.steps, " steps; at most ", kMostStepsWrittenOut,
+                      " are supported");
   double scale = node.number("scale", 0);
   if (scale == 0)
     scale = 1 / std::sqrt(double(s.key));

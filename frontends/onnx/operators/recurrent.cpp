@@ -513,15 +513,16 @@ absl::Status rnn(Importer &importer, const Node &node) {
   return layer(importer, node, {1, false, {"Tanh"}, rnnCell, bothBiases});
 }
 
-constexpr const char *kRefused =
-    "activations but Sigmoid, Tanh and Relu; more than 4096 steps";
+const std::string kRefused =
+    message("activations but Sigmoid, Tanh and Relu; more than ",
+            kMostStepsWrittenOut, " steps");
 
 const Operator kOperators[] = {
     {"LSTM",
-     {6, "X, W, R, B, initial_h, initial_c, P", kRefused, judgeLayer},
+     {6, "X, W, R, B, initial_h, initial_c, P", kRefused.c_str(), judgeLayer},
      lstm},
-    {"GRU", {6, "X, W, R, B, initial_h", kRefused, judgeLayer}, gru},
-    {"RNN", {6, "X, W, R, B, initial_h", kRefused, judgeLayer}, rnn}};
+    {"GRU", {6, "X, W, R, B, initial_h", kRefused.c_str(), judgeLayer}, gru},
+    {"RNN", {6, "X, W, R, B, initial_h", kRefused.c_str(), judgeLayer}, rnn}};
 
 } // namespace
 
