@@ -138,12 +138,13 @@ static std::vector<TargetGroup> groupTargets(ModuleOp module,
                                              ArrayRef<Target> targets) {
   std::vector<TargetGroup> groups;
   bool asksNarrow = hasBf16(programOf(module)),
-       convolves = leavesChoiceOfConvolutions(programOf(module)),
+       choosesConvolutions = leavesChoiceOfConvolutions(programOf(module)),
+       convolves = hasConvolutions(programOf(module)),
        fillsBlocksOf8 = mayHaveBlocksOf8(programOf(module));
   for (auto [number, target] : llvm::enumerate(targets)) {
     DeviceModel model = target.model;
     model.select.narrow &= asksNarrow;
-    model.select.winograd &= convolves;
+    model.select.winograd &= choosesConvolutions;
     model.select.blocksOf8 &= fillsBlocksOf8;
     model.select.tiles &= asksNarrow && convolves;
     model.lowerToKernels.pairs &= asksNarrow;

@@ -53,6 +53,7 @@ struct LibraryCall {
   /// The channels of a block of tensors whose channels fill such, beside the
   /// weights; 0: the library chooses.
   int64_t channelBlock = 0;
+  bool tiles = false; // the target multiplies bf16 by tiles (AMX)
 
   bool hasBias() const {
     return operands.size() > 2 && activation != "gelu_tanh_gradient";

@@ -219,16 +219,16 @@ StringRef nameOf(const Functions &library, const Primitive &primitive) {
 }
 
 /// Whether the library's choice for the gradient of a strided convolution's
-/// input has last channels without gaining by them. Without AMX its kernels of
-/// blocks are faster in f32 and as fast in 16 bits, and the reorders around the
-/// others took as long as the convolution (ResNet-50's first shortcut, in 16
-/// bits: 11 ms, and 12 for these; ResNet-18's step in f32 260 ms instead of
-/// 234).
+/// input has last channels without gaining by them. Where the target has no
+/// tiles of bf16, the library's kernels of blocks are faster in f32 and as fast
+/// in 16 bits, and the reorders around the others took as long as the
+/// convolution (ResNet-50's first shortcut, in 16 bits: 11 ms, and 12 for
+/// these; ResNet-18's step in f32 260 ms instead of 234).
 bool hasLastChannelsInVain(const LibraryCall &call, StringRef name) {
   return call.name == "convolution_backward_data" &&
          call.result.dims.size() == 4 && call.strides[0] > 1 &&
          channelBlockOf(call.result) == 0 && name.starts_with("brgconv") &&
-         !name.contains("amx");
+         !(call.tiles && call.operands[0].element == LibraryElement::bf16);
 }
 
 /// Asks for a call as it is. Returns the library's name of its implementation;

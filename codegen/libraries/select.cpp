@@ -355,6 +355,7 @@ struct Select : impl::SelectBase<Select> {
     }
     if (library_->has(found.call, CallFeatures::roundedResult))
       found.call.result.element = found.call.operands[0].element;
+    found.call.tiles = tiles;
     LibraryCall chosen = found.call;
     if (!library_->choose(chosen))
       return explain(found.op->getLoc(), found.call.name,

@@ -31,8 +31,11 @@ static int64_t groupsOf(Operation *op) {
 }
 
 bool leavesChoiceOfConvolutions(ProgramOp program) {
-  if (runSettings(program).convolutions != Convolutions::fastest)
-    return false;
+  return runSettings(program).convolutions == Convolutions::fastest &&
+         hasConvolutions(program);
+}
+
+bool hasConvolutions(ProgramOp program) {
   auto found = program.walk([](Operation *op) {
     return groupsOf(op) ? WalkResult::interrupt() : WalkResult::advance();
   });

@@ -8,6 +8,9 @@
 
 namespace gradus {
 
+/// Whether a program has convolutions, or gradients of such.
+bool hasConvolutions(ProgramOp program);
+
 /// Whether a program has convolutions and leaves the choice of their algorithm
 /// to `select`: Winograd's rounds more than a direct convolution.
 bool leavesChoiceOfConvolutions(ProgramOp program);
