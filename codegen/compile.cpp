@@ -452,8 +452,9 @@ compile(ModuleOp module, const CompileOptions &options,
   for (const TargetGroup &group : groups)
     if (llvm::Error error = maker.make(moduleOf(group, module), group, limit))
       return error;
-  if (llvm::Error error = maker.checkLimit(limit))
-    return error;
+  if (!options.mayExceedLimit)
+    if (llvm::Error error = maker.checkLimit(limit))
+      return error;
   if (reports)
     for (const TargetPlan &plan : parts.plans)
       reports->push_back(reportOf(plan, parts));

@@ -49,6 +49,9 @@ struct CompileOptions {
   /// Changes the program after the stage `model`, and after the artifact took
   /// it along; may be empty.
   std::function<mlir::LogicalResult(mlir::ModuleOp)> change;
+  /// Whether a step that needs more than the recipe's memory limit is compiled
+  /// to be as near to it as possible, instead of refused.
+  bool mayExceedLimit = false;
 };
 
 /// The figures of a plan that are known before it runs, in bytes.

@@ -225,6 +225,8 @@ CompileOptions Compilation::options() {
                               : request_.plan.kernelCache;
   options.afterModel = program_.afterModel;
   options.withProgram = request_.wanted.withProgram;
+  // The values of all nodes stay until the step's end, which no training needs.
+  options.mayExceedLimit = request_.wanted.nodeOutputs;
   if (asksOutputs())
     options.change = [this](ModuleOp module) {
       return addOutputs(module, kModelStage);
