@@ -164,11 +164,11 @@ SmallVector<Value> launch(OpBuilder &builder, Op op, KernelTable &kernels,
   int64_t heads = sizes.batch * sizes.heads,
           flops = heads * scoresMet(sizes, tiles, op.getCausal()) * products *
                   (sizes.width + sizes.depth);
-  auto made =
-      LaunchOp::create(builder, op.getLoc(), types, kernel.getSymName(),
-                       operands, ArrayRef<int64_t>{heads * tiles.parts},
-                       /*grain=*/1, SmallVector<int64_t>(types.size(), -1),
-                       flops, builder.getStringAttr(label));
+  auto made = LaunchOp::create(
+      builder, op.getLoc(), types, kernel.getSymName(), operands,
+      ArrayRef<int64_t>{heads * tiles.parts},
+      /*grain=*/1, SmallVector<int64_t>(types.size(), -1), flops,
+      builder.getStringAttr(label + (pairs ? ", pairs of bf16" : "")));
   SmallVector<Value> found(made.getResults()), results;
   if (tiles.parts > 1 && !isForward)
     found[0] = sumOfParts(builder, op.getLoc(), found[0], tiles.parts);

@@ -6,7 +6,7 @@
 // What else reads the gradient has all its bits.
 // CHECK:     gradus.graph @even
 // CHECK:       %[[G:.*]] = arith.truncf %g : tensor<1x3x8x4xf32> to tensor<1x3x8x4xbf16>
-// CHECK:       plan.launch @kernel0_attention(%{{.*}}) {{.*}} : (tensor<3x8x4xbf16>, tensor<3x8x4xbf16>, tensor<3x8x4xbf16>) -> (tensor<3x8x4xf32>,
+// CHECK:       plan.launch @kernel0_attention(%{{.*}}) {{.*}} label = "attention, pairs of bf16"{{.*}} : (tensor<3x8x4xbf16>, tensor<3x8x4xbf16>, tensor<3x8x4xbf16>) -> (tensor<3x8x4xf32>,
 // CHECK:       %[[D:.*]] = arith.mulf %g, %{{.*}} : tensor<1x3x8x4xf32>
 // CHECK-NEXT:  %[[W:.*]] = arith.extf %[[G]]
 // CHECK-NEXT:  %[[P:.*]] = arith.mulf %[[W]]
@@ -28,7 +28,7 @@
 // CHECK:       gradus.reshape %[[L]]
 // An odd number of features has no pairs.
 // CHECK:   gradus.graph @odd
-// CHECK:     plan.launch @kernel{{.*}}_attention(%{{.*}}) {{.*}} : (tensor<3x8x5xf32>,
+// CHECK:     plan.launch @kernel{{.*}}_attention(%{{.*}}) {{.*}} label = "attention"{{.*}} : (tensor<3x8x5xf32>,
 // CHECK:     plan.kernel @kernel0_attention
 // CHECK:       plan.pairs %{{.*}} : memref<3x8x4xbf16> -> memref<3x8x2xi32>
 // CHECK:       plan.dot_pairs
