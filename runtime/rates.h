@@ -4,6 +4,8 @@
 // in docs/internals/performance_log.md.
 #pragma once
 
+#include <cstdint>
+
 namespace gradus {
 
 constexpr double kKernelShare = 0.4;  // our own kernels
@@ -18,7 +20,9 @@ constexpr double kConvolutionWeightsShare = 0.9;
 /// Kernels of Winograd's algorithm, transforms included: a share of what their
 /// products alone would take. Those of weights' gradients transform each tile
 /// for several blocks.
-constexpr double kWinogradShare = 0.7;
-constexpr double kWinogradWeightsShare = 0.6;
+constexpr double winogradShare(int64_t tile) { return tile == 4 ? 0.7 : 0.7; }
+constexpr double winogradWeightsShare(int64_t tile) {
+  return tile == 4 ? 0.6 : 0.6;
+}
 
 } // namespace gradus

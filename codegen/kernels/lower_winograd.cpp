@@ -1,6 +1,6 @@
 // Lowers convolutions by Winograd's algorithm to kernels. Transformed tiles and
-// products are scratch of an item, which stays in a core's cache: 36 planes of
-// tiles by channels, 36 of tiles by outputs. Products are ordinary nests, one a
+// products are scratch of an item, which stays in a core's cache: planes of tiles
+// by channels, and as many of tiles by outputs. Products are ordinary nests, one a
 // plane.
 //
 // Loops and nests run over segments of tiles that are alike, so that no element
@@ -35,11 +35,11 @@ struct Convolution {
         activation(op.getActivation().value_or("").str()) {}
 
   SmallVector<int64_t> transformedTiles() const {
-    return {kWinogradPlanes,
+    return {sizes.planes(),
             paddedPlane(tiles.tiles * paddedPlane(sizes.channels))};
   }
   SmallVector<int64_t> transformedWeights() const {
-    return {sizes.outputs / tiles.block, kWinogradPlanes,
+    return {sizes.outputs / tiles.block, sizes.planes(),
             paddedPlane(sizes.channels * tiles.block)};
   }
 };
@@ -129,14 +129,14 @@ public:
   /// Transformed tiles and weights to outputs; an item has a block of outputs.
   KernelOp byOutputs() {
     Value own = f32Scratch(
-              {kWinogradPlanes, paddedPlane(of_.tiles.run * of_.tiles.block)}),
+              {of_.sizes.planes(), paddedPlane(of_.tiles.run * of_.tiles.block)}),
           rows = makeRows(), products = makeProducts();
     auto add = [&](AffineExpr run, bool adds) {
       transformWeights(operand(1), rows, run,
                        [&](AffineExpr plane, AffineExpr place) {
                          return At{own, {plane, place}};
                        });
-      loop(kWinogradPlanes, {}, {}, [&](AffineExpr plane) {
+      loop(of_.sizes.planes(), {}, {}, [&](AffineExpr plane) {
         multiply(operand(0), run, {own, {plane, weightAt(constant(0))}},
                  products, plane, adds);
       });
@@ -149,7 +149,7 @@ public:
 private:
   Value makeProducts() {
     return f32Scratch(
-        {kWinogradPlanes, paddedPlane(of_.tiles.tiles * of_.tiles.block)});
+        {of_.sizes.planes(), paddedPlane(of_.tiles.tiles * of_.tiles.block)});
   }
 
   /// Memory for a run of the weights of a block, as they lie: a row has the
@@ -218,11 +218,11 @@ void ConvolutionKernel::transformWeights(
       reads.push_back({rows, {x(0), x(1) * kWindow + (kWindow - 1 - tap)}});
     else
       reads.push_back({rows, {x(1), x(0) * kWindow + tap}});
-  for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
+  for (int64_t plane = 0; plane < of_.sizes.planes(); ++plane)
     outs.push_back(out(constant(plane), x(0) * block + x(1)));
   transform({length, block}, reads, outs,
-            [](const Scalars &s, ValueRange values) -> SmallVector<Value> {
-              return winogradWeights(s, values);
+            [&](const Scalars &s, ValueRange values) -> SmallVector<Value> {
+              return winogradWeights(s, values, of_.sizes.tile);
             });
 }
 
@@ -243,7 +243,7 @@ void ConvolutionKernel::multiply(Value tiles, AffineExpr run, const At &weights,
 /// Computes a block of the outputs of an item's tiles.
 void ConvolutionKernel::outputs(Value tiles, Value products, AffineExpr block,
                                 AffineExpr images, AffineExpr rows) {
-  loop(kWinogradPlanes, {}, {}, [&](AffineExpr plane) {
+  loop(of_.sizes.planes(), {}, {}, [&](AffineExpr plane) {
     overRuns([&](AffineExpr run, bool adds) {
       multiply(tiles, run, {operand(1), {block, plane, weightAt(run)}},
                products, plane, adds);
@@ -259,7 +259,7 @@ void ConvolutionKernel::transformProducts(Value products, AffineExpr block,
   forParts(images, rows, [&](const TilePart &part) {
     AffineExpr vector = block * vectors + x(0);
     SmallVector<At> reads, outs;
-    for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
+    for (int64_t plane = 0; plane < of_.sizes.planes(); ++plane)
       reads.push_back({products,
                        {constant(plane), (part.tile + x(1)) * of_.tiles.block +
                                              x(0) * kWinogradLanes + x(2)}});
@@ -268,21 +268,21 @@ void ConvolutionKernel::transformProducts(Value products, AffineExpr block,
     SmallVector<int64_t> kept;
     for (int64_t y = 0; y < part.row.outputs; ++y)
       for (int64_t z = 0; z < part.column.outputs; ++z) {
-        kept.push_back(y * kWinogradOutputs + z);
+        kept.push_back(y * of_.sizes.tile + z);
         outs.push_back(
             {result(0),
-             {part.image, vector, part.tileRow * kWinogradOutputs + y,
-              (x(1) + part.column.first) * kWinogradOutputs + z, x(2)}});
+             {part.image, vector, part.tileRow * of_.sizes.tile + y,
+              (x(1) + part.column.first) * of_.sizes.tile + z, x(2)}});
       }
     transform({vectors, part.column.count(), kWinogradLanes}, reads, outs,
               [&](const Scalars &s, ValueRange values) {
                 WinogradSquare all =
-                    winogradOutput(s, values.take_front(kWinogradPlanes));
+                    winogradOutput(s, values.take_front(of_.sizes.planes()));
                 SmallVector<Value> found;
                 for (int64_t number : kept) {
                   Value value = all[number];
                   if (of_.hasBias)
-                    value = s.add(value, values[kWinogradPlanes]);
+                    value = s.add(value, values[of_.sizes.planes()]);
                   found.push_back(activated(s, of_.activation, value));
                 }
                 return found;
@@ -293,9 +293,9 @@ void ConvolutionKernel::transformProducts(Value products, AffineExpr block,
 //===-- launches ----------------------------------------------------------===//
 
 std::string labelOf(WinogradOp op) {
-  std::string label = op.getKind() == WinogradKind::forward
-                          ? "winograd"
-                          : "winograd_backward_data";
+  std::string label = nameOfWinograd(op);
+  if (op.getKind() == WinogradKind::input_gradient)
+    label += "_backward_data";
   if (op.getBias())
     label += "+bias";
   if (op.getActivation())
@@ -325,13 +325,14 @@ SmallVector<Value> lowerToKernel(OpBuilder &builder, WinogradOp op,
     Type type = scratchOf(of.transformedTiles());
     operands[0] = launchWinograd(
         builder, op, kernels, code(operands[0], type, channels).source(),
-        operands[0], type, 144 * sizes.tiles() * sizes.channels,
+        operands[0], type,
+        sizes.tile * sizes.planes() * sizes.tiles() * sizes.channels,
         "winograd_tiles");
   } else {
     Type type = scratchOf(of.transformedWeights());
     operands[1] = launchWinograd(
         builder, op, kernels, code(operands[1], type, blocks).weights(),
-        operands[1], type, 81 * sizes.channels * sizes.outputs,
+        operands[1], type, (sizes.tile == 4 ? 81 : 35) * sizes.channels * sizes.outputs,
         "winograd_weights");
   }
   if (op.getBias())

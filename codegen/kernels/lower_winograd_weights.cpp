@@ -1,5 +1,5 @@
 // Lowers gradients of weights by the transposed algorithm to a kernel: the
-// tiles of the input and of the output's gradient are transformed, 36 products
+// tiles of the input and of the output's gradient are transformed, products
 // sum them over tiles, and the sums are transformed to weights.
 //
 // Each block of channels and outputs transforms its tiles anew. That costs less
@@ -42,7 +42,7 @@ public:
 
 private:
   Value planes(int64_t elements) {
-    return f32Scratch({kWinogradPlanes, elements});
+    return f32Scratch({tiles_.block.planes(), elements});
   }
 
   /// Calls `body` with `number` divided by `by`, one of `count`. It is the
@@ -108,7 +108,7 @@ void WeightsKernel::forGroups(AffineExpr part, ForGroup body) {
 /// part's first group: a row of a plane is an output, a column a channel.
 void WeightsKernel::addProducts(AffineExpr group) {
   int64_t channels = tiles_.block.channels, outputs = tiles_.block.outputs;
-  loop(kWinogradPlanes, {}, {}, [&](AffineExpr plane) {
+  loop(tiles_.block.planes(), {}, {}, [&](AffineExpr plane) {
     At sum{sums_, {plane, x(0) * channels + x(1)}};
     SmallVector<At> before;
     if (tiles_.groupsOfPart > 1)
@@ -127,7 +127,7 @@ void WeightsKernel::addProducts(AffineExpr group) {
 void WeightsKernel::transformSums(AffineExpr part, AffineExpr outputs,
                                   AffineExpr channels) {
   SmallVector<At> reads, outs;
-  for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
+  for (int64_t plane = 0; plane < tiles_.block.planes(); ++plane)
     reads.push_back(
         {sums_, {constant(plane), x(0) * tiles_.block.channels + x(1)}});
   for (int64_t y = 0; y < kWinogradWindow; ++y)
@@ -179,7 +179,7 @@ SmallVector<Value> lowerWinogradWeights(OpBuilder &builder, WinogradOp op,
   Value parts = launchWinograd(builder, op, kernels,
                                WeightsKernel(op, tiles, ofParts).kernel(),
                                op->getOperands(), ofParts, sizes.productFlops(),
-                               "winograd_backward_weights");
+                               nameOfWinograd(op) + "_backward_weights");
   return {tiles.parts == 1
               ? reshape(builder, op.getLoc(), parts, type.getShape())
               : sumOfParts(builder, op, parts)};

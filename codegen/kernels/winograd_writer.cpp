@@ -85,14 +85,14 @@ void WinogradWriter::transformTiles(const TileBlocks &blocks, AffineExpr images,
         present.push_back(y * side + z);
         reads.push_back({blocks.from,
                          {part.image, blocks.first + x(0),
-                          part.tileRow * kWinogradOutputs + (y + inRows.start),
-                          (x(1) + part.column.first) * kWinogradOutputs +
+                          part.tileRow * sizes_.tile + (y + inRows.start),
+                          (x(1) + part.column.first) * sizes_.tile +
                               (z + inColumns.start),
                           x(2)}});
       }
     AffineExpr to = (part.tile + x(1)) * paddedPlane(blocks.channels) +
                     (blocks.place + x(0)) * kWinogradLanes + x(2);
-    for (int64_t plane = 0; plane < kWinogradPlanes; ++plane)
+    for (int64_t plane = 0; plane < sizes_.planes(); ++plane)
       outs.push_back({blocks.into, {constant(plane), to}});
     transform({blocks.count, part.column.count(), kWinogradLanes}, reads, outs,
               [&](const Scalars &s, ValueRange values) {
@@ -107,9 +107,9 @@ void WinogradWriter::transformTiles(const TileBlocks &blocks, AffineExpr images,
 void WinogradWriter::transformSource(const TileBlocks &blocks,
                                      AffineExpr images, AffineExpr rows) {
   transformTiles(
-      blocks, images, rows, kWinogradSide,
-      [](const WinogradSegment &tiles, int64_t pad) -> Positions {
-        return {tiles.before, kWinogradSide - tiles.behind, -pad};
+      blocks, images, rows, sizes_.side(),
+      [this](const WinogradSegment &tiles, int64_t pad) -> Positions {
+        return {tiles.before, sizes_.side() - tiles.behind, -pad};
       },
       winogradInput);
 }
@@ -117,7 +117,7 @@ void WinogradWriter::transformSource(const TileBlocks &blocks,
 void WinogradWriter::transformGradient(const TileBlocks &blocks,
                                        AffineExpr images, AffineExpr rows) {
   transformTiles(
-      blocks, images, rows, kWinogradOutputs,
+      blocks, images, rows, sizes_.tile,
       [](const WinogradSegment &tiles, int64_t) -> Positions {
         return {0, tiles.outputs, 0};
       },

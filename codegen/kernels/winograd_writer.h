@@ -78,6 +78,11 @@ private:
   mlir::Type f32_;
 };
 
+/// What names of the op's kernels begin with.
+inline std::string nameOfWinograd(plan::WinogradOp op) {
+  return op.getTile() == 4 ? "winograd" : "winograd_2x2";
+}
+
 /// Adds a kernel, and launches it for the op; it has one result and as many
 /// items as it says.
 mlir::Value launchWinograd(mlir::OpBuilder &builder, plan::WinogradOp op,

@@ -282,8 +282,7 @@ struct Select : impl::SelectBase<Select> {
     for (Operation *op : ops)
       if (auto found = candidateOf(op); found && isLibrarys(*found))
         addConvolution(times, *found,
-                       mayUseWinograd_ &&
-                           reasonAgainstWinograd(*found, tiles).empty());
+                       mayUseWinograd_ && winogradTile(*found, tiles).tile);
     return times;
   }
 
@@ -328,10 +327,11 @@ struct Select : impl::SelectBase<Select> {
   void tell(LibraryOp call) {
     tell(call.getLoc(), call.getLabel()->str() + " by the library");
   }
-  void tell(plan::WinogradOp op) {
+  void tell(plan::WinogradOp op, const std::string &why) {
     tell(op.getLoc(), "convolution, " +
                           plan::stringifyWinogradKind(op.getKind()).str() +
-                          ", by Winograd's algorithm");
+                          ", by Winograd's algorithm on tiles of " +
+                          std::to_string(op.getTile()) + " (" + why + ")");
   }
   void tell(Location location, const std::string &what) {
     remark::passed(location,
@@ -345,12 +345,12 @@ struct Select : impl::SelectBase<Select> {
     takeEpilogue(found, *library_, epilogues_,
                  [&](Type type) { return accepts(type); });
     if (mayUseWinograd_ && found.call.name != "matmul") {
-      StringRef reason = found.call.channelBlock == 8
-                             ? "the graph has blocks of 8 channels"
-                             : reasonAgainstWinograd(found, tiles);
-      if (reason.empty())
-        return tell(emitWinograd(found));
-      explain(found.op->getLoc(), found.call.name, reason,
+      WinogradTile of = found.call.channelBlock == 8
+                            ? WinogradTile{0, "the graph has blocks of 8 channels"}
+                            : winogradTile(found, tiles);
+      if (of.tile)
+        return tell(emitWinograd(found, of.tile), of.reason);
+      explain(found.op->getLoc(), found.call.name, of.reason,
               "is not by Winograd's algorithm");
     }
     if (library_->has(found.call, CallFeatures::roundedResult))

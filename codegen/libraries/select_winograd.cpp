@@ -8,6 +8,8 @@
 #include "codegen/plan/winograd_weight_tiles.h"
 #include "recipe/run_settings.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 namespace gradus {
 using namespace mlir;
 using plan::WinogradKind;
@@ -79,21 +81,47 @@ static WinogradSizes sizesOf(const Candidate &found) {
                        found.call.padsBegin);
 }
 
-StringRef reasonAgainstWinograd(const Candidate &found, bool tiles) {
+/// The reason against any tiles; empty: their sizes decide.
+static StringRef reasonAgainst(const Candidate &found, bool tiles) {
   if (groupsOf(found.product) != 1)
     return "it is no convolution of one group";
   if (!isSquare(found))
     return "its windows are not 3x3, or move by more than one";
   if (!hasTypes(found))
     return "it is not of f32 or bf16";
-  bool isNarrow = is16Bits(found.operands[0]);
-  if (isNarrow && tiles)
-    return "the library multiplies tiles of bf16, which is faster";
+  return is16Bits(found.operands[0]) && tiles
+             ? "the library multiplies tiles of bf16, which is faster"
+             : "";
+}
+
+static WinogradChoice chooseWinograd(const Candidate &found, int64_t tile) {
   WinogradSizes sizes = sizesOf(found);
+  sizes.tile = tile;
+  bool isNarrow = is16Bits(found.operands[0]);
   if (givesWeights(found))
-    return reasonAgainstWinogradWeights(sizes, isNarrow ? kPairsForWeights
-                                                        : WinogradRival());
-  return reasonAgainstWinograd(sizes, isNarrow ? kPairs : WinogradRival());
+    return chooseWinogradWeights(sizes,
+                                 isNarrow ? kPairsForWeights : WinogradRival());
+  return chooseWinograd(sizes, isNarrow ? kPairs : WinogradRival());
+}
+
+WinogradTile winogradTile(const Candidate &found, bool tiles) {
+  if (StringRef reason = reasonAgainst(found, tiles); !reason.empty())
+    return {0, reason.str()};
+  WinogradChoice large = chooseWinograd(found, 4),
+                 small = chooseWinograd(found, 2);
+  if (const char *t = getenv("GRADUS_TILE"))
+    return {atoi(t), "x"};
+  if (!large.pays() && !small.pays())
+    return {0, large.reason.str()};
+  bool isSmall = small.pays() && (!large.pays() || small.ours <= large.ours);
+  auto line = [](int tile, const WinogradChoice &choice) {
+    std::string text = llvm::formatv("tiles of {0}x{0}", tile);
+    if (choice.direct)
+      text += llvm::formatv(" take {0:F2} of the library's time",
+                            choice.ours / choice.direct);
+    return choice.pays() ? text : text + ": " + choice.reason.str();
+  };
+  return {isSmall ? 2 : 4, line(4, large) + "; " + line(2, small)};
 }
 
 //===-- replacement -------------------------------------------------------===//
@@ -109,22 +137,22 @@ static Value inBlocks(OpBuilder &builder, Location location, Value value) {
                  blockedLayout(type.getShape(), kWinogradLanes));
 }
 
-static WinogradOp emitWeights(Candidate &found) {
+static WinogradOp emitWeights(Candidate &found, int64_t tile) {
   OpBuilder builder(found.op);
   Location location = found.op->getLoc();
   auto op = WinogradOp::create(
       builder, location, found.type(), WinogradKind::weight_gradient,
       inBlocks(builder, location, found.operands[0]),
       inBlocks(builder, location, found.operands[1]), /*bias=*/Value(),
-      found.call.padsBegin, /*activation=*/StringAttr());
+      found.call.padsBegin, /*activation=*/StringAttr(), tile);
   found.result.replaceAllUsesWith(
       reshape(builder, location, op.getResult(), shapeOf(found.result)));
   return op;
 }
 
-WinogradOp emitWinograd(Candidate &found) {
+WinogradOp emitWinograd(Candidate &found, int64_t tile) {
   if (givesWeights(found))
-    return emitWeights(found);
+    return emitWeights(found, tile);
   OpBuilder builder(found.op);
   Location location = found.op->getLoc();
   auto to = found.type();
@@ -134,7 +162,8 @@ WinogradOp emitWinograd(Candidate &found) {
   auto op = WinogradOp::create(
       builder, location, blocksOf(to), kindOf(found), source, found.operands[1],
       bias, found.call.padsBegin,
-      activation.empty() ? StringAttr() : builder.getStringAttr(activation));
+      activation.empty() ? StringAttr() : builder.getStringAttr(activation),
+      tile);
   Value result = reorder(builder, location, op.getResult(), to,
                          blockedLayout(to.getShape(), kWinogradLanes),
                          rowMajorLayout(to.getShape()));

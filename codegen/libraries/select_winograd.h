@@ -15,13 +15,19 @@ bool hasConvolutions(ProgramOp program);
 /// to `select`: Winograd's rounds more than a direct convolution.
 bool leavesChoiceOfConvolutions(ProgramOp program);
 
-/// The reason why a matmul or convolution, with its epilogue, is not computed
-/// by the algorithm; empty: it is. `tiles` says whether the library multiplies
-/// tiles of bf16.
-llvm::StringRef reasonAgainstWinograd(const Candidate &found, bool tiles);
+/// The side of the tiles by which the algorithm computes a convolution, 0: by
+/// none, and the reason for either.
+struct WinogradTile {
+  int64_t tile = 0;
+  std::string reason;
+};
+
+/// The tiles for a convolution with its epilogue. `tiles` says whether the
+/// library multiplies tiles of bf16.
+WinogradTile winogradTile(const Candidate &found, bool tiles);
 
 /// Replaces the candidate by `plan.winograd` on blocked channels, between
 /// reorders.
-plan::WinogradOp emitWinograd(Candidate &found);
+plan::WinogradOp emitWinograd(Candidate &found, int64_t tile);
 
 } // namespace gradus

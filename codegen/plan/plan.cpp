@@ -159,6 +159,8 @@ LogicalResult WinogradOp::verify() {
                                                           : getSource(),
         output = isForward ? getResult() : gradient;
   ArrayRef<int64_t> shape = shapeOf(weights);
+  if (getTile() != 2 && getTile() != 4)
+    return emitOpError() << "has tiles of " << getTile() << ", expected 2 or 4";
   if (shape.size() != 4 || shape[2] != 3 || shape[3] != 3)
     return emitOpError() << "has weights of type " << weights.getType()
                          << ", expected windows of 3x3";

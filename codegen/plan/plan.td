@@ -394,8 +394,9 @@ def WinogradOp : PlanOp<"winograd", [Pure]> {
     `pads` zeros before the rows and before the columns of its input; shapes say
     how many there are behind. Activations have blocked channels,
     `[N, C/16, H, W, 16]`, weights are plain, `[K, C, 3, 3]`. Sums are over tiles
-    of 4x4 outputs, whose inputs and weights are transformed (F(4x4, 3x3)): a
-    quarter of the multiplications, and about four times the rounding errors.
+    of `tile` by `tile` outputs, whose inputs and weights are transformed: of 4,
+    F(4x4, 3x3), with a quarter of the multiplications and about four times the
+    rounding errors; of 2, F(2x2, 3x3), with 4/9 and hardly more errors.
     Tensors are f32 or bf16, each by itself: all arithmetic and all sums are f32,
     and a result of bf16 is rounded once, behind its activation.
 
@@ -416,7 +417,8 @@ def WinogradOp : PlanOp<"winograd", [Pure]> {
   let hasVerifier = 1;
   let arguments = (ins WinogradKindAttr:$kind, WinogradTensor:$source, WinogradTensor:$other,
                        Optional<WinogradTensor>:$bias, DenseI64ArrayAttr:$pads,
-                       OptionalAttr<StrAttr>:$activation);
+                       OptionalAttr<StrAttr>:$activation,
+                       DefaultValuedAttr<I64Attr, "4">:$tile);
   let results = (outs WinogradTensor:$result);
   let assemblyFormat = "$kind $source `,` $other (`bias` $bias^)? `pads` $pads attr-dict `:` type($source) `,` type($other) (`,` type($bias)^)? `->` type($result)";
 }

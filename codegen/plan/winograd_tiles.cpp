@@ -15,10 +15,10 @@ using plan::WinogradKind;
 //===-- sizes -------------------------------------------------------------===//
 
 int64_t WinogradSizes::tileRows() const {
-  return llvm::divideCeil(rows, kWinogradOutputs);
+  return llvm::divideCeil(rows, tile);
 }
 int64_t WinogradSizes::tileColumns() const {
-  return llvm::divideCeil(columns, kWinogradOutputs);
+  return llvm::divideCeil(columns, tile);
 }
 int64_t WinogradSizes::directFlops() const {
   return 18 * images * rows * columns * channels * outputs;
@@ -38,7 +38,7 @@ int64_t WinogradSizes::insideFlops() const {
          insideAlong(width, columns, padLeft);
 }
 int64_t WinogradSizes::productFlops() const {
-  return 2 * kWinogradPlanes * tiles() * channels * outputs;
+  return 2 * planes() * tiles() * channels * outputs;
 }
 
 WinogradSizes winogradSizes(WinogradKind kind, ArrayRef<int64_t> source,
@@ -64,20 +64,23 @@ WinogradSizes winogradSizes(plan::WinogradOp op) {
     return shape;
   };
   bool givesWeights = op.getKind() == WinogradKind::weight_gradient;
-  return winogradSizes(op.getKind(), plain(op.getSource()),
-                       plain(givesWeights ? op.getOther() : op.getResult()),
-                       op.getPads());
+  WinogradSizes sizes = winogradSizes(
+      op.getKind(), plain(op.getSource()),
+      plain(givesWeights ? op.getOther() : op.getResult()), op.getPads());
+  sizes.tile = op.getTile();
+  return sizes;
 }
 
-static SmallVector<WinogradSegment> segmentsOf(int64_t size, int64_t results,
-                                               int64_t pad) {
+static SmallVector<WinogradSegment>
+segmentsOf(const WinogradSizes &sizes, int64_t size, int64_t results,
+           int64_t pad) {
   SmallVector<WinogradSegment> segments;
-  for (int64_t first = 0; first < results; first += kWinogradOutputs) {
-    int64_t start = first - pad, tile = first / kWinogradOutputs;
-    WinogradSegment one{
-        tile, tile + 1, std::clamp<int64_t>(-start, 0, kWinogradSide),
-        std::clamp<int64_t>(start + kWinogradSide - size, 0, kWinogradSide),
-        std::min(kWinogradOutputs, results - first)};
+  int64_t side = sizes.side();
+  for (int64_t first = 0; first < results; first += sizes.tile) {
+    int64_t start = first - pad, tile = first / sizes.tile;
+    WinogradSegment one{tile, tile + 1, std::clamp<int64_t>(-start, 0, side),
+                        std::clamp<int64_t>(start + side - size, 0, side),
+                        std::min(sizes.tile, results - first)};
     WinogradSegment *last = segments.empty() ? nullptr : &segments.back();
     if (last && last->before == one.before && last->behind == one.behind &&
         last->outputs == one.outputs)
@@ -89,10 +92,10 @@ static SmallVector<WinogradSegment> segmentsOf(int64_t size, int64_t results,
 }
 
 SmallVector<WinogradSegment> winogradRows(const WinogradSizes &sizes) {
-  return segmentsOf(sizes.height, sizes.rows, sizes.padTop);
+  return segmentsOf(sizes, sizes.height, sizes.rows, sizes.padTop);
 }
 SmallVector<WinogradSegment> winogradColumns(const WinogradSizes &sizes) {
-  return segmentsOf(sizes.width, sizes.columns, sizes.padLeft);
+  return segmentsOf(sizes, sizes.width, sizes.columns, sizes.padLeft);
 }
 
 //===-- items -------------------------------------------------------------===//
@@ -108,9 +111,11 @@ int64_t winogradBlock(int64_t all, int64_t most) {
 /// Where tiles are few, smaller groups give more threads some, though each
 /// reads the weights again.
 static int64_t mostTiles(const WinogradSizes &sizes) {
-  constexpr int64_t few = 256, mostBytes = 1280 * 1024;
-  int64_t wanted = sizes.tiles() < few ? 16 : 36;
-  return std::clamp<int64_t>(mostBytes / (4 * kWinogradPlanes * sizes.channels),
+  constexpr int64_t few = 4096, mostBytes = 1280 * 1024; // few outputs
+  int64_t wanted = sizes.tiles() * sizes.tile * sizes.tile < few ? 16 : 36;
+  if (sizes.tile == 2)
+    wanted *= 2;
+  return std::clamp<int64_t>(mostBytes / (4 * sizes.planes() * sizes.channels),
                              1, wanted);
 }
 
@@ -121,10 +126,10 @@ WinogradTiles::WinogradTiles(const WinogradSizes &sizes)
           most = mostTiles(sizes);
   // Transformed weights that do not stay in the cache that cores share are
   // read again by each item.
-  constexpr int64_t mostWeights = 10 << 20, mostOutputs = 64;
+  constexpr int64_t mostWeights = 10 << 20, mostProducts = 64 * 36;
   byOutputs =
-      sizes.tiles() <= mostOutputs &&
-      (4 * kWinogradPlanes * sizes.channels * sizes.outputs > mostWeights ||
+      sizes.tiles() * sizes.planes() <= mostProducts &&
+      (4 * sizes.planes() * sizes.channels * sizes.outputs > mostWeights ||
        sizes.tiles() < 2 * most);
   if (byOutputs) {
     images = sizes.images;
@@ -144,12 +149,12 @@ WinogradTiles::WinogradTiles(const WinogradSizes &sizes)
 }
 
 int64_t WinogradTiles::scratchBytes(const WinogradSizes &sizes) const {
-  int64_t products = kWinogradPlanes * paddedPlane(tiles * block);
+  int64_t products = sizes.planes() * paddedPlane(tiles * block);
   if (!byOutputs)
     return 4 *
            (products +
-            kWinogradPlanes * paddedPlane(tiles * paddedPlane(sizes.channels)));
-  int64_t weights = kWinogradPlanes * paddedPlane(run * block),
+            sizes.planes() * paddedPlane(tiles * paddedPlane(sizes.channels)));
+  int64_t weights = sizes.planes() * paddedPlane(run * block),
           plain = run * paddedPlane(9 * block);
   return 4 * (products + weights + plain);
 }
@@ -168,7 +173,8 @@ double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
   int64_t items = WinogradTiles(sizes).items(sizes),
           turns = llvm::divideCeil(items, rates.threads);
   double busy = double(items) / (turns * rates.threads);
-  return std::max(sizes.productFlops() / (kWinogradShare * busy * rates.flops),
+  return std::max(sizes.productFlops() /
+                      (winogradShare(sizes.tile) * busy * rates.flops),
                   trafficSeconds(sizes, rates));
 }
 
@@ -193,25 +199,27 @@ StringRef reasonAgainstSizes(const WinogradSizes &sizes) {
              : "";
 }
 
-StringRef reasonAgainstTimes(double ours, double direct, int64_t items,
-                             const WinogradRival &rival) {
+WinogradChoice chosenByTimes(double ours, double direct, int64_t items,
+                             double saving) {
   // An artifact has the same kernels for all machines with its instructions:
   // with five items eight threads are still sooner done than the library.
   constexpr double usualThreads = 4;
-  double most = (1 - rival.saving) * direct / rival.rate,
+  double most = (1 - saving) * direct,
          busy = std::min(1.0, items / usualThreads);
-  if (ours >= most)
-    return "too much of its tiles is empty";
-  return ours / busy < most ? "" : "it has too few items for many threads";
+  return {ours, direct,
+          ours >= most          ? "too much of its tiles is empty"
+          : ours / busy >= most ? "it has too few items for many threads"
+                                : ""};
 }
 
-StringRef reasonAgainstWinograd(const WinogradSizes &sizes,
-                                const WinogradRival &rival) {
+WinogradChoice chooseWinograd(const WinogradSizes &sizes,
+                              const WinogradRival &rival) {
   if (StringRef reason = reasonAgainstSizes(sizes); !reason.empty())
-    return reason;
-  return reasonAgainstTimes(winogradSeconds(sizes, kUsualRates),
-                            directSeconds(sizes, kUsualRates),
-                            WinogradTiles(sizes).items(sizes), rival);
+    return {.reason = reason};
+  return chosenByTimes(winogradSeconds(sizes, kUsualRates),
+                       directSeconds(sizes, kUsualRates) / rival.rate,
+                       WinogradTiles(sizes).items(sizes),
+                       rival.savingOf(sizes.tile));
 }
 
 } // namespace gradus

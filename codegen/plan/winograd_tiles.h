@@ -1,17 +1,14 @@
-// Divides a convolution by Winograd's algorithm F(4x4, 3x3) into tiles of
-// outputs, tiles into items for threads, and estimates the time that it takes,
-// beside that of a direct convolution.
+// Divides a convolution by one of Winograd's algorithms, F(4x4, 3x3) or
+// F(2x2, 3x3), into tiles of outputs, tiles into items for threads, and
+// estimates the time that it takes, beside that of a direct convolution.
 #pragma once
 
 #include "codegen/plan/plan.h"
 
 namespace gradus {
 
-/// Lanes of the blocked channels; the sides of a tile of outputs, of the
-/// window, and of a tile's inputs; the planes of transformed tiles.
-constexpr int64_t kWinogradLanes = 16, kWinogradOutputs = 4,
-                  kWinogradWindow = 3, kWinogradSide = 6,
-                  kWinogradPlanes = kWinogradSide * kWinogradSide;
+/// Lanes of the blocked channels, and the side of the window.
+constexpr int64_t kWinogradLanes = 16, kWinogradWindow = 3;
 
 /// The largest scratch of an item in bytes: a second-level cache and nearly as
 /// much again. It is on the stack of a thread, which has several MiB
@@ -27,7 +24,11 @@ struct WinogradSizes {
   int64_t height = 0, width = 0; // of the source
   int64_t rows = 0, columns = 0; // of the outputs
   int64_t padTop = 0, padLeft = 0;
+  int64_t tile = 4; // the side of a tile of outputs, 4 or 2
 
+  /// The side of a tile's inputs, and the planes of transformed tiles.
+  int64_t side() const { return tile + kWinogradWindow - 1; }
+  int64_t planes() const { return side() * side(); }
   int64_t tileRows() const;
   int64_t tileColumns() const;
   int64_t tiles() const { return images * tileRows() * tileColumns(); }
@@ -46,9 +47,9 @@ WinogradSizes winogradSizes(plan::WinogradKind kind,
                             llvm::ArrayRef<int64_t> outputs,
                             llvm::ArrayRef<int64_t> pads);
 
-/// Neighbouring tiles along a dimension that are alike: of the six positions
-/// of the source that each reads, as many lie before and behind the source, and
-/// of its four outputs as many exist.
+/// Neighbouring tiles along a dimension that are alike: of the positions of the
+/// source that each reads, as many lie before and behind the source, and of its
+/// outputs as many exist.
 struct WinogradSegment {
   int64_t first = 0, end = 0; // tiles
   int64_t before = 0, behind = 0, outputs = 0;
@@ -86,7 +87,7 @@ struct WinogradTiles {
 /// The largest number of whole vectors, up to `most` lanes, that divides `all`.
 int64_t winogradBlock(int64_t all, int64_t most);
 
-/// The elements of a plane, one of 36, of transformed tiles or weights: a cache
+/// The elements of a plane of transformed tiles or weights: a cache
 /// line more than it needs, as planes at distances of a power of two would
 /// share few sets of the cache.
 constexpr int64_t paddedPlane(int64_t elements) {
@@ -110,10 +111,14 @@ double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
 double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates);
 
 /// The library's direct convolutions beside which the algorithm has to pay:
-/// their rate in parts of that of f32, and the part of their time that has to
-/// be saved, for the digits that the algorithm costs.
+/// their rate in parts of that of f32, and the part of their time that tiles of
+/// 4 have to save, for the digits that they cost. Those of 2 cost hardly any.
 struct WinogradRival {
   double rate = 1, saving = 1.0 / 3;
+
+  double savingOf(int64_t tile) const {
+    return tile == 4 ? saving : std::min(saving, 0.1);
+  }
 };
 /// The rivals of bf16, which multiply pairs; their gradients of weights are
 /// slower. Operands of 16 bits have few digits to lose.
@@ -126,15 +131,22 @@ constexpr WinogradRates kUsualRates = {540e9, 40e9, 1};
 /// are.
 llvm::StringRef reasonAgainstSizes(const WinogradSizes &sizes);
 
-/// The reason why the algorithm does not pay where it takes `ours` seconds, of
-/// threads that are all busy with `items`, and the library `direct`; empty: it
-/// does.
-llvm::StringRef reasonAgainstTimes(double ours, double direct, int64_t items,
-                                   const WinogradRival &rival);
+/// Whether the algorithm pays with tiles of some size: in `ours` seconds, of
+/// threads that are all busy, where the library takes `direct`. Otherwise
+/// `reason` is why not.
+struct WinogradChoice {
+  double ours = 0, direct = 0;
+  llvm::StringRef reason = {};
 
-/// The reason why the algorithm does not pay for a convolution or an input's
-/// gradient, or cannot compute it; empty: it is faster.
-llvm::StringRef reasonAgainstWinograd(const WinogradSizes &sizes,
-                                      const WinogradRival &rival = {});
+  bool pays() const { return reason.empty(); }
+};
+
+/// The choice by times; the algorithm has `items`.
+WinogradChoice chosenByTimes(double ours, double direct, int64_t items,
+                             double saving);
+
+/// The choice for a convolution or an input's gradient.
+WinogradChoice chooseWinograd(const WinogradSizes &sizes,
+                              const WinogradRival &rival = {});
 
 } // namespace gradus

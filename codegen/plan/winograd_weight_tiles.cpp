@@ -14,7 +14,7 @@ namespace gradus {
 static constexpr int64_t kMostTiles = 128;
 
 int64_t WinogradWeightTiles::scratchBytes() const {
-  return 4 * kWinogradPlanes *
+  return 4 * block.planes() *
          (tilePlane(block.channels) + tilePlane(block.outputs) + sumPlane());
 }
 
@@ -76,26 +76,32 @@ WinogradWeightTiles::WinogradWeightTiles(const WinogradSizes &sizes)
   parts = llvm::divideCeil(groups(), groupsOfPart);
 }
 
-llvm::StringRef reasonAgainstWinogradWeights(const WinogradSizes &sizes,
-                                             const WinogradRival &rival) {
+static double winogradWeightsSeconds(const WinogradSizes &sizes,
+                              const WinogradRates &rates) {
+  return std::max(sizes.productFlops() /
+                      (winogradWeightsShare(sizes.tile) * rates.flops),
+                  trafficSeconds(sizes, rates));
+}
+
+WinogradChoice chooseWinogradWeights(const WinogradSizes &sizes,
+                                     const WinogradRival &rival) {
   // A direct sum of n products rounds as the root of n does, while what the
   // transforms round is a part of each product: relative to a sum of few, it
   // would be more than the rule of docs/precision.md allows.
   constexpr int64_t leastPositions = 128, leastTiles = 8;
   llvm::StringRef reason = reasonAgainstSizes(sizes);
   if (!reason.empty())
-    return reason;
+    return {.reason = reason};
   if (sizes.images * sizes.rows * sizes.columns < leastPositions)
-    return "it sums few positions";
+    return {.reason = "it sums few positions"};
   WinogradWeightTiles tiles(sizes);
   if (tiles.group.tiles < leastTiles)
-    return "its tiles make no groups";
-  double rate = kUsualRates.flops;
-  return reasonAgainstTimes(
-      std::max(sizes.productFlops() / (kWinogradWeightsShare * rate),
-               trafficSeconds(sizes, kUsualRates)),
-      sizes.directFlops() / (kConvolutionWeightsShare * rate), tiles.items(),
-      rival);
+    return {.reason = "its tiles make no groups"};
+  return chosenByTimes(
+      winogradWeightsSeconds(sizes, kUsualRates),
+      sizes.directFlops() /
+          (kConvolutionWeightsShare * kUsualRates.flops * rival.rate),
+      tiles.items(), rival.savingOf(sizes.tile));
 }
 
 } // namespace gradus

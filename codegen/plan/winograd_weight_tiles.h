@@ -8,7 +8,7 @@ namespace gradus {
 
 /// An item has a block of channels, a block of outputs, and a part of all
 /// groups of tiles. It transforms the tiles of a group for its channels and its
-/// outputs, and adds their products to 36 planes of sums, which all stay in a
+/// outputs, and adds their products to planes of sums, which all stay in a
 /// core's cache. Parts are summed at the end. So no item waits for another, and
 /// sums are cut in the same way for any number of threads.
 struct WinogradWeightTiles {
@@ -35,10 +35,9 @@ struct WinogradWeightTiles {
   int64_t scratchBytes() const;
 };
 
-/// The reason why the algorithm does not pay for the gradient of weights, or
-/// cannot compute it; empty: it is faster. `sizes` are those of the
+/// The choice for the gradient of weights. `sizes` are those of the
 /// convolution.
-llvm::StringRef reasonAgainstWinogradWeights(const WinogradSizes &sizes,
-                                             const WinogradRival &rival = {});
+WinogradChoice chooseWinogradWeights(const WinogradSizes &sizes,
+                                     const WinogradRival &rival = {});
 
 } // namespace gradus

@@ -1,6 +1,6 @@
 // Gradients of weights by the transposed algorithm round at most 2.5 times as
-// much as direct ones, 4.5 times where they sum fewer than 512 positions, and
-// have the same bits on any number of threads.
+// much as direct ones, 4.5 times where they sum fewer than 512 positions, twice
+// with tiles of 2x2, and have the same bits on any number of threads.
 //
 // Of a direct sum of n products each partial sum is rounded, and these grow as
 // the root of their terms: relative to the result its error grows as the root
@@ -86,6 +86,15 @@ const std::vector<WinogradCase> cases = gradientsOfWeights({
     narrow({8, 32, 16, 5, 6, {2, 2, 2, 2}}, "f32"),
     narrow({8, 128, 160, 4, 4}),
     narrow({34, 16, 16, 8, 8}),
+    // Tiles of 2x2: whole and ragged ones, parts, blocks and paddings.
+    small({64, 32, 32, 2, 2}),
+    small({1, 32, 32, 32, 32}),
+    small({34, 16, 16, 6, 6}),
+    small({5, 16, 32, 9, 33}),
+    small({8, 128, 160, 4, 4}),
+    small({8, 32, 16, 5, 6, {2, 2, 2, 2}}),
+    small({4, 32, 16, 14, 13, {2, 0, 0, 2}}),
+    small(narrow({34, 16, 16, 8, 8})),
 });
 
 } // namespace
@@ -96,7 +105,7 @@ TEST_P(WinogradWeights, RoundAtMostSomeTimesMoreThanDirectOnes) {
   PlainSums sums = direct(s, operands);
   WinogradCase wide = s;
   wide.from = wide.to = "f32";
-  double times = s.positions() < 512 ? 4.5 : 2.5,
+  double times = s.tile == 2 ? 2 : s.positions() < 512 ? 4.5 : 2.5,
          unit = s.from == "f32" ? sums.error()
                                 : direct(wide, WinogradOperands(wide)).error();
   expectSums(s, operands, sums, times * unit);

@@ -26,6 +26,7 @@ struct WinogradCase {
   std::string epilogue = {}; // "bias" or an activation with one
   // The elements of operands and of the result.
   std::string from = "f32", to = "f32";
+  int64_t tile = 4;
 
   bool is(plan::WinogradKind one) const { return kind == one; }
   int64_t rows() const { return height + pads.top + pads.bottom - 2; }
@@ -52,7 +53,7 @@ struct WinogradCase {
 inline void PrintTo(const WinogradCase &c, std::ostream *out) {
   *out << plan::stringifyWinogradKind(c.kind).str() << " " << c.images << "x"
        << c.channels << "x" << c.height << "x" << c.width << " to " << c.outputs
-       << " pads " << c.pads.top << " " << c.pads.left << " " << c.pads.bottom
+       << " tile " << c.tile << " pads " << c.pads.top << " " << c.pads.left << " " << c.pads.bottom
        << " " << c.pads.right << " " << c.epilogue << " " << c.from << " to "
        << c.to;
 }
@@ -61,6 +62,12 @@ inline void PrintTo(const WinogradCase &c, std::ostream *out) {
 inline WinogradCase narrow(WinogradCase c, const std::string &to = "bf16") {
   c.from = "bf16";
   c.to = to;
+  return c;
+}
+
+/// The case with tiles of 2x2 outputs.
+inline WinogradCase small(WinogradCase c) {
+  c.tile = 2;
   return c;
 }
 
@@ -85,10 +92,11 @@ inline std::string programOf(const WinogradCase &c) {
          ", %other: " + other + (hasBias ? ", %bias: " + bias : "") +
          ") -> (result: " + result + ") {\n%result = plan.winograd " +
          plan::stringifyWinogradKind(c.kind).str() + " %source, %other" +
-         (hasBias ? " bias %bias" : "") + " pads [" + pads + "]" +
+         (hasBias ? " bias %bias" : "") + " pads [" + pads + "] {" +
          (hasBias && c.epilogue != "bias"
-              ? " {activation = \"" + c.epilogue + "\"}"
+              ? "activation = \"" + c.epilogue + "\", "
               : "") +
+         "tile = " + std::to_string(c.tile) + " : i64}" +
          " : " + source + ", " + other + (hasBias ? ", " + bias : "") + " -> " +
          result + "\ngradus.return %result : " + result + "\n}\n}\n";
 }

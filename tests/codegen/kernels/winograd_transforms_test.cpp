@@ -18,8 +18,9 @@ using Numbers = std::vector<double>;
 /// Transforms of numbers: the scalars are constants, which fold.
 class Transforms : public ::testing::Test {
 protected:
-  Numbers apply(WinogradSquare (*transform)(const Arithmetic &,
-                                            mlir::ValueRange),
+  using Transform = llvm::function_ref<WinogradSquare(const Arithmetic &,
+                                                      mlir::ValueRange)>;
+  Numbers apply(Transform transform,
                 const Numbers &numbers, const std::vector<size_t> &zeros = {}) {
     Arithmetic s{builder_, builder_.getUnknownLoc()};
     llvm::SmallVector<mlir::Value> values;
@@ -69,13 +70,14 @@ private:
 /// The sums over `inner`^2 products: a convolution's outputs of inputs and
 /// weights, or its weights' gradients of inputs and outputs' gradients.
 Numbers slide(const Numbers &d, const Numbers &g, size_t inner, size_t outer) {
+  size_t side = inner + outer - 1;
   Numbers y;
   for (size_t i = 0; i < outer; ++i)
     for (size_t j = 0; j < outer; ++j) {
       double sum = 0;
       for (size_t p = 0; p < inner; ++p)
         for (size_t q = 0; q < inner; ++q)
-          sum += d[(i + p) * 6 + j + q] * g[p * inner + q];
+          sum += d[(i + p) * side + j + q] * g[p * inner + q];
       y.push_back(sum);
     }
   return y;
@@ -84,15 +86,22 @@ Numbers slide(const Numbers &d, const Numbers &g, size_t inner, size_t outer) {
 } // namespace
 
 TEST_F(Transforms, MakeOutputsOfInputsAndWeights) {
-  Numbers d = random(36), g = random(9);
-  Numbers m = products(apply(winogradInput, d), apply(winogradWeights, g));
-  expectNear(apply(winogradOutput, m), slide(d, g, 3, 4));
+  for (size_t tile : {4, 2}) {
+    auto weights = [&](const Arithmetic &s, mlir::ValueRange values) {
+      return winogradWeights(s, values, int64_t(tile));
+    };
+    Numbers d = random((tile + 2) * (tile + 2)), g = random(9);
+    Numbers m = products(apply(winogradInput, d), apply(weights, g));
+    expectNear(apply(winogradOutput, m), slide(d, g, 3, tile));
+  }
 }
 
 TEST_F(Transforms, MakeGradientsOfWeights) {
-  Numbers d = random(36), y = random(16);
-  Numbers m = products(apply(winogradInput, d), apply(winogradGradient, y));
-  expectNear(apply(winogradWeightGradient, m), slide(d, y, 4, 3));
+  for (size_t tile : {4, 2}) {
+    Numbers d = random((tile + 2) * (tile + 2)), y = random(tile * tile);
+    Numbers m = products(apply(winogradInput, d), apply(winogradGradient, y));
+    expectNear(apply(winogradWeightGradient, m), slide(d, y, tile, 3));
+  }
 }
 
 /// What lies in the padding is a null value.
@@ -106,4 +115,12 @@ TEST_F(Transforms, KnowZeros) {
   for (size_t zero : last)
     y[zero] = 0;
   expectNear(apply(winogradGradient, y, last), apply(winogradGradient, y));
+  Numbers e = random(16), z = random(4);
+  std::vector<size_t> first = {0, 1, 2, 3, 4, 8, 12}, behind = {1, 2, 3};
+  for (size_t zero : first)
+    e[zero] = 0;
+  expectNear(apply(winogradInput, e, first), apply(winogradInput, e));
+  for (size_t zero : behind)
+    z[zero] = 0;
+  expectNear(apply(winogradGradient, z, behind), apply(winogradGradient, z));
 }

@@ -191,6 +191,16 @@ gradus.program @p {
 
 gradus.program @p {
   gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x48x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
+    // expected-error @below {{has tiles of 3, expected 2 or 4}}
+    %y = plan.winograd forward %x, %w pads [1, 1] {tile = 3} : tensor<2x2x8x8x16xf32>, tensor<32x48x3x3xf32> -> tensor<2x2x8x8x16xf32>
+    gradus.return %y : tensor<2x2x8x8x16xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<2x2x8x8x16xf32>, %w: tensor<32x48x3x3xf32>) -> (y: tensor<2x2x8x8x16xf32>) {
     // expected-error @below {{has an input of type 'tensor<2x2x8x8x16xf32>', expected blocks of 16 of 48 channels}}
     %y = plan.winograd forward %x, %w pads [1, 1] : tensor<2x2x8x8x16xf32>, tensor<32x48x3x3xf32> -> tensor<2x2x8x8x16xf32>
     gradus.return %y : tensor<2x2x8x8x16xf32>

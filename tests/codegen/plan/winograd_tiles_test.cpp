@@ -22,25 +22,41 @@ WinogradSizes sizesOf(int64_t images, int64_t channels, int64_t side,
   return sizes;
 }
 
+WinogradSizes small(WinogradSizes sizes) {
+  sizes.tile = 2;
+  return sizes;
+}
+
+llvm::StringRef reasonAgainst(const WinogradSizes &sizes,
+                              const WinogradRival &rival = {}) {
+  return chooseWinograd(sizes, rival).reason;
+}
+
 } // namespace
+
+/// Segments cover all outputs, and know what of their tiles exists.
+static void expectSegments(const WinogradSizes &sizes) {
+  int64_t tile = 0, outputs = 0;
+  for (const WinogradSegment &segment : winogradRows(sizes)) {
+    EXPECT_EQ(segment.first, tile);
+    tile = segment.end;
+    outputs += segment.count() * segment.outputs;
+    int64_t start = sizes.tile * segment.first - sizes.padTop,
+            end = sizes.tile * (segment.end - 1) - sizes.padTop + sizes.side();
+    EXPECT_EQ(segment.before, std::max<int64_t>(0, -start));
+    EXPECT_EQ(segment.behind, std::max<int64_t>(0, end - sizes.height));
+  }
+  EXPECT_EQ(tile, sizes.tileRows());
+  EXPECT_EQ(outputs, sizes.rows);
+  EXPECT_LE(winogradRows(sizes).size(), 4u);
+}
 
 TEST(WinogradTiles, SegmentsCoverAllOutputs) {
   for (int64_t pad : {0, 1, 2})
     for (int64_t side = 3; side < 40; ++side) {
-      WinogradSizes sizes = sizesOf(1, 32, side, pad);
-      int64_t tile = 0, outputs = 0;
-      for (const WinogradSegment &segment : winogradRows(sizes)) {
-        EXPECT_EQ(segment.first, tile);
-        tile = segment.end;
-        outputs += segment.count() * segment.outputs;
-        int64_t start = 4 * segment.first - pad,
-                end = 4 * (segment.end - 1) - pad + 6;
-        EXPECT_EQ(segment.before, std::max<int64_t>(0, -start)) << side;
-        EXPECT_EQ(segment.behind, std::max<int64_t>(0, end - side)) << side;
-      }
-      EXPECT_EQ(tile, sizes.tileRows()) << side;
-      EXPECT_EQ(outputs, sizes.rows) << side;
-      EXPECT_LE(winogradRows(sizes).size(), 4u) << side;
+      SCOPED_TRACE(side);
+      expectSegments(sizesOf(1, 32, side, pad));
+      expectSegments(small(sizesOf(1, 32, side, pad)));
     }
 }
 
@@ -53,7 +69,7 @@ TEST(WinogradTiles, ItemsHaveAllTilesAndFitTheCaches) {
         EXPECT_GE(tiles.imageGroups * tiles.images, images);
         EXPECT_LT((tiles.imageGroups - 1) * tiles.images, images);
         EXPECT_GE(tiles.rowGroups * tiles.rows, sizes.tileRows());
-        if (reasonAgainstWinograd(sizes) !=
+        if (reasonAgainst(sizes) !=
             "its tiles are more than fit the caches") {
           EXPECT_LE(tiles.scratchBytes(sizes), kWinogradScratch);
         }
@@ -80,7 +96,7 @@ TEST(WinogradTiles, PayWhereTheyWereFaster) {
                      {20, 512, 7},
                      {48, 512, 7},
                      {16, 256, 8}})
-    EXPECT_EQ(reasonAgainstWinograd(sizesOf(m.images, m.channels, m.side)), "")
+    EXPECT_EQ(reasonAgainst(sizesOf(m.images, m.channels, m.side)), "")
         << m.channels;
 }
 
@@ -89,31 +105,31 @@ TEST(WinogradTiles, PayWhereTheyWereFaster) {
 TEST(WinogradTiles, PayBesidePairsWhereTheyAreFull) {
   for (auto [images, channels, side] :
        {std::tuple(32, 64, 32), {32, 256, 8}, {8, 64, 56}, {8, 128, 28}})
-    EXPECT_EQ(reasonAgainstWinograd(sizesOf(images, channels, side), kPairs),
+    EXPECT_EQ(reasonAgainst(sizesOf(images, channels, side), kPairs),
               "")
         << channels;
   for (auto [images, channels, side] :
        {std::tuple(8, 256, 14), {8, 512, 7}, {8, 64, 13}, {32, 512, 4}})
-    EXPECT_EQ(reasonAgainstWinograd(sizesOf(images, channels, side), kPairs),
+    EXPECT_EQ(reasonAgainst(sizesOf(images, channels, side), kPairs),
               "too much of its tiles is empty")
         << channels;
 }
 
 TEST(WinogradTiles, DoNotPayWhereThreadsWait) {
-  EXPECT_EQ(reasonAgainstWinograd(sizesOf(2, 256, 14)),
+  EXPECT_EQ(reasonAgainst(sizesOf(2, 256, 14)),
             "it has too few items for many threads");
   EXPECT_EQ(WinogradTiles(sizesOf(2, 256, 14)).items(sizesOf(2, 256, 14)), 2);
 }
 
 TEST(WinogradTiles, DoNotPayForAllConvolutions) {
-  EXPECT_EQ(reasonAgainstWinograd(sizesOf(64, 512, 2)),
+  EXPECT_EQ(reasonAgainst(sizesOf(64, 512, 2)),
             "too much of its tiles is empty");
-  EXPECT_EQ(reasonAgainstWinograd(sizesOf(1, 64, 14)), "it is small");
-  EXPECT_EQ(reasonAgainstWinograd(sizesOf(32, 24, 64)),
+  EXPECT_EQ(reasonAgainst(sizesOf(1, 64, 14)), "it is small");
+  EXPECT_EQ(reasonAgainst(sizesOf(32, 24, 64)),
             "its channels are few, or no multiple of 16");
-  EXPECT_EQ(reasonAgainstWinograd(sizesOf(8, 64, 56, 3)),
+  EXPECT_EQ(reasonAgainst(sizesOf(8, 64, 56, 3)),
             "its padding is not 0 to 2");
-  EXPECT_EQ(reasonAgainstWinograd(sizesOf(1, 256, 1024)),
+  EXPECT_EQ(reasonAgainst(sizesOf(1, 256, 1024)),
             "its tiles are more than fit the caches");
 }
 

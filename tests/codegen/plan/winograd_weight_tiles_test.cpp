@@ -36,8 +36,8 @@ TEST(WinogradWeightTiles, FillTheCacheWithWholeGroups) {
     EXPECT_GE(found.items(), 14);
     EXPECT_GE(found.parts * found.groupsOfPart, found.groups());
     EXPECT_LE(found.scratchBytes(), kWinogradScratch);
-    EXPECT_EQ(reasonAgainstWinogradWeights(sizes), "");
-    EXPECT_EQ(reasonAgainstWinogradWeights(sizes, kPairsForWeights), "");
+    EXPECT_EQ(chooseWinogradWeights(sizes).reason, "");
+    EXPECT_EQ(chooseWinogradWeights(sizes, kPairsForWeights).reason, "");
   }
 }
 
@@ -50,8 +50,8 @@ TEST(WinogradWeightTiles, HaveFewerChannelsWhereRowsAreWide) {
 }
 
 TEST(WinogradWeightTiles, AreNoneWhereSumsOrGroupsAreSmall) {
-  EXPECT_EQ(reasonAgainstWinogradWeights(sizesOf(1, 256, 11)),
+  EXPECT_EQ(chooseWinogradWeights(sizesOf(1, 256, 11)).reason,
             "it sums few positions");
-  EXPECT_EQ(reasonAgainstWinogradWeights(sizesOf(127, 128, 4)),
+  EXPECT_EQ(chooseWinogradWeights(sizesOf(127, 128, 4)).reason,
             "its tiles make no groups");
 }

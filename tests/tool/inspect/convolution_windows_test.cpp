@@ -68,6 +68,36 @@ TEST(ConvolutionWindows, WithoutPaddingAreInside) {
       1);
 }
 
+/// The numbers of a file may be any: their share is still one.
+TEST(ConvolutionWindows, OfForgedNumbersHaveAShare) {
+  constexpr int64_t most = INT64_MAX, least = INT64_MIN;
+  auto expectShare = [](const std::optional<double> &share) {
+    ASSERT_TRUE(share);
+    EXPECT_GT(*share, 0);
+    EXPECT_LE(*share, 1);
+  };
+  for (int64_t forged : {most, least, int64_t(-1), int64_t(0), int64_t(1)}) {
+    for (auto member :
+         {&fb::WindowsT::strides, &fb::WindowsT::dilations,
+          &fb::WindowsT::pads_begin, &fb::WindowsT::pads_end}) {
+      fb::WindowsT windows = padded();
+      windows.*member = {forged, forged, forged};
+      expectShare(shareOf<fb::ConvolutionCallT>({kSource, kWeights}, kResult,
+                                                windows));
+      windows.*member = {forged};
+      expectShare(shareOf<fb::ConvolutionBackwardDataCallT>(
+          {kResult, kWeights}, kSource, windows));
+    }
+    Sizes sizes = {forged, forged, forged, forged};
+    expectShare(
+        shareOf<fb::ConvolutionCallT>({sizes, kWeights}, kResult, padded()));
+    expectShare(
+        shareOf<fb::ConvolutionCallT>({kSource, sizes}, kResult, padded()));
+    expectShare(
+        shareOf<fb::ConvolutionCallT>({kSource, kWeights}, sizes, padded()));
+  }
+}
+
 TEST(ConvolutionWindows, OfTooFewTensorsAreNotKnown) {
   EXPECT_EQ(shareOf<fb::ConvolutionCallT>({kSource}, kResult, padded()),
             std::nullopt);
