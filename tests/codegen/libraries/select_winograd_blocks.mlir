@@ -2,7 +2,7 @@
 // RUN: gradus-opt %s "--select=winograd=true blocks-of-8=true" --propagate-layouts | FileCheck %s
 // RUN: gradus-opt %s "--select=winograd=true blocks-of-8=true" --remark-format=emitRemark --remarks-filter=".*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
-// WHY: [Missed] NotSelected {{.*}}convolution is not by Winograd's algorithm: the graph has blocks of 8 channels
+// WHY: [Missed] NotSelected {{.*}}is not by Winograd's algorithm{{.*}}the graph has blocks of 8 channels
 gradus.program @p {
   // What groups of 8 save with blocks of 8 is more than the algorithm would save,
   // so all convolutions of the graph have these.
