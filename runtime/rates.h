@@ -12,17 +12,18 @@ constexpr double kKernelShare = 0.4;  // our own kernels
 constexpr double kLibraryShare = 0.8; // oneDNN's matmul, and what else it has
 
 /// oneDNN's convolutions and gradients of their inputs, of the multiplications
-/// that are not by padding, which it leaves out; and its gradients of weights,
-/// which have all.
+/// that are not by padding, which it leaves out but where rows have no more than
+/// so many outputs; and its gradients of weights, which have all.
 constexpr double kConvolutionShare = 0.95;
+constexpr int64_t kColumnsWithPadding = 2;
 constexpr double kConvolutionWeightsShare = 0.9;
 
 /// Kernels of Winograd's algorithm, transforms included: a share of what their
 /// products alone would take. Those of weights' gradients transform each tile
-/// for several blocks.
-constexpr double winogradShare(int64_t tile) { return tile == 4 ? 0.7 : 0.7; }
+/// for several blocks, which costs less with tiles of 2x2.
+constexpr double kWinogradShare = 0.7;
 constexpr double winogradWeightsShare(int64_t tile) {
-  return tile == 4 ? 0.6 : 0.6;
+  return tile == 4 ? 0.6 : 0.7;
 }
 
 } // namespace gradus

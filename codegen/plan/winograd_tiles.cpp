@@ -173,13 +173,14 @@ double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
   int64_t items = WinogradTiles(sizes).items(sizes),
           turns = llvm::divideCeil(items, rates.threads);
   double busy = double(items) / (turns * rates.threads);
-  return std::max(sizes.productFlops() /
-                      (winogradShare(sizes.tile) * busy * rates.flops),
+  return std::max(sizes.productFlops() / (kWinogradShare * busy * rates.flops),
                   trafficSeconds(sizes, rates));
 }
 
 double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
-  return sizes.insideFlops() / (kConvolutionShare * rates.flops);
+  bool skips = sizes.columns > kColumnsWithPadding;
+  return (skips ? sizes.insideFlops() : sizes.directFlops()) /
+         (kConvolutionShare * rates.flops);
 }
 
 StringRef reasonAgainstSizes(const WinogradSizes &sizes) {

@@ -3,6 +3,8 @@
 
 #include "tool/inspect/convolution_windows.h"
 
+#include "runtime/rates.h"
+
 #include <cmath>
 
 using namespace gradus::artifact;
@@ -76,6 +78,8 @@ std::optional<double> shareInside(const LibraryCommand &call) {
   Tensors tensors = tensorsOf(call);
   if (!tensors.areWhole())
     return std::nullopt;
+  if (tensors.result->Get(tensors.result->size() - 1) <= kColumnsWithPadding)
+    return 1;
   double share = 1;
   for (unsigned dim = 0; dim + 2 < tensors.source->size(); ++dim)
     share *= shareAlong(tensors, dim);

@@ -7,8 +7,9 @@
 
 namespace gradus::cli {
 
-/// The multiplications of elements of the source, of all that windows have: in
-/// a library's convolution or gradient of an input. Nothing for other calls,
+/// The multiplications that a library makes in a convolution or a gradient of an
+/// input, of all that windows have: those of elements of the source, or all
+/// where rows are short (runtime/rates.h). Nothing for other calls,
 /// and for one that has fewer tensors than it needs.
 std::optional<double> shareInside(const artifact::LibraryCommand &call);
 

@@ -41,9 +41,9 @@ bool isSum(const Command &command) {
 double shareOfKernel(std::string_view name) {
   if (!name.starts_with("winograd"))
     return kKernelShare;
-  int64_t tile = name.starts_with("winograd_2x2") ? 2 : 4;
-  return name.ends_with("_backward_weights") ? winogradWeightsShare(tile)
-                                             : winogradShare(tile);
+  return name.ends_with("_backward_weights")
+             ? winogradWeightsShare(name.starts_with("winograd_2x2") ? 2 : 4)
+             : kWinogradShare;
 }
 
 /// The share of the FMA rate that a command reaches, by the FLOPs that it
@@ -95,7 +95,7 @@ std::string machineText(const DeviceRates &rates) {
          number("%.0f", kConvolutionShare * 100) +
          " % in its convolutions but for their padding, " +
          number("%.0f", kKernelShare * 100) + " % in kernels, " +
-         number("%.0f", winogradShare(4) * 100) +
+         number("%.0f", kWinogradShare * 100) +
          " % in those of Winograd's algorithm; of gradients of weights " +
          number("%.0f", kConvolutionWeightsShare * 100) + " % and " +
          number("%.0f", winogradWeightsShare(4) * 100) + " %) and its bytes at " +

@@ -121,6 +121,29 @@ TEST(WinogradTiles, DoNotPayWhereThreadsWait) {
   EXPECT_EQ(WinogradTiles(sizesOf(2, 256, 14)).items(sizesOf(2, 256, 14)), 2);
 }
 
+/// Tiles of 2 pay where those of 4 would be mostly empty, or too few, and take
+/// as long as others where these are as full.
+TEST(WinogradTiles, OfTwoPayOnSmallImages) {
+  for (auto [images, channels, side] :
+       {std::tuple(32, 512, 2), {128, 512, 2}, {32, 512, 6}, {32, 256, 6},
+        {8, 256, 9}, {2, 256, 14}}) {
+    WinogradSizes sizes = sizesOf(images, channels, side);
+    EXPECT_FALSE(chooseWinograd(sizes).pays()) << channels << " " << side;
+    EXPECT_TRUE(chooseWinograd(small(sizes)).pays()) << channels << " " << side;
+    EXPECT_FALSE(chooseWinograd(small(sizes), kPairs).pays());
+  }
+  for (auto [images, channels, side] :
+       {std::tuple(16, 512, 3), {16, 512, 5}, {64, 256, 3}})
+    EXPECT_FALSE(chooseWinograd(small(sizesOf(images, channels, side))).pays());
+  for (auto [images, channels, side] :
+       {std::tuple(32, 64, 32), {8, 512, 7}, {8, 256, 10}}) {
+    WinogradSizes sizes = sizesOf(images, channels, side);
+    EXPECT_LT(chooseWinograd(sizes).ours, chooseWinograd(small(sizes)).ours);
+  }
+  WinogradSizes even = sizesOf(32, 256, 6);
+  EXPECT_LE(chooseWinograd(small(even)).ours, chooseWinograd(even).ours);
+}
+
 TEST(WinogradTiles, DoNotPayForAllConvolutions) {
   EXPECT_EQ(reasonAgainst(sizesOf(64, 512, 2)),
             "too much of its tiles is empty");
@@ -167,6 +190,17 @@ TEST(WinogradTiles, TakeAboutAsLongAsMeasured) {
                      {8, 256, 14, 7.3, 3.5},
                      {8, 512, 7, 7.2, 4.0}}) {
     WinogradSizes sizes = sizesOf(m.images, m.channels, m.side);
+    EXPECT_NEAR(directSeconds(sizes, rates) * 1e3, m.direct, 0.25 * m.direct);
+    EXPECT_NEAR(winogradSeconds(sizes, rates) * 1e3, m.winograd,
+                0.25 * m.winograd);
+  }
+  for (Measured m : {Measured{128, 512, 2, 9.8, 6.1},
+                     {32, 512, 2, 2.8, 1.9},
+                     {32, 512, 6, 20.1, 17.0},
+                     {32, 256, 6, 5.3, 3.7},
+                     {8, 256, 9, 3.2, 2.6},
+                     {64, 128, 6, 2.4, 1.5}}) {
+    WinogradSizes sizes = small(sizesOf(m.images, m.channels, m.side));
     EXPECT_NEAR(directSeconds(sizes, rates) * 1e3, m.direct, 0.25 * m.direct);
     EXPECT_NEAR(winogradSeconds(sizes, rates) * 1e3, m.winograd,
                 0.25 * m.winograd);

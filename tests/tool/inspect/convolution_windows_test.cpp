@@ -56,10 +56,21 @@ TEST(ConvolutionWindows, MayHaveStridesDilationsAndGroups) {
   fb::WindowsT windows = padded();
   windows.strides = {2, 2};
   windows.dilations = {1, 2};
-  // Rows -1, 0, 1 and 1, 2, 3 of 4; columns -1, 1, 3 and 1, 3, 5 of 6.
+  // Rows -1, 0, 1 and 1, 2, 3 of 4; columns -1, 1, 3, then 1, 3, 5 and 3, 5, 7
+  // of 8.
   EXPECT_DOUBLE_EQ(*shareOf<fb::ConvolutionCallT>(
-                       {{2, 8, 4, 6}, {4, 4, 2, 3, 3}}, {2, 16, 2, 2}, windows),
-                   5.0 / 6 * 5 / 6);
+                       {{2, 8, 4, 8}, {4, 4, 2, 3, 3}}, {2, 16, 2, 3}, windows),
+                   5.0 / 6 * 8 / 9);
+}
+
+TEST(ConvolutionWindows, OfShortRowsAreMultipliedByPadding) {
+  for (auto [columns, share] : {std::pair(2, 1.0), {3, 10.0 / 12 * 7 / 9}}) {
+    Sizes source = kSource, result = kResult;
+    source[3] = result[3] = columns;
+    EXPECT_DOUBLE_EQ(
+        *shareOf<fb::ConvolutionCallT>({source, kWeights}, result, padded()),
+        share);
+  }
 }
 
 TEST(ConvolutionWindows, WithoutPaddingAreInside) {

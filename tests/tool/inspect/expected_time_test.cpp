@@ -54,6 +54,10 @@ TEST(ExpectedTime, KnowsConvolutionsOfOurOwn) {
   EXPECT_NEAR(expectedOf(made), 1e-2, 1e-9);
   made.name = "winograd_backward_weights";
   EXPECT_NEAR(expectedOf(made), 7e-3 / 0.6, 1e-9);
+  made.name = "winograd_2x2_backward_weights";
+  EXPECT_NEAR(expectedOf(made), 1e-2, 1e-9);
+  made.name = "winograd_2x2_backward_data";
+  EXPECT_NEAR(expectedOf(made), 1e-2, 1e-9);
 }
 
 /// Of 3 items on 2 threads, one thread has two.
