@@ -12,8 +12,8 @@ constexpr double kKernelShare = 0.4;  // our own kernels
 constexpr double kLibraryShare = 0.8; // oneDNN's matmul, and what else it has
 
 /// oneDNN's convolutions and gradients of their inputs, of the multiplications
-/// that are not by padding, which it leaves out but where rows have no more than
-/// so many outputs; and its gradients of weights, which have all.
+/// that are not by padding, which it leaves out but where rows have no more
+/// than so many outputs; and its gradients of weights, which have all.
 constexpr double kConvolutionShare = 0.95;
 constexpr int64_t kColumnsWithPadding = 2;
 constexpr double kConvolutionWeightsShare = 0.9;

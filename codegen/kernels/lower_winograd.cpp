@@ -1,7 +1,7 @@
 // Lowers convolutions by Winograd's algorithm to kernels. Transformed tiles and
-// products are scratch of an item, which stays in a core's cache: planes of tiles
-// by channels, and as many of tiles by outputs. Products are ordinary nests, one a
-// plane.
+// products are scratch of an item, which stays in a core's cache: planes of
+// tiles by channels, and as many of tiles by outputs. Products are ordinary
+// nests, one a plane.
 //
 // Loops and nests run over segments of tiles that are alike, so that no element
 // has a guard: what lies in the padding is a zero that transforms know of, and
@@ -128,8 +128,8 @@ public:
 
   /// Transformed tiles and weights to outputs; an item has a block of outputs.
   KernelOp byOutputs() {
-    Value own = f32Scratch(
-              {of_.sizes.planes(), paddedPlane(of_.tiles.run * of_.tiles.block)}),
+    Value own = f32Scratch({of_.sizes.planes(),
+                            paddedPlane(of_.tiles.run * of_.tiles.block)}),
           rows = makeRows(), products = makeProducts();
     auto add = [&](AffineExpr run, bool adds) {
       transformWeights(operand(1), rows, run,
@@ -332,7 +332,8 @@ SmallVector<Value> lowerToKernel(OpBuilder &builder, WinogradOp op,
     Type type = scratchOf(of.transformedWeights());
     operands[1] = launchWinograd(
         builder, op, kernels, code(operands[1], type, blocks).weights(),
-        operands[1], type, (sizes.tile == 4 ? 81 : 35) * sizes.channels * sizes.outputs,
+        operands[1], type,
+        (sizes.tile == 4 ? 81 : 35) * sizes.channels * sizes.outputs,
         "winograd_weights");
   }
   if (op.getBias())

@@ -83,12 +83,12 @@ void WinogradWriter::transformTiles(const TileBlocks &blocks, AffineExpr images,
     for (int64_t y = inRows.first; y < inRows.end; ++y)
       for (int64_t z = inColumns.first; z < inColumns.end; ++z) {
         present.push_back(y * side + z);
-        reads.push_back({blocks.from,
-                         {part.image, blocks.first + x(0),
-                          part.tileRow * sizes_.tile + (y + inRows.start),
-                          (x(1) + part.column.first) * sizes_.tile +
-                              (z + inColumns.start),
-                          x(2)}});
+        reads.push_back(
+            {blocks.from,
+             {part.image, blocks.first + x(0),
+              part.tileRow * sizes_.tile + (y + inRows.start),
+              (x(1) + part.column.first) * sizes_.tile + (z + inColumns.start),
+              x(2)}});
       }
     AffineExpr to = (part.tile + x(1)) * paddedPlane(blocks.channels) +
                     (blocks.place + x(0)) * kWinogradLanes + x(2);

@@ -345,9 +345,10 @@ struct Select : impl::SelectBase<Select> {
     takeEpilogue(found, *library_, epilogues_,
                  [&](Type type) { return accepts(type); });
     if (mayUseWinograd_ && found.call.name != "matmul") {
-      WinogradTile of = found.call.channelBlock == 8
-                            ? WinogradTile{0, "the graph has blocks of 8 channels"}
-                            : winogradTile(found, tiles);
+      WinogradTile of =
+          found.call.channelBlock == 8
+              ? WinogradTile{0, "the graph has blocks of 8 channels"}
+              : winogradTile(found, tiles);
       if (of.tile)
         return tell(emitWinograd(found, of.tile), of.reason);
       explain(found.op->getLoc(), found.call.name, of.reason,

@@ -14,9 +14,7 @@ using plan::WinogradKind;
 
 //===-- sizes -------------------------------------------------------------===//
 
-int64_t WinogradSizes::tileRows() const {
-  return llvm::divideCeil(rows, tile);
-}
+int64_t WinogradSizes::tileRows() const { return llvm::divideCeil(rows, tile); }
 int64_t WinogradSizes::tileColumns() const {
   return llvm::divideCeil(columns, tile);
 }
@@ -71,9 +69,9 @@ WinogradSizes winogradSizes(plan::WinogradOp op) {
   return sizes;
 }
 
-static SmallVector<WinogradSegment>
-segmentsOf(const WinogradSizes &sizes, int64_t size, int64_t results,
-           int64_t pad) {
+static SmallVector<WinogradSegment> segmentsOf(const WinogradSizes &sizes,
+                                               int64_t size, int64_t results,
+                                               int64_t pad) {
   SmallVector<WinogradSegment> segments;
   int64_t side = sizes.side();
   for (int64_t first = 0; first < results; first += sizes.tile) {

@@ -77,7 +77,7 @@ WinogradWeightTiles::WinogradWeightTiles(const WinogradSizes &sizes)
 }
 
 static double winogradWeightsSeconds(const WinogradSizes &sizes,
-                              const WinogradRates &rates) {
+                                     const WinogradRates &rates) {
   return std::max(sizes.productFlops() /
                       (winogradWeightsShare(sizes.tile) * rates.flops),
                   trafficSeconds(sizes, rates));
@@ -97,11 +97,10 @@ WinogradChoice chooseWinogradWeights(const WinogradSizes &sizes,
   WinogradWeightTiles tiles(sizes);
   if (tiles.group.tiles < leastTiles)
     return {.reason = "its tiles make no groups"};
-  return chosenByTimes(
-      winogradWeightsSeconds(sizes, kUsualRates),
-      sizes.directFlops() /
-          (kConvolutionWeightsShare * kUsualRates.flops * rival.rate),
-      tiles.items(), rival.savingOf(sizes.tile));
+  return chosenByTimes(winogradWeightsSeconds(sizes, kUsualRates),
+                       sizes.directFlops() / (kConvolutionWeightsShare *
+                                              kUsualRates.flops * rival.rate),
+                       tiles.items(), rival.savingOf(sizes.tile));
 }
 
 } // namespace gradus

@@ -7,8 +7,8 @@
 
 namespace gradus::cli {
 
-/// The multiplications that a library makes in a convolution or a gradient of an
-/// input, of all that windows have: those of elements of the source, or all
+/// The multiplications that a library makes in a convolution or a gradient of
+/// an input, of all that windows have: those of elements of the source, or all
 /// where rows are short (runtime/rates.h). Nothing for other calls,
 /// and for one that has fewer tensors than it needs.
 std::optional<double> shareInside(const artifact::LibraryCommand &call);

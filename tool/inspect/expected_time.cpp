@@ -98,8 +98,11 @@ std::string machineText(const DeviceRates &rates) {
          number("%.0f", kWinogradShare * 100) +
          " % in those of Winograd's algorithm; of gradients of weights " +
          number("%.0f", kConvolutionWeightsShare * 100) + " % and " +
-         number("%.0f", winogradWeightsShare(4) * 100) + " %) and its bytes at " +
-         number("%.0f", rates.bytes * 1e-9) + " GB/s, as " + rates.source();
+         number("%.0f", winogradWeightsShare(4) * 100) +
+         " %, with tiles of 2x2 " +
+         number("%.0f", winogradWeightsShare(2) * 100) +
+         " %) and its bytes at " + number("%.0f", rates.bytes * 1e-9) +
+         " GB/s, as " + rates.source();
 }
 
 } // namespace

@@ -105,7 +105,9 @@ TEST_P(WinogradWeights, RoundAtMostSomeTimesMoreThanDirectOnes) {
   PlainSums sums = direct(s, operands);
   WinogradCase wide = s;
   wide.from = wide.to = "f32";
-  double times = s.tile == 2 ? 2 : s.positions() < 512 ? 4.5 : 2.5,
+  double times = s.tile == 2           ? 2
+                 : s.positions() < 512 ? 4.5
+                                       : 2.5,
          unit = s.from == "f32" ? sums.error()
                                 : direct(wide, WinogradOperands(wide)).error();
   expectSums(s, operands, sums, times * unit);

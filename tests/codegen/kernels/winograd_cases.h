@@ -53,9 +53,9 @@ struct WinogradCase {
 inline void PrintTo(const WinogradCase &c, std::ostream *out) {
   *out << plan::stringifyWinogradKind(c.kind).str() << " " << c.images << "x"
        << c.channels << "x" << c.height << "x" << c.width << " to " << c.outputs
-       << " tile " << c.tile << " pads " << c.pads.top << " " << c.pads.left << " " << c.pads.bottom
-       << " " << c.pads.right << " " << c.epilogue << " " << c.from << " to "
-       << c.to;
+       << " tile " << c.tile << " pads " << c.pads.top << " " << c.pads.left
+       << " " << c.pads.bottom << " " << c.pads.right << " " << c.epilogue
+       << " " << c.from << " to " << c.to;
 }
 
 /// The case with operands of bf16.
@@ -96,9 +96,9 @@ inline std::string programOf(const WinogradCase &c) {
          (hasBias && c.epilogue != "bias"
               ? "activation = \"" + c.epilogue + "\", "
               : "") +
-         "tile = " + std::to_string(c.tile) + " : i64}" +
-         " : " + source + ", " + other + (hasBias ? ", " + bias : "") + " -> " +
-         result + "\ngradus.return %result : " + result + "\n}\n}\n";
+         "tile = " + std::to_string(c.tile) + " : i64}" + " : " + source +
+         ", " + other + (hasBias ? ", " + bias : "") + " -> " + result +
+         "\ngradus.return %result : " + result + "\n}\n}\n";
 }
 
 /// The nearest number that bf16 has, the upper half of f32: of two as near the

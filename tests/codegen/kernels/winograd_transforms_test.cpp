@@ -18,10 +18,10 @@ using Numbers = std::vector<double>;
 /// Transforms of numbers: the scalars are constants, which fold.
 class Transforms : public ::testing::Test {
 protected:
-  using Transform = llvm::function_ref<WinogradSquare(const Arithmetic &,
-                                                      mlir::ValueRange)>;
-  Numbers apply(Transform transform,
-                const Numbers &numbers, const std::vector<size_t> &zeros = {}) {
+  using Transform =
+      llvm::function_ref<WinogradSquare(const Arithmetic &, mlir::ValueRange)>;
+  Numbers apply(Transform transform, const Numbers &numbers,
+                const std::vector<size_t> &zeros = {}) {
     Arithmetic s{builder_, builder_.getUnknownLoc()};
     llvm::SmallVector<mlir::Value> values;
     for (double number : numbers)

@@ -69,8 +69,7 @@ TEST(WinogradTiles, ItemsHaveAllTilesAndFitTheCaches) {
         EXPECT_GE(tiles.imageGroups * tiles.images, images);
         EXPECT_LT((tiles.imageGroups - 1) * tiles.images, images);
         EXPECT_GE(tiles.rowGroups * tiles.rows, sizes.tileRows());
-        if (reasonAgainst(sizes) !=
-            "its tiles are more than fit the caches") {
+        if (reasonAgainst(sizes) != "its tiles are more than fit the caches") {
           EXPECT_LE(tiles.scratchBytes(sizes), kWinogradScratch);
         }
       }
@@ -105,8 +104,7 @@ TEST(WinogradTiles, PayWhereTheyWereFaster) {
 TEST(WinogradTiles, PayBesidePairsWhereTheyAreFull) {
   for (auto [images, channels, side] :
        {std::tuple(32, 64, 32), {32, 256, 8}, {8, 64, 56}, {8, 128, 28}})
-    EXPECT_EQ(reasonAgainst(sizesOf(images, channels, side), kPairs),
-              "")
+    EXPECT_EQ(reasonAgainst(sizesOf(images, channels, side), kPairs), "")
         << channels;
   for (auto [images, channels, side] :
        {std::tuple(8, 256, 14), {8, 512, 7}, {8, 64, 13}, {32, 512, 4}})
@@ -124,9 +122,12 @@ TEST(WinogradTiles, DoNotPayWhereThreadsWait) {
 /// Tiles of 2 pay where those of 4 would be mostly empty, or too few, and take
 /// as long as others where these are as full.
 TEST(WinogradTiles, OfTwoPayOnSmallImages) {
-  for (auto [images, channels, side] :
-       {std::tuple(32, 512, 2), {128, 512, 2}, {32, 512, 6}, {32, 256, 6},
-        {8, 256, 9}, {2, 256, 14}}) {
+  for (auto [images, channels, side] : {std::tuple(32, 512, 2),
+                                        {128, 512, 2},
+                                        {32, 512, 6},
+                                        {32, 256, 6},
+                                        {8, 256, 9},
+                                        {2, 256, 14}}) {
     WinogradSizes sizes = sizesOf(images, channels, side);
     EXPECT_FALSE(chooseWinograd(sizes).pays()) << channels << " " << side;
     EXPECT_TRUE(chooseWinograd(small(sizes)).pays()) << channels << " " << side;
@@ -150,8 +151,7 @@ TEST(WinogradTiles, DoNotPayForAllConvolutions) {
   EXPECT_EQ(reasonAgainst(sizesOf(1, 64, 14)), "it is small");
   EXPECT_EQ(reasonAgainst(sizesOf(32, 24, 64)),
             "its channels are few, or no multiple of 16");
-  EXPECT_EQ(reasonAgainst(sizesOf(8, 64, 56, 3)),
-            "its padding is not 0 to 2");
+  EXPECT_EQ(reasonAgainst(sizesOf(8, 64, 56, 3)), "its padding is not 0 to 2");
   EXPECT_EQ(reasonAgainst(sizesOf(1, 256, 1024)),
             "its tiles are more than fit the caches");
 }

@@ -43,9 +43,12 @@ TEST(WinogradWeightTiles, FillTheCacheWithWholeGroups) {
 
 /// Tiles of 2 pay where those of 4 would be as many or mostly empty.
 TEST(WinogradWeightTiles, OfTwoAreForSmallImages) {
-  for (auto [images, channels, side, pays] :
-       {std::tuple(32, 512, 2, true), {32, 512, 6, true}, {16, 512, 5, true},
-        {8, 512, 7, false}, {8, 256, 9, false}, {32, 64, 32, false}}) {
+  for (auto [images, channels, side, pays] : {std::tuple(32, 512, 2, true),
+                                              {32, 512, 6, true},
+                                              {16, 512, 5, true},
+                                              {8, 512, 7, false},
+                                              {8, 256, 9, false},
+                                              {32, 64, 32, false}}) {
     WinogradSizes large = sizesOf(images, channels, side), small = large;
     small.tile = 2;
     EXPECT_TRUE(chooseWinogradWeights(small).pays());

@@ -88,16 +88,15 @@ TEST(ConvolutionWindows, OfForgedNumbersHaveAShare) {
     EXPECT_LE(*share, 1);
   };
   for (int64_t forged : {most, least, int64_t(-1), int64_t(0), int64_t(1)}) {
-    for (auto member :
-         {&fb::WindowsT::strides, &fb::WindowsT::dilations,
-          &fb::WindowsT::pads_begin, &fb::WindowsT::pads_end}) {
+    for (auto member : {&fb::WindowsT::strides, &fb::WindowsT::dilations,
+                        &fb::WindowsT::pads_begin, &fb::WindowsT::pads_end}) {
       fb::WindowsT windows = padded();
       windows.*member = {forged, forged, forged};
-      expectShare(shareOf<fb::ConvolutionCallT>({kSource, kWeights}, kResult,
-                                                windows));
+      expectShare(
+          shareOf<fb::ConvolutionCallT>({kSource, kWeights}, kResult, windows));
       windows.*member = {forged};
-      expectShare(shareOf<fb::ConvolutionBackwardDataCallT>(
-          {kResult, kWeights}, kSource, windows));
+      expectShare(shareOf<fb::ConvolutionBackwardDataCallT>({kResult, kWeights},
+                                                            kSource, windows));
     }
     Sizes sizes = {forged, forged, forged, forged};
     expectShare(
