@@ -25,5 +25,12 @@ constexpr double kWinogradShare = 0.7;
 constexpr double winogradWeightsShare(int64_t tile) {
   return tile == 4 ? 0.6 : 0.7;
 }
+/// Of these, and of the library's convolutions and gradients of weights, what
+/// is reached with fewer than 32 channels.
+constexpr double winogradShareOfFew(int64_t tile) {
+  return tile == 4 ? 0.29 : 0.46;
+}
+constexpr double kConvolutionShareOfFew = 0.63,
+                 kConvolutionWeightsShareOfFew = 0.8;
 
 } // namespace gradus

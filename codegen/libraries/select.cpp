@@ -281,8 +281,7 @@ struct Select : impl::SelectBase<Select> {
     BlockTimes times;
     for (Operation *op : ops)
       if (auto found = candidateOf(op); found && isLibrarys(*found))
-        addConvolution(times, *found,
-                       mayUseWinograd_ && winogradTile(*found, tiles).tile);
+        addConvolution(times, *found, mayBeWinograds(*found));
     return times;
   }
 
@@ -339,8 +338,15 @@ struct Select : impl::SelectBase<Select> {
         << what;
   }
 
+  /// Whether Winograd's algorithm has the convolution, before its epilogue.
+  bool mayBeWinograds(const Candidate &found) {
+    return mayUseWinograd_ && found.call.name != "matmul" &&
+           found.call.channelBlock != 8 && winogradTile(found, tiles).tile;
+  }
+
   void select(Candidate &found) {
-    if (StringRef reason = reasonAgainst(found.size); !reason.empty())
+    if (StringRef reason = reasonAgainst(found.size);
+        !reason.empty() && !mayBeWinograds(found))
       return explain(found.op->getLoc(), found.call.name, reason);
     takeEpilogue(found, *library_, epilogues_,
                  [&](Type type) { return accepts(type); });

@@ -71,9 +71,10 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
     library prefers, with `reorder` calls around them.
 
     With `winograd`, convolutions and their gradients become `plan.winograd` where
-    that is estimated to be faster (`codegen/plan/winograd_tiles.h`): windows of
-    3x3, stride 1, from 32 channels and 70 MFLOP on, of f32, or of bf16 where the
-    target has no `tiles`. The recipe's key `convolutions` may forbid it.
+    that is estimated to be faster (`codegen/plan/winograd_tiles.h`), on tiles of
+    4x4 or 2x2 outputs: windows of 3x3, stride 1, channels in multiples of 16,
+    from 70 MFLOP on, of f32, or of bf16 where the target has no `tiles`. The
+    recipe's key `convolutions` may forbid it.
 
     With `blocks-of-8`, all convolutions of f32 in a graph work on blocks of 8
     channels instead of 16 where that is estimated to save a seventh of their

@@ -170,27 +170,29 @@ double trafficSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
 double winogradSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
   int64_t items = WinogradTiles(sizes).items(sizes),
           turns = llvm::divideCeil(items, rates.threads);
-  double busy = double(items) / (turns * rates.threads);
-  return std::max(sizes.productFlops() / (kWinogradShare * busy * rates.flops),
+  double busy = double(items) / (turns * rates.threads),
+         share =
+             sizes.isNarrow() ? winogradShareOfFew(sizes.tile) : kWinogradShare;
+  return std::max(sizes.productFlops() / (share * busy * rates.flops),
                   trafficSeconds(sizes, rates));
 }
 
 double directSeconds(const WinogradSizes &sizes, const WinogradRates &rates) {
   bool skips = sizes.columns > kColumnsWithPadding;
   return (skips ? sizes.insideFlops() : sizes.directFlops()) /
-         (kConvolutionShare * rates.flops);
+         ((sizes.isNarrow() ? kConvolutionShareOfFew : kConvolutionShare) *
+          rates.flops);
 }
 
 StringRef reasonAgainstSizes(const WinogradSizes &sizes) {
-  constexpr int64_t leastFlops = 70'000'000, leastChannels = 32;
+  constexpr int64_t leastFlops = 70'000'000;
   for (int64_t pad : {sizes.padTop, sizes.padLeft,
                       sizes.rows + 2 - sizes.height - sizes.padTop,
                       sizes.columns + 2 - sizes.width - sizes.padLeft})
     if (pad < 0 || pad > 2)
       return "its padding is not 0 to 2";
-  if (sizes.channels % kWinogradLanes || sizes.outputs % kWinogradLanes ||
-      std::min(sizes.channels, sizes.outputs) < leastChannels)
-    return "its channels are few, or no multiple of 16";
+  if (sizes.channels % kWinogradLanes || sizes.outputs % kWinogradLanes)
+    return "its channels are no multiple of 16";
   if (sizes.directFlops() < leastFlops)
     return "it is small";
   return WinogradTiles(sizes).scratchBytes(sizes) > kWinogradScratch

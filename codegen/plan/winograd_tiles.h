@@ -26,6 +26,7 @@ struct WinogradSizes {
   int64_t padTop = 0, padLeft = 0;
   int64_t tile = 4; // the side of a tile of outputs, 4 or 2
 
+  bool isNarrow() const { return std::min(channels, outputs) < 32; }
   /// The side of a tile's inputs, and the planes of transformed tiles.
   int64_t side() const { return tile + kWinogradWindow - 1; }
   int64_t planes() const { return side() * side(); }

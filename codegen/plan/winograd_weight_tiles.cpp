@@ -78,8 +78,9 @@ WinogradWeightTiles::WinogradWeightTiles(const WinogradSizes &sizes)
 
 static double winogradWeightsSeconds(const WinogradSizes &sizes,
                                      const WinogradRates &rates) {
-  return std::max(sizes.productFlops() /
-                      (winogradWeightsShare(sizes.tile) * rates.flops),
+  double share = sizes.isNarrow() ? winogradShareOfFew(sizes.tile)
+                                  : winogradWeightsShare(sizes.tile);
+  return std::max(sizes.productFlops() / (share * rates.flops),
                   trafficSeconds(sizes, rates));
 }
 
@@ -97,9 +98,11 @@ WinogradChoice chooseWinogradWeights(const WinogradSizes &sizes,
   WinogradWeightTiles tiles(sizes);
   if (tiles.group.tiles < leastTiles)
     return {.reason = "its tiles make no groups"};
+  double share = sizes.isNarrow() ? kConvolutionWeightsShareOfFew
+                                  : kConvolutionWeightsShare;
   return chosenByTimes(winogradWeightsSeconds(sizes, kUsualRates),
-                       sizes.directFlops() / (kConvolutionWeightsShare *
-                                              kUsualRates.flops * rival.rate),
+                       sizes.directFlops() /
+                           (share * kUsualRates.flops * rival.rate),
                        tiles.items(), rival.savingOf(sizes.tile));
 }
 

@@ -71,6 +71,19 @@ gradus.program @p {
     gradus.return %0, %1 : tensor<32x256x6x6xf32>, tensor<256x256x3x3xf32>
   }
 
+  // What is too narrow for the library.
+  // CHECK-LABEL: gradus.graph @narrow_layer
+  // CHECK:         plan.winograd forward %{{.*}}, %w pads [1, 1] {activation = "relu"} : tensor<32x1x32x32x16xf32>
+  // CHECK:         plan.winograd weight_gradient {{.*}} {tile = 2 : i64}
+  // WITHOUT-LABEL: gradus.graph @narrow_layer
+  // WITHOUT:         gradus.convolution
+  gradus.graph @narrow_layer(%x: tensor<32x16x32x32xf32>, %w: tensor<16x16x3x3xf32>) -> (y: tensor<32x16x32x32xf32>, dw: tensor<16x16x3x3xf32>) {
+    %0 = gradus.convolution %x, %w strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<32x16x32x32xf32>, tensor<16x16x3x3xf32> -> tensor<32x16x32x32xf32>
+    %1 = gradus.relu %0 : tensor<32x16x32x32xf32>
+    %2 = gradus.convolution_backward_weights %x, %1 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<32x16x32x32xf32>, tensor<32x16x32x32xf32> -> tensor<16x16x3x3xf32>
+    gradus.return %1, %2 : tensor<32x16x32x32xf32>, tensor<16x16x3x3xf32>
+  }
+
   // The library has other windows, strides, dilations and groups, and tiles that
   // would be mostly empty.
   // CHECK-LABEL: gradus.graph @others

@@ -60,6 +60,13 @@ TEST(WinogradWeightTiles, OfTwoAreForSmallImages) {
   }
 }
 
+TEST(WinogradWeightTiles, OfTwoAreForFewChannels) {
+  WinogradSizes large = sizesOf(128, 16, 32), small = large;
+  small.tile = 2;
+  EXPECT_FALSE(chooseWinogradWeights(large).pays());
+  EXPECT_TRUE(chooseWinogradWeights(small).pays());
+}
+
 TEST(WinogradWeightTiles, HaveFewerChannelsWhereRowsAreWide) {
   WinogradWeightTiles found(sizesOf(2, 64, 224));
   EXPECT_EQ(found.group.tiles, 56);
