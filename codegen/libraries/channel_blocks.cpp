@@ -1,9 +1,10 @@
-// The numbers are measured on two cores of Zen 4, see
-// docs/internals/performance_between.md.
+// The times are those by the rates that the choice of Winograd's algorithm
+// assumes, too; docs/internals/performance_between.md has what was measured.
 
 #include "codegen/libraries/channel_blocks.h"
 
 #include "codegen/plan/nest.h"
+#include "codegen/plan/winograd_tiles.h"
 #include "runtime/rates.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -45,15 +46,15 @@ static std::array<ArrayRef<int64_t>, 2> activationsOf(const Candidate &found) {
 
 void addConvolution(BlockTimes &times, const Candidate &found,
                     bool isWinograds) {
-  constexpr double rate = 236e9, bytesOfReorders = 20e9, ofWinograd = 0.5;
+  constexpr double rate = kUsualRates.flops, ofMultiplications = 0.25;
   constexpr int64_t narrow = 32; // below our own code computes groups
   const ProductSize &size = found.size;
   if (!mayBeBlocked(size) || size.isDepthwise || !fills(size, 8))
     return; // it is the same with both
-  double direct = size.flops / (kLibraryShare * rate);
+  double direct = size.flops / (kConvolutionShare * rate);
   times.of8 += direct;
   if (isWinograds) {
-    times.of16 += ofWinograd * direct;
+    times.of16 += ofMultiplications * size.flops / (kWinogradShare * rate);
     return;
   }
   if (size.isGrouped && fills(size, 16)) {
@@ -71,7 +72,7 @@ void addConvolution(BlockTimes &times, const Candidate &found,
       if (!size.isGrouped)
         padding *= double(llvm::alignTo(dims[1], 16)) / dims[1];
     }
-  times.of16 += direct * padding + reordered / bytesOfReorders;
+  times.of16 += direct * padding + reordered / kUsualRates.bytes;
 }
 
 bool prefersBlocksOf8(const BlockTimes &times) {
