@@ -1,4 +1,4 @@
-// What programs are made of, and what they cost.
+// Counts what programs are made of, and what they cost.
 
 #include "frontends/compiler/statistics.h"
 
