@@ -439,15 +439,15 @@ std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
   return remarks;
 }
 
-/// Artifacts are as if there were no choice where nobody made one.
-void leaveOutConvolutions(Json &recipe) {
-  const Field &key =
-      *llvm::find_if(recipeField().fields, [](const Field &each) {
-        return each.key == "convolutions";
-      });
-  if (auto said = recipe.find(key.key);
-      said != recipe.end() && *said == Json::parse(key.fallback))
-    recipe.erase(said);
+/// Leaves out the keys that leave a choice to the compiler: artifacts are as if
+/// there were none where nobody made one.
+void leaveOutAutomatic(Json &recipe) {
+  const Json automatic = "auto";
+  for (const Field &key : recipeField().fields)
+    if (auto said = recipe.find(key.key);
+        said != recipe.end() && *said == automatic &&
+        Json::parse(key.fallback) == automatic)
+      recipe.erase(said);
 }
 
 absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
@@ -462,7 +462,7 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
   Json result = checker.check(recipeField(), whole, "");
   if (pluginKeys().empty() && result.is_object())
     result.erase(kPluginsKey); // Recipes are as if there were no plug-ins.
-  leaveOutConvolutions(result);
+  leaveOutAutomatic(result);
   if (checker.mistakes().empty()) {
     for (std::string &remark : settleBoost(result, checker))
       remarks.push_back(std::move(remark));
