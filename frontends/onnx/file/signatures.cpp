@@ -106,8 +106,12 @@ const Kind *kindOf(llvm::StringRef attributes, llvm::StringRef name) {
 absl::Status checkAttribute(const Node &node, const AttributeProto &attribute,
                             const Signature &signature) {
   const Kind *wanted = kindOf(signature.attributes, attribute.name());
+  if (!wanted)
+    return node.error("its attribute \"", printable(attribute.name()),
+                      "\" is none of ", node.type(), " of opset ", node.opset(),
+                      kRefusedByOnnx);
   AttributeProto::AttributeType type = typeOf(attribute);
-  if (!wanted || type == wanted->type || type == AttributeProto::UNDEFINED)
+  if (type == wanted->type || type == AttributeProto::UNDEFINED)
     return absl::OkStatus(); // A list without a type may be empty.
   return node.error("its attribute \"", attribute.name(), "\" is ",
                     wordsOf(type), ", expected ", wanted->words,

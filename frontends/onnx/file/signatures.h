@@ -6,8 +6,8 @@
 namespace gradus::onnx {
 
 /// Refuses a node with more inputs or outputs than its op has in the model's
-/// opset, and an attribute of another type than ONNX's, which would be silently
-/// ignored. Ops of other domains are not checked.
+/// opset, and an attribute that ONNX does not have there, or has of another
+/// type, which would be silently ignored. Ops of other domains are not checked.
 absl::Status checkSignature(const Node &node);
 
 } // namespace gradus::onnx
