@@ -74,6 +74,8 @@ void Roundings::operands(Operation &op, MutableArrayRef<HostTensor> tensors) {
 }
 
 void Roundings::made(Value value, HostTensor &tensor) {
-  if (Operation *op = value.getDefiningOp(); op && !isExact(*op))
+  // What has a body was moved where that made it.
+  if (Operation *op = value.getDefiningOp();
+      op && !isExact(*op) && op->getNumRegions() == 0)
     move(tensor, roundingUnit(getElementTypeOrSelf(value)));
 }

@@ -159,6 +159,16 @@ static double carriedByTwoSteps(const std::string &statements) {
   return carried(*module, {randoms({8}, 0.5)});
 }
 
+TEST(Roundings, LeaveWhatStepsOnlyMove) {
+  auto module = graph("%x: tensor<8xf32>",
+                      "%y = gradus.scan 2 carry(%x : tensor<8xf32>) body {\n"
+                      "^bb0(%a: tensor<8xf32>):\n"
+                      "%b = gradus.relu %a : tensor<8xf32>\n"
+                      "gradus.yield %b : tensor<8xf32>\n} -> tensor<8xf32>",
+                      "tensor<8xf32>");
+  EXPECT_EQ(carried(*module, {randoms({8}, 0.1)}), 0);
+}
+
 /// A number next to a limit of bf16 may be rounded the other way in a step, as
 /// it may outside of one.
 TEST(Roundings, KnowThatStepsRound) {
