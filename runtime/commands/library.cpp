@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/command_kinds.h"
 #include "runtime/artifact/verify.h"
+#include "runtime/cpu/block_reorder.h"
 #include "runtime/cpu/command.h"
 
 #ifdef GRADUS_WITH_ONEDNN
@@ -9,6 +10,7 @@
 #endif
 
 #include <algorithm>
+#include <optional>
 
 namespace gradus::runtime {
 
@@ -34,6 +36,39 @@ std::vector<BufferUse> usesOfKind(const artifact::Plan &plan,
         {scratch, plan.buffers()->Get(scratch)->size(), true, true, true});
   return uses;
 }
+
+namespace {
+
+/// A reorder by our own code.
+class Reorder : public Command {
+public:
+  Reorder(BlockReorder reorder, const CommandContext &context,
+          const artifact::LibraryCommand &command)
+      : reorder_(std::move(reorder)), pool_(context.pool),
+        from_(context.buffers[command.inputs()->Get(0)->buffer()]),
+        to_(context.buffers[command.outputs()->Get(0)->buffer()]) {}
+
+  Status run() override {
+    reorder_.run(from_, to_, pool_);
+    return Status();
+  }
+
+private:
+  BlockReorder reorder_;
+  ThreadPool &pool_;
+  const uint8_t *from_;
+  uint8_t *to_;
+};
+
+std::unique_ptr<Command> ownReorder(const CommandContext &context,
+                                    const artifact::LibraryCommand &command) {
+  std::optional<BlockReorder> reorder = BlockReorder::create(command);
+  return reorder
+             ? std::make_unique<Reorder>(std::move(*reorder), context, command)
+             : nullptr;
+}
+
+} // namespace
 
 #ifdef GRADUS_WITH_ONEDNN
 
@@ -80,6 +115,8 @@ int logicalThreads(const CommandContext &context,
 StatusOr<std::unique_ptr<Command>>
 prepareKind(const CommandContext &context,
             const artifact::LibraryCommand &command) {
+  if (auto own = ownReorder(context, command))
+    return own;
   GRADUS_ASSIGN(auto call,
                 OneDnnCall::create(command, context.buffers, context.pool,
                                    logicalThreads(context, command)));
@@ -96,7 +133,10 @@ prepareKind(const CommandContext &context,
 #else
 
 StatusOr<std::unique_ptr<Command>>
-prepareKind(const CommandContext &, const artifact::LibraryCommand &) {
+prepareKind(const CommandContext &context,
+            const artifact::LibraryCommand &command) {
+  if (auto own = ownReorder(context, command))
+    return own;
   return invalid("needs oneDNN, which this runtime was built without");
 }
 
