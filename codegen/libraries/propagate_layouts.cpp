@@ -6,6 +6,7 @@
 // results get reorders of their own, which are erased if unused.
 
 #include "codegen/libraries/blocked_tensor.h"
+#include "codegen/libraries/depthwise_blocks.h"
 #include "codegen/plan/nest.h"
 #include "codegen/plan/passes.h"
 
@@ -63,6 +64,8 @@ private:
       visitPool(op);
     else if (isElementwise(op))
       visitElementwise(op);
+    else if (auto depthwise = depthwiseOf(op))
+      visitDepthwise(*depthwise);
   }
 
   /// Whether a value is the gradient of a weight, which must return to the
@@ -110,7 +113,17 @@ private:
   /// Whether a value is as cheap to compute blocked as plain.
   static bool isSmall(Value value) {
     return splatOf(value) || value.getDefiningOp<BroadcastOp>() ||
-           isVector(value);
+           isVector(value) || isOfSmall(value);
+  }
+
+  /// Whether a value is computed of splats and broadcasts alone, such as a gate
+  /// of channels that is widened.
+  static bool isOfSmall(Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && isElementwise(op) && op->getNumOperands() > 0 &&
+           llvm::all_of(op->getOperands(), [](Value operand) {
+             return splatOf(operand) || operand.getDefiningOp<BroadcastOp>();
+           });
   }
 
   static bool isVector(Value value) { return shapeOf(value).size() == 1; }
@@ -152,7 +165,7 @@ private:
         return made;
     if (isVector(plain))
       return reshape(builder, plain.getLoc(), plain, shape);
-    if (!canReorder(type))
+    if (!canReorder(type) || isOfSmall(plain))
       return computedInBlocks(builder, plain, like);
     return reorder(builder, plain.getLoc(), plain, wanted,
                    rowMajorLayout(type.getShape()),
@@ -261,6 +274,41 @@ private:
       copy->setAttr(name, DenseI64ArrayAttr::get(op->getContext(), values));
     }
     replaceByBlocks(op, copy, like.size);
+  }
+
+  //===-- depthwise convolutions ------------------------------------------===//
+
+  /// Handles those that the library does not compute, where all activations
+  /// that they read are in blocks.
+  void visitDepthwise(const Depthwise &of) {
+    SmallVector<Value> blocks;
+    int64_t size = 0;
+    for (Value value : of.activations) {
+      auto found = blocks_.find(value);
+      if (found == blocks_.end() || (size && found->second.size != size))
+        return;
+      blocks.push_back(found->second.value);
+      size = found->second.size;
+    }
+    if (!library_.reorders() || isBorder(of))
+      return;
+    OpBuilder builder(of.op);
+    Value result = gradus::onBlocks(builder, of, blocks, size);
+    if (of.givesWeights())
+      of.op->getResult(0).replaceAllUsesWith(result);
+    else
+      replace(of.op->getResult(0), result, size);
+    ++count_;
+  }
+
+  /// Whether an input's gradient meets a plain input, to which the gradient of
+  /// the result is the smaller one to reorder.
+  bool isBorder(const Depthwise &of) const {
+    return isa<ConvolutionBackwardDataOp>(of.op) &&
+           llvm::any_of(of.activations[0].getUsers(), [&](Operation *user) {
+             auto weights = dyn_cast<ConvolutionBackwardWeightsOp>(user);
+             return weights && !blocks_.contains(weights.getInput());
+           });
   }
 
   //===-- results ---------------------------------------------------------===//
