@@ -56,6 +56,10 @@ public:
 
 private:
   void visit(Operation *op) {
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      return cancel(transpose);
+    if (Operation *straight = straightened(op))
+      op = straight;
     if (isReorder(op))
       visitReorder(cast<LibraryOp>(op));
     else if (auto reduce = dyn_cast<ReduceOp>(op))
@@ -88,6 +92,99 @@ private:
     if (op.getLayouts()[1] == before.getLayouts()[0] &&
         start.getType() == to.getType())
       to.replaceAllUsesWith(start); // they cancel each other
+  }
+
+  //===-- transposes ------------------------------------------------------===//
+
+  /// The transpose of a value in blocks that makes this one: a layer norm of
+  /// channels computes between two transposes.
+  TransposeOp turned(Value value) const {
+    auto op = value.getDefiningOp<TransposeOp>();
+    return op && blocks_.contains(op.getInput()) ? op : TransposeOp();
+  }
+
+  void cancel(TransposeOp op) {
+    TransposeOp before = turned(op.getInput());
+    if (!before)
+      return;
+    for (auto [d, dim] : llvm::enumerate(op.getPermutation()))
+      if (before.getPermutation()[dim] != int64_t(d))
+        return;
+    op.getResult().replaceAllUsesWith(before.getInput());
+  }
+
+  /// The op on what is before a transpose, in front of which it moves; null if
+  /// that cannot be.
+  Operation *straightened(Operation *op) {
+    bool isReduce = isa<ReduceOp>(op);
+    if (!isReduce && (!isElementwise(op) || op->getNumResults() != 1))
+      return nullptr;
+    TransposeOp lead;
+    for (Value operand : op->getOperands())
+      lead = lead ? lead : turned(operand);
+    if (!lead)
+      return nullptr;
+    ArrayRef<int64_t> order = lead.getPermutation();
+    OpBuilder builder(op);
+    if (isReduce)
+      return straightReduce(builder, cast<ReduceOp>(op), lead);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      if (Value made = beforeTranspose(builder, operand, lead))
+        operands.push_back(made);
+      else
+        return nullptr;
+    Operation *straight = builder.clone(*op);
+    straight->setOperands(operands);
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    straight->getResult(0).setType(type.clone(shapeOf(lead.getInput())));
+    op->getResult(0).replaceAllUsesWith(
+        transpose(builder, op->getLoc(), straight->getResult(0), order));
+    return straight;
+  }
+
+  /// A sum over the same axes; null if what is left would be in another order.
+  Operation *straightReduce(OpBuilder &builder, ReduceOp op, TransposeOp lead) {
+    SmallVector<int64_t> axes, left;
+    for (auto [d, dim] : llvm::enumerate(lead.getPermutation()))
+      (llvm::is_contained(op.getAxes(), int64_t(d)) ? axes : left)
+          .push_back(dim);
+    if (!llvm::is_sorted(left))
+      return nullptr;
+    llvm::sort(axes);
+    Value made =
+        reduce(builder, op.getLoc(), op.getKind(), lead.getInput(), axes);
+    op.getResult().replaceAllUsesWith(made);
+    return made.getDefiningOp();
+  }
+
+  /// What a transpose like `lead` would make this value of; null if nothing is
+  /// there.
+  Value beforeTranspose(OpBuilder &builder, Value value, TransposeOp lead) {
+    ArrayRef<int64_t> shape = shapeOf(lead.getInput());
+    auto type = cast<RankedTensorType>(value.getType());
+    if (TransposeOp op = turned(value))
+      return op.getPermutation() == lead.getPermutation() ? op.getInput()
+                                                          : Value();
+    if (TypedAttr number = splatOf(value))
+      return arith::ConstantOp::create(
+          builder, value.getLoc(),
+          DenseElementsAttr::get(type.clone(shape),
+                                 ArrayRef<Attribute>(number)));
+    auto op = value.getDefiningOp<BroadcastOp>();
+    if (!op)
+      return {};
+    SmallVector<int64_t> sizes, dims;
+    for (auto [size, dim] :
+         llvm::zip(shapeOf(op.getInput()), op.getDimensions()))
+      if (size != 1) {
+        sizes.push_back(size);
+        dims.push_back(lead.getPermutation()[dim]);
+      }
+    if (!llvm::is_sorted(dims))
+      return {};
+    Value input = reshape(builder, op.getLoc(), op.getInput(), sizes);
+    return broadcast(builder, op.getLoc(), input, shape, dims);
   }
 
   //===-- elementwise -----------------------------------------------------===//

@@ -128,9 +128,10 @@ def PropagateLayouts : Pass<"propagate-layouts", "::gradus::ProgramOp"> {
     The library's convolutions use activations as `[N, C/16, H, W, 16]`, on GPUs
     as `[N, 1, H, W, C]`. Elementwise ops between them run in that shape,
     broadcasts along channels produce it, and reductions that leave nothing
-    after the channels read it. Reorders that cancel each other and unused ops
-    are erased. The library reorders weights, whose layouts differ from call to
-    call.
+    after the channels read it. So do depthwise convolutions of our own, and what
+    is between two transposes that undo each other, such as a layer norm of
+    channels. Reorders that cancel each other and unused ops are erased. The
+    library reorders weights, whose layouts differ from call to call.
 
     Before (configurations left out):
 

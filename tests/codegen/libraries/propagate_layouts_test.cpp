@@ -111,6 +111,57 @@ TEST(PropagateLayouts, ComputesWithSumsOfBlocksInTheirShape) {
   });
 }
 
+const std::string last = "tensor<2x6x6x32xf32>",
+                  turn = "%t = gradus.transpose %a perm [0, 2, 3, 1] : " + x +
+                         " -> " + last + "\n",
+                  back =
+                      "%b = gradus.transpose %e perm [0, 3, 1, 2] : " + last +
+                      " -> " + x + "\n";
+
+int transposesIn(const std::string &program) {
+  PlanCheck plan(program, propagated);
+  int count = 0;
+  plan.graph("g").walk([&](TransposeOp) { ++count; });
+  return count;
+}
+
+// A layer norm of channels, as it is exported: between two transposes.
+TEST(PropagateLayouts, NormalizesChannelsInBlocks) {
+  NEEDS_ONEDNN();
+  const std::string program = between(
+      turn + "%s = gradus.reduce mean %t axes [3] : " + last +
+      " -> tensor<2x6x6xf32>\n%m0 = gradus.reshape %s : tensor<2x6x6xf32> -> "
+      "tensor<2x6x6x1xf32>\n%m1 = gradus.broadcast %m0 dims [0, 1, 2, 3] : "
+      "tensor<2x6x6x1xf32> -> " +
+      last + "\n%d = arith.subf %t, %m1 : " + last +
+      "\n%g = gradus.broadcast %c dims [3] : tensor<32xf32> -> " + last +
+      "\n%h = arith.constant dense<0.5> : " + last +
+      "\n%f = arith.mulf %d, %g : " + last +
+      "\n%e = arith.addf %f, %h : " + last + "\n" + back);
+  check(program, least);
+  EXPECT_EQ(transposesIn(program), 0);
+}
+
+TEST(PropagateLayouts, KeepsTransposesWithWhatIsPlain) {
+  NEEDS_ONEDNN();
+  const std::string program =
+      between(turn + "%o = gradus.reshape %m : " + x + " -> " + last +
+              "\n%e = arith.addf %t, %o : " + last + "\n" + back);
+  check(program, least + 2);
+  EXPECT_EQ(transposesIn(program), 2);
+}
+
+// What is left of the axes would be in another order.
+TEST(PropagateLayouts, KeepsTransposesBeforeOtherSums) {
+  NEEDS_ONEDNN();
+  const std::string program =
+      between(turn + "%s = gradus.reduce sum %t axes [1] : " + last +
+                  " -> tensor<2x6x32xf32>\n%b = gradus.relu %a : " + x + "\n",
+              ", %s", ", s: tensor<2x6x32xf32>", ", tensor<2x6x32xf32>");
+  check(program, least + 1);
+  EXPECT_EQ(transposesIn(program), 1);
+}
+
 // The window sees the block as a third dimension; numbers in it stay the same.
 TEST(PropagateLayouts, PoolsBlocks) {
   const std::string geometry =
