@@ -5,6 +5,7 @@
 
 #include "codegen/nests/fuse.h"
 
+#include "codegen/nests/from_narrow.h"
 #include "codegen/nests/makers.h"
 #include "codegen/nests/order.h"
 #include "codegen/nests/sums_around.h"
@@ -140,8 +141,10 @@ public:
     inlineComputations();
     mergeSiblingNests();
     cleanUp();
-    if (options_.workAgain > 0)
+    if (options_.workAgain > 0) {
       computeAgain();
+      computeOfNarrow();
+    }
     foldScalars();
     explainRest();
     remark::analysis(graph_.getLoc(),
@@ -439,6 +442,21 @@ private:
                           addsNoReads(consumer, producer);
                  });
     });
+    cleanUp();
+  }
+
+  /// Lets users compute wide results of 16-bit numbers, which are fewer bytes
+  /// to store and to read. They stand behind the nest, which stays.
+  void computeOfNarrow() {
+    auto tooMuch = [&](NestOp a, NestOp b) { return isTooMuch(a, b); };
+    for (Operation *op = &block_.front(); op; op = op->getNextNode()) {
+      auto nest = dyn_cast<NestOp>(op);
+      if (unsigned count = nest ? computeFromNarrow(nest, tooMuch) : 0)
+        remark::passed(nest.getLoc(),
+                       remark::RemarkOpts::name("FromNarrow").category(pass_))
+            << std::to_string(count)
+            << " wide results are computed of 16 bits where they are read";
+    }
     cleanUp();
   }
 

@@ -1,6 +1,7 @@
 // Stores results that were just widened from 16 bits in 16 bits; their users
 // widen them.
 
+#include "codegen/nests/from_narrow.h"
 #include "codegen/nests/fuse.h"
 #include "codegen/plan/nest_cost.h"
 #include "codegen/plan/passes.h"
@@ -16,13 +17,6 @@ namespace gradus {
 namespace {
 using namespace mlir;
 using plan::NestOp;
-
-/// The scalar that is yielded for a result.
-Value yieldedFor(OpResult result) {
-  auto nest = cast<NestOp>(result.getOwner());
-  return nest.getThen().front().getTerminator()->getOperand(
-      result.getResultNumber());
-}
 
 /// Whether a user should widen the value: contractions would do so for each
 /// read of an element.
@@ -57,17 +51,6 @@ void widenIn(OpOperand &use, Type narrow) {
   auto widened =
       arith::ExtFOp::create(builder, use.getOwner()->getLoc(), wide, scalar);
   scalar.replaceAllUsesExcept(widened, widened);
-}
-
-/// Finds another result that stores the same narrow numbers with the same map.
-Value sameNumbers(OpResult result, Value narrow) {
-  auto nest = cast<NestOp>(result.getOwner());
-  for (OpResult other : nest->getResults())
-    if (other != result && yieldedFor(other) == narrow &&
-        nest.getOutputMap(other.getResultNumber()) ==
-            nest.getOutputMap(result.getResultNumber()))
-      return other;
-  return {};
 }
 
 /// Folds scalar code: users may round what they now widen.
