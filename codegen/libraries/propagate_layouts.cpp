@@ -262,15 +262,45 @@ private:
         return made;
     if (isVector(plain))
       return reshape(builder, plain.getLoc(), plain, shape);
-    if (!canReorder(type) || isOfSmall(plain))
+    if (!canReorder(type) || isOfNarrow(plain, like))
       return computedInBlocks(builder, plain, like);
     return reorder(builder, plain.getLoc(), plain, wanted,
                    rowMajorLayout(type.getShape()),
                    blockedLayout(type.getShape(), like.size));
   }
 
+  /// Whether a value is computed element by element of what is in blocks and at
+  /// most one tensor of 16 bits: to reorder that one moves half the bytes, or
+  /// less, as several values are made of it.
+  bool isOfNarrow(Value plain, const Blocks &like) const {
+    constexpr unsigned mostValues = 64;
+    llvm::SmallSetVector<Value, 4> leaves;
+    llvm::SmallDenseMap<Value, bool> known;
+    auto visit = [&](auto &self, Value value) -> bool {
+      auto found = blocks_.find(value);
+      if (isSmall(value) ||
+          (found != blocks_.end() && found->second.size == like.size))
+        return true;
+      if (auto before = known.find(value); before != known.end())
+        return before->second;
+      if (known.size() == mostValues)
+        return false;
+      known[value] = false;
+      Operation *op = value.getDefiningOp();
+      bool isMade = op && isElementwise(op) &&
+                    llvm::all_of(op->getOperands(), [&](Value operand) {
+                      return self(self, operand);
+                    });
+      if (!isMade && value != plain &&
+          getElementTypeOrSelf(value).getIntOrFloatBitWidth() == 16)
+        isMade = leaves.insert(value) && leaves.size() == 1;
+      return known[value] = isMade;
+    };
+    return visit(visit, plain);
+  }
+
   /// Computes again, of blocks, a value of a type that the library cannot
-  /// reorder: a mask, or numbers that were widened for a sum. It is done once
+  /// reorder, such as a mask, or that is made of narrower ones. It is done once
   /// for all readers: ops are visited in their order, so that what was made for
   /// one dominates the next.
   Value computedInBlocks(OpBuilder &builder, Value plain, const Blocks &like) {

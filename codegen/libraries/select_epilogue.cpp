@@ -7,6 +7,7 @@
 
 #include "codegen/plan/nest.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -110,6 +111,27 @@ void readNarrowBias(Candidate &found) {
   if (wide && getElementTypeOrSelf(wide.getIn().getType()) ==
                   getElementTypeOrSelf(found.result.getType()))
     bias = wide.getIn();
+}
+
+/// Rounds a result before a mask instead of behind it: the gradient of a relu
+/// keeps a number or makes it zero, so that either order gives the same. The
+/// old ops are left without users.
+void roundBeforeMask(Candidate &found) {
+  auto mask = onlyUser<arith::SelectOp>(found.result);
+  auto round = mask ? onlyUser<arith::TruncFOp>(mask) : arith::TruncFOp();
+  if (!round || mask.getTrueValue() != found.result ||
+      !matchPattern(mask.getFalseValue(), m_PosZeroFloat()))
+    return;
+  OpBuilder builder(round);
+  Location location = round.getLoc();
+  Value zero = splat(builder, location, round.getType(), 0);
+  mask->setOperand(1, mask.getFalseValue());
+  builder.setInsertionPointAfterValue(found.result);
+  Value early = arith::TruncFOp::create(builder, location, round.getType(),
+                                        found.result);
+  builder.setInsertionPoint(round);
+  round->replaceAllUsesWith(arith::SelectOp::create(
+      builder, location, mask.getCondition(), early, zero));
 }
 
 /// Fuses the rounding of the result if it is the only use.
@@ -306,6 +328,7 @@ void takeEpilogue(Candidate &found, const Library &library, Epilogues epilogues,
   if (hasEpilogue && epilogues != Epilogues::none &&
       library.has(found.call, CallFeatures::bias))
     takeBias(found, isMatmul ? shapeOf(found.result).size() - 1 : 1);
+  roundBeforeMask(found);
   takeRounding(found, library, accepts);
   readNarrowBias(found);
   setElements(found);
