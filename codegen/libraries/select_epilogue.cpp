@@ -127,8 +127,8 @@ void roundBeforeMask(Candidate &found) {
   Value zero = splat(builder, location, round.getType(), 0);
   mask->setOperand(1, mask.getFalseValue());
   builder.setInsertionPointAfterValue(found.result);
-  Value early = arith::TruncFOp::create(builder, location, round.getType(),
-                                        found.result);
+  Value early =
+      arith::TruncFOp::create(builder, location, round.getType(), found.result);
   builder.setInsertionPoint(round);
   round->replaceAllUsesWith(arith::SelectOp::create(
       builder, location, mask.getCondition(), early, zero));

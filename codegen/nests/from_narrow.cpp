@@ -233,8 +233,8 @@ Value sameNumbers(OpResult result, Value number) {
 unsigned computeFromNarrow(NestOp nest, TooMuch isTooMuch) {
   unsigned done = 0;
   for (OpResult result : nest->getResults())
-    done += isWideTensor(nest, result) &&
-            computeElsewhere(nest, result, isTooMuch);
+    done +=
+        isWideTensor(nest, result) && computeElsewhere(nest, result, isTooMuch);
   return done;
 }
 

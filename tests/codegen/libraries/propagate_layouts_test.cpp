@@ -92,6 +92,39 @@ TEST(PropagateLayouts, ComputesAgainWhatItCannotReorder) {
         least + 1);
 }
 
+// Numbers that are made of one of 16 bits are made of its blocks, which are
+// half as large; of two such tensors they are reordered themselves.
+TEST(PropagateLayouts, ReordersTheNarrowNumbersThatOthersAreMadeOf) {
+  NEEDS_ONEDNN();
+  const std::string narrow = "tensor<2x32x6x6xbf16>",
+                    rounded = "%r = arith.truncf %m : " + x + " to " + narrow +
+                              "\n%e = arith.extf %r : " + narrow + " to " + x +
+                              "\n";
+  auto reorders = [&](const std::string &text) {
+    PlanCheck plan(between(rounded + text), propagated);
+    std::vector<mlir::Type> moved;
+    plan.graph("g").walk([&](plan::LibraryOp op) {
+      if (op.getCall() == "reorder" &&
+          shapeOf(op.getOperands()[0]) == llvm::ArrayRef<int64_t>{2, 32, 6, 6})
+        moved.push_back(mlir::getElementTypeOrSelf(op.getOperands()[0]));
+    });
+    return moved;
+  };
+  auto are16 = [](mlir::Type type) { return type.isBF16(); };
+  auto one =
+      reorders("%h = math.exp %e : " + x + "\n%0 = arith.mulf %a, %h : " + x +
+               "\n%b = arith.addf %0, %e : " + x + "\n");
+  EXPECT_EQ(llvm::count_if(one, are16), 1);
+  EXPECT_EQ(one.size(), 2u); // and x
+  auto two =
+      reorders("%h = math.exp %m : " + x + "\n%q = arith.truncf %h : " + x +
+               " to " + narrow + "\n%f = arith.extf %q : " + narrow + " to " +
+               x + "\n%g = arith.mulf %e, %f : " + x +
+               "\n%b = arith.addf %a, %g : " + x + "\n");
+  EXPECT_EQ(llvm::count_if(two, are16), 0);
+  EXPECT_EQ(two.size(), 2u);
+}
+
 // What is computed of the sums of channels is computed in their shape, so that
 // it can be one nest with them.
 TEST(PropagateLayouts, ComputesWithSumsOfBlocksInTheirShape) {
