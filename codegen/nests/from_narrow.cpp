@@ -51,10 +51,18 @@ bool addTo(Slice &slice, Value value, unsigned combined, bool stops) {
   });
 }
 
+/// Whether neighbours in one tensor are neighbours in the other: readers run
+/// through the source as they run through the result.
+bool haveSameNeighbours(AffineMap source, AffineMap result) {
+  return source.getNumResults() > 0 && result.getNumResults() > 0 &&
+         source.getResults().back() == result.getResults().back();
+}
+
 /// Whether reading what the slice is of moves at most half the bytes of the
-/// result, and at least one number of 16 bits at each point.
+/// result, in its order, and at least one number of 16 bits at each point.
 bool readsLess(NestOp nest, OpResult result, const Slice &slice) {
   NestParts parts = partsOf(nest);
+  AffineMap written = parts.outputMaps[result.getResultNumber()];
   int64_t points = product(nest.getParallel()), bits = slice.narrow ? 16 : 0;
   bool isOfNarrow = bool(slice.narrow);
   for (BlockArgument argument : slice.reads) {
@@ -64,6 +72,8 @@ bool readsLess(NestOp nest, OpResult result, const Slice &slice) {
       return false;
     if (product(shapeOf(read.value)) < points)
       continue;
+    if (!haveSameNeighbours(read.map, written))
+      return false;
     Type type = argument.getType();
     bits += type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth();
     isOfNarrow |= hasSixteenBits(type);

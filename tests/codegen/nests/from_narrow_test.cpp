@@ -131,6 +131,24 @@ TEST(FromNarrow, OthersAreStored) {
       2);
 }
 
+// Readers would run across what is stored in another order: the result is
+// stored in its own, rounded where that is the same.
+TEST(FromNarrow, ReadersKeepTheOrderOfElements) {
+  const std::string turned = "tensor<71x7x13xf32>",
+                    order = " perm [2, 0, 1] : " + x + " -> " + turned;
+  const std::string program = graphProgram(
+      "%x: " + x + ") -> (y: " + turned,
+      rounded + "%r = gradus.reduce sum %w axes [0, 2] : " + x + " -> " + rows +
+          "\n%c = gradus.broadcast %r dims [1] : " + rows + " -> " + x +
+          "\n%m = arith.mulf %w, %c : " + x + "\n%t = gradus.transpose %m" +
+          order + "\n%e = math.exp %t : " + turned +
+          "\n%s = gradus.reduce sum %e axes [0, 1] : " + turned + " -> " +
+          rows + "\n%d = gradus.broadcast %s dims [2] : " + rows + " -> " +
+          turned + "\n%y = arith.divf %e, %d : " + turned +
+          "\ngradus.return %y : " + turned);
+  expectStored(program, 2, 1);
+}
+
 TEST(FromNarrow, IsContentToRunTwice) {
   const std::string program =
       programOf("%e = math.exp %w : " + x + "\n" + sums("e", "s") +
