@@ -45,7 +45,8 @@ bool addTo(Slice &slice, Value value, unsigned combined, bool stops) {
   }
   if (!scalarOp(op) && !op->hasTrait<OpTrait::ConstantLike>())
     return false;
-  slice.ops.insert(op);
+  if (!slice.ops.insert(op))
+    return true;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return addTo(slice, operand, combined, stops);
   });

@@ -18,6 +18,8 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
     * Nests over the same elements are merged.
     * A nest computes a few operations again on what it reads anyway, rather
       than reading their result: the mask of an activation.
+    * Readers of an f32 result that is made of 16-bit numbers make it
+      themselves, of what is stored of these: half the bytes, or less.
     * Equal nests are merged, unused nests erased.
 
     Updates of states are not fused with their gradients, so that one launch can
@@ -83,7 +85,7 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
     Option<"workTwice", "work-twice", "int64_t", /*default=*/"0",
            "Work for one point up to which a nest is computed twice rather than stored, if it reads no more bytes than it would store; cheap nests always are">,
     Option<"workAgain", "work-again", "int64_t", /*default=*/"12",
-           "Work for one point up to which a nest is computed again in nests that read its inputs anyway, once reductions are merged; 0: never">,
+           "Work for one point up to which a nest is computed again in nests that read its inputs anyway, once reductions are merged; 0: never, nor are results of 16-bit numbers">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
