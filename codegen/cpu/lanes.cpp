@@ -54,3 +54,15 @@ LaneStep gradus::laneStep(const Nest &nest, const Access &access, unsigned dim,
   int64_t by = aligned ? repeats(nest, access, dim, lanes) : 0;
   return by ? LaneStep{LaneStep::repeated, by} : LaneStep{LaneStep::scattered};
 }
+
+int gradus::transposedDim(const Nest &nest, const Access &access, unsigned dim,
+                          unsigned lanes) {
+  if (nest.hasReduction() || !access.guard.empty() ||
+      access.place.isIrregularIn(dim) || access.place.strides[dim] <= 4)
+    return -1;
+  for (unsigned other = 0; other < nest.dims(); ++other)
+    if (other != dim && int(other) != nest.itemDim && !nest.isLoop(other) &&
+        access.hasStride(other, 1) && nest.extents[other] >= int64_t(lanes))
+      return int(other);
+  return -1;
+}

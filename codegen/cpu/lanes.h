@@ -19,6 +19,12 @@ struct LaneStep {
   int64_t by = 1;
 };
 
+/// The dimension along which an access that is far apart from lane to lane has
+/// neighbours, so that `lanes` vectors along it are those along the lanes,
+/// transposed; -1 if there is none.
+int transposedDim(const Nest &nest, const Access &access, unsigned dim,
+                  unsigned lanes);
+
 /// The step for vectors of `lanes` that start at multiples of it.
 LaneStep laneStep(const Nest &nest, const Access &access, unsigned dim,
                   unsigned lanes);

@@ -92,6 +92,7 @@ NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest,
   position_.base.assign(nest.dims(), b_.getInt64(0));
   position_.vectorDim = tiling.vectorDim;
   position_.lanes = tiling.lanes;
+  position_.sizes = sizes_;
   if (nest.hasReduction())
     for (auto [kind, value] :
          zip(nest.combine, nest.map().front().getTerminator()->getOperands()))

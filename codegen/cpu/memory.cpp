@@ -18,6 +18,7 @@ NestMemory::NestMemory(CpuBuilder &builder, const Nest &nest,
 
 void NestMemory::forget() {
   loaded_.clear();
+  transposed_.clear();
   bases_.clear();
 }
 
@@ -302,6 +303,50 @@ Value *NestMemory::gather(const Access &access, const Instance &at) {
                                Constant::getNullValue(type));
 }
 
+/// Exchanges rows and lanes of as many vectors as each has lanes: of the blocks
+/// of every size in turn, those beside the diagonal.
+static void transpose(CpuBuilder &b, MutableArrayRef<Value *> rows) {
+  unsigned lanes = rows.size();
+  for (unsigned size = 1; size < lanes; size *= 2)
+    for (unsigned row = 0; row < lanes; ++row) {
+      if (row & size)
+        continue;
+      SmallVector<int> upper, lower;
+      for (unsigned lane = 0; lane < lanes; ++lane) {
+        bool isRight = lane & size;
+        upper.push_back(int(isRight ? lanes + lane - size : lane));
+        lower.push_back(int(isRight ? lanes + lane : lane + size));
+      }
+      Value *top = rows[row], *bottom = rows[row + size];
+      rows[row] = b.CreateShuffleVector(top, bottom, upper);
+      rows[row + size] = b.CreateShuffleVector(top, bottom, lower);
+    }
+}
+
+/// Reads a block of a tile that is transposed in memory in whole vectors, for
+/// all positions of the block at once; null if the access has no such block
+/// here.
+Value *NestMemory::readTransposed(const Access &access, const Instance &at) {
+  unsigned lanes = position_.lanes;
+  int dim = transposedDim(nest_, access, position_.vectorDim, lanes);
+  if (dim < 0 || at.mask || position_.sizes[dim] % lanes != 0)
+    return nullptr;
+  Instance row = at;
+  unsigned within = row.offset[dim] % lanes;
+  row.offset[dim] -= within;
+  SmallVector<Value *> &block = transposed_[{&access, row.offset}];
+  if (block.empty()) {
+    Type *element = memoryType(b_, access.element);
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      block.push_back(b_.CreateAlignedLoad(
+          b_.wide(element, lanes), address(access, row), alignmentOf(element)));
+      ++row.offset[position_.vectorDim];
+    }
+    transpose(b_, block);
+  }
+  return block[within];
+}
+
 Value *NestMemory::readLanes(const Access &access, const Instance &at) {
   LaneStep step = laneStep(nest_, access, position_.vectorDim, position_.lanes);
   bool known = at.lanes != 0 && access.guard.empty();
@@ -311,6 +356,8 @@ Value *NestMemory::readLanes(const Access &access, const Instance &at) {
     return readStrided(access, at, step.by);
   if (step.kind == LaneStep::repeated && known)
     return readRepeated(access, at, step.by);
+  if (Value *transposed = readTransposed(access, at))
+    return transposed;
   return gather(access, at);
 }
 

@@ -22,6 +22,7 @@ struct Position {
   llvm::SmallVector<llvm::Value *> base; // i64, one a dimension
   int vectorDim = -1;                    // the dimension of the lanes
   unsigned lanes = 1;
+  llvm::ArrayRef<int64_t> sizes; // of the tile, one a dimension
 };
 
 /// Returns the start of an access's buffer.
@@ -74,6 +75,7 @@ private:
   llvm::Value *readRepeated(const Access &access, const Instance &at,
                             int64_t by);
   llvm::Value *gather(const Access &access, const Instance &at);
+  llvm::Value *readTransposed(const Access &access, const Instance &at);
   unsigned interleaved(unsigned first, const Instance &at) const;
   void storeInterleaved(const Access &first, const Instance &at,
                         llvm::ArrayRef<llvm::Value *> values);
@@ -85,6 +87,10 @@ private:
   PointerOf pointerOf_;
   using Key = std::pair<unsigned, llvm::SmallVector<int64_t>>;
   std::map<Key, llvm::Value *> loaded_;
+  /// The vectors of blocks that were transposed, by the position of the first.
+  std::map<std::pair<const Access *, llvm::SmallVector<int64_t>>,
+           llvm::SmallVector<llvm::Value *>>
+      transposed_;
   llvm::DenseMap<const Linear *, llvm::Value *> bases_;
   llvm::DenseMap<unsigned, llvm::Value *> hoisted_;
 };

@@ -148,6 +148,10 @@ double Estimate::costOf(const Tiling &t, const Access &access,
     return plain * 2 * step.by;
   if (step.kind == LaneStep::repeated && access.guard.empty() && !store)
     return plain * 2;
+  // A load, and an exchange of lanes for each doubling.
+  if (int dim = transposedDim(nest_, access, t.vectorDim, t.lanes);
+      dim >= 0 && t.sizes[dim] == t.lanes && !store)
+    return 1 + llvm::Log2_64(t.lanes);
   return guard + t.lanes * (store ? 2.0 : 3.0);
 }
 
@@ -277,6 +281,7 @@ public:
 
 private:
   void tryVectorDim(int dim);
+  void tryTransposing(unsigned dim);
   void tryTiles(Tiling tiling, unsigned firstDim, int dimsLeft);
   void consider(Tiling tiling);
   bool widensInputs() const;
@@ -400,6 +405,27 @@ void Search::tryVectorDim(int dim) {
     tiling.sizes[dim] = count * tiling.lanes;
     tryTiles(tiling, 0, 2);
   }
+  tryTransposing(dim);
+}
+
+/// Tries tiles of as many positions as lanes along a dimension in which an
+/// input has neighbours that are far apart along the lanes. Long code is shared
+/// by single positions.
+void Search::tryTransposing(unsigned dim) {
+  constexpr int64_t mostOps = 4;
+  unsigned lanes = target_.vectorBits / (8 * estimate_.bytesOfElement());
+  if (nest_.hasReduction() || opsIn(nest_.then()) > mostOps ||
+      extentOf(nest_, dim) < lanes)
+    return;
+  for (const Access &input : nest_.inputs)
+    if (int other = transposedDim(nest_, input, dim, lanes); other >= 0) {
+      Tiling tiling;
+      tiling.sizes.assign(nest_.dims(), 1);
+      tiling.vectorDim = int(dim);
+      tiling.lanes = lanes;
+      tiling.sizes[dim] = tiling.sizes[other] = lanes;
+      consider(tiling);
+    }
 }
 
 /// The operations for one reduced point of a whole tile.
