@@ -148,6 +148,7 @@ static std::vector<TargetGroup> groupTargets(ModuleOp module,
     model.select.blocksOf8 &= fillsBlocksOf8;
     model.select.tiles &= asksNarrow && convolves;
     model.lowerToKernels.pairs &= asksNarrow;
+    model.lowerToKernels.matmuls &= asksNarrow;
     model.lowerScans.pairs &= asksNarrow;
     auto same = llvm::find_if(
         groups, [&](const TargetGroup &group) { return group.model == model; });

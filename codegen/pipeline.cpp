@@ -35,8 +35,9 @@ const Stage stages[] = {
      }},
     {"nests",
      [](OpPassManager &program, const DeviceModel &model) {
-       // Attention and the like are kernels from the beginning: fusion sees
-       // what they read and write, and joins the sums of their parts.
+       // Attention, matmuls of pairs and the like are kernels from the
+       // beginning: fusion sees what they read and write, and joins the sums of
+       // their parts.
        program.addPass(createLowerToKernels(model.lowerToKernels));
        // Every other op becomes loop nests, so that fusion knows one form only.
        program.addPass(createLowerToNests());

@@ -194,13 +194,8 @@ void AttentionKernel::stack(Value rows, Span span, int64_t width, Value into) {
     high.inside = {constant(span.size - 2) - x(0) * 2};
   nest({{contracted(span.size), width}}, {}, {low, high}, scoresOf(into),
        [](const Scalars &s, ValueRange values) {
-         Type half = s.builder.getI16Type(), whole = s.builder.getI32Type();
-         SmallVector<Value> bits;
-         for (Value value : values)
-           bits.push_back(s.make<arith::ExtUIOp>(
-               whole, s.make<arith::BitcastOp>(half, narrow(s, value))));
-         Value high = s.make<arith::ShLIOp>(bits[1], s.number(16, bits[1]));
-         return SmallVector<Value>{s.make<arith::OrIOp>(bits[0], high)};
+         return SmallVector<Value>{
+             s.pair(narrow(s, values[0]), narrow(s, values[1]))};
        });
 }
 

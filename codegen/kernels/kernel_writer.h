@@ -14,6 +14,18 @@ struct Scalars : Arithmetic {
   mlir::Value index(mlir::AffineExpr position) const {
     return emitAffine(builder, loc, position);
   }
+
+  /// Two bf16 as one element of pairs, of which the first has the lower half.
+  mlir::Value pair(mlir::Value first, mlir::Value second) const {
+    mlir::Type half = builder.getI16Type(), whole = builder.getI32Type();
+    auto bits = [&](mlir::Value value) {
+      return make<mlir::arith::ExtUIOp>(
+          whole, make<mlir::arith::BitcastOp>(half, value));
+    };
+    mlir::Value low = bits(first), high = bits(second);
+    return make<mlir::arith::OrIOp>(
+        low, make<mlir::arith::ShLIOp>(high, number(16, high)));
+  }
 };
 
 using Code = llvm::function_ref<mlir::Value(const Scalars &, mlir::ValueRange)>;

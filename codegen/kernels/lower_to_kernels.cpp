@@ -6,6 +6,7 @@
 #include "codegen/plan/passes.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace gradus {
@@ -92,8 +93,14 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
     SmallVector<Value> values =
         convolution ? convolved(builder, convolution, kernels, known)
                     : lower(builder, op, kernels);
+    if (auto call = dyn_cast<plan::LibraryOp>(op); call && matmuls)
+      values = lowerToKernel(builder, call, kernels);
     if (values.empty())
       return;
+    if (isa<plan::LibraryOp>(op))
+      remark::passed(op->getLoc(), remark::RemarkOpts::name("Lowered").category(
+                                       getArgument()))
+          << "matmul by kernels of pairs of bf16 instead of the library";
     op->replaceAllUsesWith(values);
     op->erase();
   }

@@ -26,6 +26,10 @@ lowerToKernel(mlir::OpBuilder &builder, InverseOp op, KernelTable &kernels);
 llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
                                              plan::WinogradOp op,
                                              KernelTable &kernels);
+/// None either for another call than a large matmul.
+llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
+                                             plan::LibraryOp op,
+                                             KernelTable &kernels);
 /// The same for one that is the gradient of weights.
 llvm::SmallVector<mlir::Value> lowerWinogradWeights(mlir::OpBuilder &builder,
                                                     plan::WinogradOp op,

@@ -22,6 +22,10 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     widened bf16 as they are, two numbers at a time, and round probabilities and
     gradients to bf16 before a matmul reads them; sums and the softmax are f32.
 
+    With `matmuls` a library's matmul of bf16 becomes launches of kernels that
+    pack its operands in panels of pairs, where they are not read along pairs
+    already, and of one that multiplies these in tiles.
+
     `gradus.gram` becomes a launch of a kernel over blocks and parts of the rows,
     which packs a tile of rows at a time, and a nest that sums the parts.
     `gradus.inverse` becomes a launch of a kernel over matrices.
@@ -57,6 +61,8 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
   let options = [
     Option<"pairs", "pairs", "bool", /*default=*/"true",
            "Whether attention multiplies pairs of bf16: the target has instructions for them">,
+    Option<"matmuls", "matmuls", "bool", /*default=*/"false",
+           "Whether large matmuls of bf16 are kernels of pairs instead of library calls">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -23,8 +23,8 @@ static auto fieldsOf(const SelectOptions &options) {
 }
 
 static auto fieldsOf(const LowerToKernelsOptions &options) {
-  auto &[pairs] = options;
-  return std::tie(pairs);
+  auto &[pairs, matmuls] = options;
+  return std::tie(pairs, matmuls);
 }
 
 static auto fieldsOf(const FuseOptions &options) {
@@ -108,6 +108,8 @@ static llvm::Expected<Target> targetOf(llvm::StringRef name) {
   model.select.tiles = llvm::is_contained(requiredFeatures(*cpu), "amx-bf16");
   model.lowerScans.pairs = cpu->bf16;
   model.lowerToKernels.pairs = cpu->bf16;
+  // A library has kernels for the tiles of AMX, which are far faster.
+  model.lowerToKernels.matmuls = cpu->bf16 && !model.select.tiles;
   return Target{name.str(), model, std::move(*cpu)};
 }
 
@@ -123,6 +125,7 @@ llvm::Expected<Target> gradus::findTarget(llvm::StringRef name,
   if (!target)
     return target;
   target->model.select.library = libraries.products;
+  target->model.lowerToKernels.matmuls &= libraries.products != "always";
   if (!target->cpu())
     target->model.select.epilogues = libraries.epilogues;
   return target;

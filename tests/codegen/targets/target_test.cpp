@@ -17,6 +17,18 @@ TEST(Target, SaysWhetherItMultipliesBf16) {
   EXPECT_FALSE(llvm::cantFail(findTarget("cuda")).model.lowerToKernels.pairs);
 }
 
+// A library has kernels for AMX, without which pairs of bf16 are ours.
+TEST(Target, LeavesMatmulsOfPairsToLibrariesForTiles) {
+  for (std::string name : {"cpu", "cpu:amx", "cpu:x86-64-v4", "cuda"}) {
+    DeviceModel model = llvm::cantFail(findTarget(name)).model;
+    EXPECT_EQ(model.lowerToKernels.matmuls,
+              model.lowerToKernels.pairs && !model.select.tiles)
+        << name;
+    model = llvm::cantFail(findTarget(name, {.products = "always"})).model;
+    EXPECT_FALSE(model.lowerToKernels.matmuls) << name;
+  }
+}
+
 TEST(Target, SaysWhetherItHasVectorsForWinogradsAlgorithm) {
   EXPECT_TRUE(
       llvm::cantFail(findTarget("cpu:x86-64-v4")).model.select.winograd);

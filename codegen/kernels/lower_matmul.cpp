@@ -1,0 +1,278 @@
+// Lowers a library's matmul of bf16 to kernels of our own. The right matrix is
+// packed before, in panels that tiles stream through, and so is the left one
+// where it is transposed. The library packs in each thread and each call, and
+// transposes slowly.
+//
+// An item of the matmul has a block of rows, which stays in a core's cache, and
+// one panel of columns. Its tiles are nests, whose sums fill the registers and
+// go through the terms in order, so that no bit depends on blocks or threads.
+
+#include "codegen/kernels/kernel_writer.h"
+#include "codegen/kernels/lower_to_kernels.h"
+#include "codegen/kernels/matmul_tiles.h"
+
+namespace gradus {
+using namespace mlir;
+using plan::KernelOp;
+using plan::LaunchOp;
+using plan::LibraryOp;
+
+namespace {
+
+/// Whether a matrix of a call is transposed in memory; none if it is neither
+/// that nor row-major.
+std::optional<bool> isTransposed(Value operand, Attribute layout) {
+  auto entries = cast<DictionaryAttr>(layout);
+  auto list = [&](StringRef name) {
+    auto found = entries.getAs<DenseI64ArrayAttr>(name);
+    return found ? found.asArrayRef() : ArrayRef<int64_t>();
+  };
+  ArrayRef<int64_t> dims = list("dims"), strides = list("strides"),
+                    shape = shapeOf(operand);
+  if (dims.size() != 2 || shape.size() != 2 || !list("inner_blocks").empty())
+    return std::nullopt;
+  if (shape == dims &&
+      (strides.empty() || strides == ArrayRef<int64_t>{dims[1], 1}))
+    return false;
+  if (shape == ArrayRef<int64_t>{dims[1], dims[0]} &&
+      strides == ArrayRef<int64_t>{1, dims[0]})
+    return true;
+  return std::nullopt;
+}
+
+/// The matmul of a call, if kernels of ours can compute it.
+std::optional<MatmulSizes> sizesOf(LibraryOp op) {
+  OperandRange operands = op.getOperands();
+  bool hasBias = operands.size() == 3 && shapeOf(operands[2]).size() == 1;
+  if (op.getCall() != "matmul" || op->getNumResults() != 1 ||
+      (operands.size() != 2 && !hasBias) || op.getLayouts().empty() ||
+      !op.getConfig().empty())
+    return std::nullopt;
+  Value left = operands[0], right = operands[1];
+  auto leftIs = isTransposed(left, op.getLayouts()[0]),
+       rightIs = isTransposed(right, op.getLayouts()[1]),
+       resultIs =
+           isTransposed(op.getResult(0), op.getLayouts().getValue().back());
+  Type element = getElementTypeOrSelf(left);
+  auto result = cast<RankedTensorType>(op.getResult(0).getType());
+  if (!leftIs || !rightIs || resultIs != false || !element.isBF16() ||
+      getElementTypeOrSelf(right) != element)
+    return std::nullopt;
+  MatmulSizes sizes;
+  sizes.rows = result.getDimSize(0);
+  sizes.columns = result.getDimSize(1);
+  sizes.inner = shapeOf(left)[*leftIs ? 0 : 1];
+  sizes.leftIsTransposed = *leftIs;
+  sizes.rightIsTransposed = *rightIs;
+  sizes.addsInPlace = result.getElementType().isF32();
+  if (!sizes.areOurs())
+    return std::nullopt;
+  return sizes;
+}
+
+//===-- packing -----------------------------------------------------------===//
+
+/// Packs a matrix [terms, columns], or one of [columns, terms], in panels
+/// [panels, terms / 2, width] of pairs along the terms. An item reads what lies
+/// together in memory: some terms for all panels, or the columns of a panel.
+class PackingKernel : public KernelWriter {
+public:
+  PackingKernel(Value matrix, bool alongTerms, RankedTensorType panels)
+      : KernelWriter(
+            matrix.getContext(), matrix.getType(), panels,
+            alongTerms ? panels.getDimSize(0)
+                       : llvm::divideCeil(panels.getDimSize(1), kTermsOfItem)),
+        terms_(panels.getDimSize(1)), width_(panels.getDimSize(2)),
+        columns_(shapeOf(matrix)[alongTerms ? 0 : 1]) {}
+
+  KernelOp alongTerms() {
+    Value from = pairs(operand(0));
+    forItems(columns_, width_, [&](int64_t columns) {
+      nest({{terms_, columns}}, {}, At{from, {item() * width_ + x(1), x(0)}},
+           At{result(0), {item(), x(0), x(1)}},
+           [](const Scalars &, ValueRange values) {
+             return SmallVector<Value>(values);
+           });
+    });
+    return finished();
+  }
+
+  KernelOp acrossTerms() {
+    forItems(terms_, kTermsOfItem, [&](int64_t terms) {
+      forTiles({constant(0), columns_}, width_, {}, {},
+               [&](Span columns) { interleave(terms, columns); });
+    });
+    return finished();
+  }
+
+private:
+  static constexpr int64_t kTermsOfItem = 4;
+
+  /// Calls `body` for the item, which has so many of all, or what is left.
+  void forItems(int64_t all, int64_t size,
+                llvm::function_ref<void(int64_t size)> body) {
+    int64_t whole = all / size, rest = all % size;
+    if (!rest || !whole)
+      return body(rest ? rest : size);
+    // Loops of at most one step are conditions.
+    loop(1, {}, whole - item(), [&](AffineExpr) { body(size); });
+    loop(1, {}, item() - (whole - 1), [&](AffineExpr) { body(rest); });
+  }
+
+  void interleave(int64_t terms, Span columns) {
+    AffineExpr term = item() * kTermsOfItem + x(0),
+               column = columns.start + x(1);
+    At even{operand(0), {term * 2, column}},
+        odd{operand(0), {term * 2 + 1, column}};
+    nest({{terms, columns.size}}, {}, {even, odd},
+         At{result(0), {columns.start.floorDiv(width_), term, x(1)}},
+         [](const Scalars &s, ValueRange values) {
+           return SmallVector<Value>{s.pair(values[0], values[1])};
+         });
+  }
+
+  int64_t terms_, width_, columns_;
+};
+
+/// Launches the packing of a matrix, or finds the one that is there already, as
+/// for the matmuls of one input with several weights.
+Value packed(OpBuilder &builder, Operation *reader, Value matrix,
+             bool alongTerms, const MatmulSizes &sizes, int64_t width,
+             KernelTable &kernels) {
+  int64_t columns = shapeOf(matrix)[alongTerms ? 0 : 1];
+  auto type = RankedTensorType::get(
+      {int64_t(llvm::divideCeil(columns, width)), sizes.terms(), width},
+      builder.getI32Type());
+  PackingKernel code(matrix, alongTerms, type);
+  KernelOp kernel =
+      kernels.add(alongTerms ? code.alongTerms() : code.acrossTerms(), "pack");
+  for (Operation *user : matrix.getUsers())
+    if (auto launch = dyn_cast<LaunchOp>(user);
+        launch && launch.getKernel() == kernel.getSymName() &&
+        launch->getBlock() == reader->getBlock())
+      return launch.getResult(0);
+  return LaunchOp::create(builder, reader->getLoc(), type, kernel.getSymName(),
+                          matrix, ArrayRef<int64_t>{int64_t(kernel.getItems())},
+                          /*grain=*/1, ArrayRef<int64_t>{-1}, /*flops=*/0,
+                          builder.getStringAttr("pack"))
+      .getResult(0);
+}
+
+//===-- products ----------------------------------------------------------===//
+
+/// Builds the nests of a matmul: left matrix, panels of the right one, perhaps
+/// a bias, to the result.
+class MatmulKernel : public KernelWriter {
+public:
+  MatmulKernel(MLIRContext *context, const MatmulSizes &sizes,
+               const MatmulTiles &tiles, ValueRange operands, Type result)
+      : KernelWriter(context, operands.getTypes(), result,
+                     tiles.rowBlocks * tiles.panels),
+        sizes_(sizes), tiles_(tiles), hasBias_(operands.size() > 2),
+        element_(cast<RankedTensorType>(result).getElementType()) {
+    left_ = sizes.leftIsTransposed ? operand(0) : pairs(operand(0));
+  }
+
+  KernelOp kernel() {
+    int64_t terms = sizes_.terms(), part = tiles_.termsOfPart;
+    forPanels([&](int64_t columns) { forRows({constant(0), part}, columns); });
+    if (part < terms)
+      forTiles({constant(part), terms - part}, part, {}, {}, [&](Span span) {
+        forPanels([&](int64_t columns) { forRows(span, columns, true); });
+      });
+    return finished();
+  }
+
+private:
+  AffineExpr panel() { return item() % tiles_.panels; }
+  AffineExpr rowBlock() { return item().floorDiv(tiles_.panels); }
+
+  /// Calls `body` for the item's panel: it is whole, or the last.
+  void forPanels(llvm::function_ref<void(int64_t columns)> body) {
+    int64_t whole = sizes_.columns / MatmulTiles::kWidth,
+            rest = sizes_.columns % MatmulTiles::kWidth;
+    if (!rest)
+      return body(MatmulTiles::kWidth);
+    // Loops of at most one step are conditions.
+    loop(1, {}, whole - panel(),
+         [&](AffineExpr) { body(MatmulTiles::kWidth); });
+    loop(1, {}, panel() - (whole - 1), [&](AffineExpr) { body(rest); });
+  }
+
+  void forRows(Span terms, int64_t columns, bool adds = false) {
+    int64_t whole = sizes_.rows / tiles_.rows, rest = sizes_.rows % tiles_.rows,
+            ofBlock = tiles_.tilesOfBlock;
+    AffineExpr first = rowBlock() * ofBlock;
+    bool isFull = whole == tiles_.rowBlocks * ofBlock; // so is every block
+    if (whole)
+      loop(std::min(ofBlock, whole), {}, isFull ? AffineExpr() : whole - first,
+           [&](AffineExpr tile) {
+             multiply(first + tile, tiles_.rows, terms, columns, adds);
+           });
+    if (rest)
+      loop(1, {}, rowBlock() - (tiles_.rowBlocks - 2), [&](AffineExpr) {
+        multiply(constant(whole), rest, terms, columns, adds);
+      });
+  }
+
+  void multiply(AffineExpr tile, int64_t rows, Span terms, int64_t columns,
+                bool adds);
+
+  const MatmulSizes &sizes_;
+  const MatmulTiles &tiles_;
+  bool hasBias_;
+  Type element_;
+  Value left_;
+};
+
+/// Multiplies a tile of rows with the item's panel.
+void MatmulKernel::multiply(AffineExpr tile, int64_t rows, Span terms,
+                            int64_t columns, bool adds) {
+  AffineExpr row = tile * tiles_.rows + x(0), term = terms.start + x(2),
+             column = panel() * MatmulTiles::kWidth + x(1);
+  At left = sizes_.leftIsTransposed ? At{left_, {tile, term, x(0)}}
+                                    : At{left_, {row, term}},
+     sum{result(0), {row, column}};
+  SmallVector<At> reads;
+  if (adds)
+    reads.push_back(sum);
+  else if (hasBias_)
+    reads.push_back({operand(2), {column}});
+  product(rows, columns, terms.size, left, {operand(1), {panel(), term, x(1)}},
+          reads, sum, [&](const Scalars &s, ValueRange values) {
+            Value all = values[0];
+            if (values.size() > 1)
+              all = s.add(all,
+                          convert(s.builder, s.loc, values[1], all.getType()));
+            return convert(s.builder, s.loc, all, element_);
+          });
+}
+
+} // namespace
+
+SmallVector<Value> lowerToKernel(OpBuilder &builder, LibraryOp op,
+                                 KernelTable &kernels) {
+  std::optional<MatmulSizes> sizes = sizesOf(op);
+  if (!sizes)
+    return {};
+  MatmulTiles tiles(*sizes);
+  SmallVector<Value> operands(op.getOperands());
+  if (sizes->leftIsTransposed)
+    operands[0] = packed(builder, op, operands[0], /*alongTerms=*/false, *sizes,
+                         tiles.rows, kernels);
+  operands[1] = packed(builder, op, operands[1], sizes->rightIsTransposed,
+                       *sizes, MatmulTiles::kWidth, kernels);
+  Type type = op.getResult(0).getType();
+  StringRef label = op.getLabel().value_or("matmul");
+  KernelOp kernel = kernels.add(
+      MatmulKernel(op.getContext(), *sizes, tiles, operands, type).kernel(),
+      label);
+  return {LaunchOp::create(builder, op.getLoc(), type, kernel.getSymName(),
+                           operands,
+                           ArrayRef<int64_t>{int64_t(kernel.getItems())},
+                           /*grain=*/1, ArrayRef<int64_t>{-1}, op.getFlops(),
+                           builder.getStringAttr(label))
+              .getResult(0)};
+}
+
+} // namespace gradus

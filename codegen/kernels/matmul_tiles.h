@@ -1,0 +1,56 @@
+// Divides a matmul of pairs of bf16 into items for threads, and items into
+// tiles whose sums fill the registers.
+#pragma once
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace gradus {
+
+/// A matrix [rows, inner] times one of [inner, columns]; each may be transposed
+/// in memory.
+struct MatmulSizes {
+  int64_t rows = 0, inner = 0, columns = 0;
+  bool leftIsTransposed = false, rightIsTransposed = false;
+  /// Whether the result can hold the sums of some terms while it is computed.
+  bool addsInPlace = false;
+
+  int64_t terms() const { return inner / 2; } // pairs
+  /// Whether kernels of our own can compute it.
+  bool areOurs() const;
+};
+
+/// A tile has some rows and the columns of a panel. A block of rows is some
+/// tiles. All terms are summed at once, or parts of them one after another if
+/// a panel of them fits into no cache.
+struct MatmulTiles {
+  static constexpr int64_t kWidth = 32; // of a panel: two registers of sums
+  static constexpr int64_t kMostTerms = 1536; // of a panel: 192 KiB
+
+  int64_t rows, panels, tilesOfBlock, rowBlocks, termsOfPart;
+
+  explicit MatmulTiles(const MatmulSizes &sizes) {
+    // 14 rows are 28 sums, beside two registers of the panel and one of a row.
+    constexpr int64_t mostRows = 14, blockBytes = 512 * 1024, mostTiles = 20;
+    int64_t tiles = llvm::divideCeil(sizes.rows, mostRows);
+    rows = llvm::divideCeil(sizes.rows, tiles);
+    tiles = llvm::divideCeil(sizes.rows, rows);
+    panels = llvm::divideCeil(sizes.columns, kWidth);
+    int64_t terms = sizes.terms(), parts = llvm::divideCeil(terms, kMostTerms);
+    termsOfPart = llvm::divideCeil(terms, parts);
+    int64_t most = std::min(blockBytes / (rows * termsOfPart * 4), mostTiles);
+    tilesOfBlock = llvm::divideCeil(tiles, llvm::divideCeil(tiles, most));
+    rowBlocks = llvm::divideCeil(tiles, tilesOfBlock);
+  }
+};
+
+/// Smaller ones fill no tiles.
+inline bool MatmulSizes::areOurs() const {
+  constexpr int64_t least = 64;
+  return rows >= least && inner >= least && columns >= MatmulTiles::kWidth &&
+         inner % 2 == 0 && (terms() <= MatmulTiles::kMostTerms || addsInPlace);
+}
+
+} // namespace gradus

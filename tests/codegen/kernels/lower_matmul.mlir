@@ -1,0 +1,55 @@
+// RUN: gradus-opt %s --lower-to-kernels=matmuls=true | FileCheck %s
+// RUN: gradus-opt %s --lower-to-kernels | FileCheck %s --check-prefix=LIBRARY
+
+// LIBRARY-NOT: plan.launch
+
+// The right matrix is packed along pairs of terms, once for both matmuls of it;
+// the left one is read as it is.
+// CHECK-LABEL: gradus.graph @forward
+// CHECK:         %[[W:.*]] = plan.launch @[[P:.*]](%w) items [3] {{.*}}label = "pack"} : (tensor<80x128xbf16>) -> tensor<3x64x32xi32>
+// CHECK-NEXT:    plan.launch @{{.*}}(%x, %[[W]], %b) items [3] {{.*}}label = "matmul+bias"
+// CHECK-NEXT:    plan.launch @{{.*}}(%y, %[[W]]) items [3] {{.*}}label = "matmul"
+// A left matrix that is transposed is packed in panels of as many rows as a
+// tile has.
+// CHECK-LABEL: gradus.graph @weights
+// CHECK:         plan.launch @{{.*}}(%x) items [16] {{.*}} -> tensor<5x64x14xi32>
+// CHECK:         plan.launch @{{.*}}(%g) items [16] {{.*}} -> tensor<3x64x32xi32>
+// An activation, an odd number of terms, and sums that are rounded and too long
+// for one part stay the library's.
+// CHECK-LABEL: gradus.graph @others
+// CHECK-COUNT-3: plan.library "matmul"
+// CHECK-NOT:     plan.library
+// CHECK:       plan.kernel
+gradus.program @matmuls {
+  gradus.graph @forward(%x: tensor<70x128xbf16>, %y: tensor<70x128xbf16>, %w: tensor<80x128xbf16>, %b: tensor<80xbf16>)
+      -> (p: tensor<70x80xbf16>, q: tensor<70x80xf32>) {
+    %p = plan.library "matmul"(%x, %w, %b) config {} layouts [
+        {dims = array<i64: 70, 128>, strides = array<i64: 128, 1>}, {dims = array<i64: 128, 80>, strides = array<i64: 1, 128>},
+        {dims = array<i64: 1, 80>, strides = array<i64: 80, 1>}, {dims = array<i64: 70, 80>, strides = array<i64: 80, 1>}]
+        {flops = 1433600 : i64, label = "matmul+bias"} : (tensor<70x128xbf16>, tensor<80x128xbf16>, tensor<80xbf16>) -> tensor<70x80xbf16>
+    %q = plan.library "matmul"(%y, %w) config {} layouts [
+        {dims = array<i64: 70, 128>, strides = array<i64: 128, 1>}, {dims = array<i64: 128, 80>, strides = array<i64: 1, 128>},
+        {dims = array<i64: 70, 80>, strides = array<i64: 80, 1>}]
+        {flops = 1433600 : i64, label = "matmul"} : (tensor<70x128xbf16>, tensor<80x128xbf16>) -> tensor<70x80xf32>
+    gradus.return %p, %q : tensor<70x80xbf16>, tensor<70x80xf32>
+  }
+  gradus.graph @weights(%x: tensor<128x70xbf16>, %g: tensor<128x80xbf16>) -> (d: tensor<70x80xf32>) {
+    %d = plan.library "matmul"(%x, %g) config {} layouts [
+        {dims = array<i64: 70, 128>, strides = array<i64: 1, 70>}, {dims = array<i64: 128, 80>, strides = array<i64: 80, 1>},
+        {dims = array<i64: 70, 80>, strides = array<i64: 80, 1>}] : (tensor<128x70xbf16>, tensor<128x80xbf16>) -> tensor<70x80xf32>
+    gradus.return %d : tensor<70x80xf32>
+  }
+  gradus.graph @others(%x: tensor<70x128xbf16>, %w: tensor<128x80xbf16>, %u: tensor<70x129xbf16>, %v: tensor<129x80xbf16>,
+      %l: tensor<70x6400xbf16>, %r: tensor<6400x80xbf16>) -> (p: tensor<70x80xbf16>, q: tensor<70x80xf32>, s: tensor<70x80xbf16>) {
+    %p = plan.library "matmul"(%x, %w) config {activation = "relu"} layouts [
+        {dims = array<i64: 70, 128>}, {dims = array<i64: 128, 80>}, {dims = array<i64: 70, 80>}]
+        : (tensor<70x128xbf16>, tensor<128x80xbf16>) -> tensor<70x80xbf16>
+    %q = plan.library "matmul"(%u, %v) config {} layouts [
+        {dims = array<i64: 70, 129>}, {dims = array<i64: 129, 80>}, {dims = array<i64: 70, 80>}]
+        : (tensor<70x129xbf16>, tensor<129x80xbf16>) -> tensor<70x80xf32>
+    %s = plan.library "matmul"(%l, %r) config {} layouts [
+        {dims = array<i64: 70, 6400>}, {dims = array<i64: 6400, 80>}, {dims = array<i64: 70, 80>}]
+        : (tensor<70x6400xbf16>, tensor<6400x80xbf16>) -> tensor<70x80xbf16>
+    gradus.return %p, %q, %s : tensor<70x80xbf16>, tensor<70x80xf32>, tensor<70x80xbf16>
+  }
+}

@@ -1,0 +1,139 @@
+// Large matmuls of bf16 compute the sums of products, in whole and in ragged
+// tiles, panels and parts of sums, and the same bits on any number of threads.
+// They are kernels of our own where the processor multiplies pairs of bf16 and
+// has no tiles (AMX), which tests/codegen/targets tells; elsewhere the
+// library's.
+
+#include "tests/codegen/kernels/winograd_cases.h"
+
+using namespace gradus;
+using namespace gradus::test;
+
+namespace {
+
+struct Case {
+  int64_t rows, inner, columns;
+  bool leftIsTransposed = false, rightIsTransposed = false;
+  std::string to = "f32";
+  bool hasBias = false;
+
+  Shape left() const {
+    return leftIsTransposed ? Shape{inner, rows} : Shape{rows, inner};
+  }
+  Shape right() const {
+    return rightIsTransposed ? Shape{columns, inner} : Shape{inner, columns};
+  }
+};
+
+void PrintTo(const Case &c, std::ostream *out) {
+  *out << c.rows << " x " << c.inner << " x " << c.columns;
+}
+
+std::string programOf(const Case &c) {
+  std::string left = typeOf(c.left(), "bf16"),
+              right = typeOf(c.right(), "bf16"),
+              bias = typeOf({c.columns}, "f32"),
+              sums = typeOf({c.rows, c.columns}, "f32"),
+              result = typeOf({c.rows, c.columns}, c.to), last = "%sums";
+  std::string text =
+      "gradus.program @p {\ngradus.graph @g(%left: " + left +
+      ", %right: " + right + (c.hasBias ? ", %bias: " + bias : "") +
+      ") -> (result: " + result + ") {\n%sums = gradus.matmul %left" +
+      (c.leftIsTransposed ? " transposed" : "") + ", %right" +
+      (c.rightIsTransposed ? " transposed" : "") + " : " + left + ", " + right +
+      " -> " + sums + "\n";
+  if (c.hasBias) {
+    text += "%all = gradus.broadcast %bias dims [1] : " + bias + " -> " + sums +
+            "\n%with = arith.addf %sums, %all : " + sums + "\n";
+    last = "%with";
+  }
+  if (c.to != "f32") {
+    text += "%result = arith.truncf " + last + " : " + sums + " to " + result +
+            "\n";
+    last = "%result";
+  }
+  return text + "gradus.return " + last + " : " + result + "\n}\n}\n";
+}
+
+/// Sums in f64, and for each a bound of the error of a sum in f32 in any order:
+/// that many roundings of the sum of sizes.
+struct Sums {
+  Numbers exact, bounds;
+
+  Sums(const Case &c, const HostTensor &left, const HostTensor &right,
+       const HostTensor &bias) {
+    auto at = [](const HostTensor &matrix, int64_t row, int64_t column) {
+      return matrix.floats[size_t(row * matrix.shape[1] + column)];
+    };
+    for (int64_t m = 0; m < c.rows; ++m)
+      for (int64_t n = 0; n < c.columns; ++n) {
+        double sum = c.hasBias ? bias.floats[size_t(n)] : 0,
+               size = std::abs(sum);
+        for (int64_t k = 0; k < c.inner; ++k) {
+          double product =
+              (c.leftIsTransposed ? at(left, k, m) : at(left, m, k)) *
+              (c.rightIsTransposed ? at(right, n, k) : at(right, k, n));
+          sum += product;
+          size += std::abs(product);
+        }
+        exact.push_back(sum);
+        bounds.push_back(double(c.inner + 1) * 0x1p-24 * size);
+        // A result of bf16, which has 8 bits, is rounded once more.
+        if (c.to == "bf16")
+          bounds.back() += 0x1p-8 * (std::abs(sum) + bounds.back());
+      }
+  }
+};
+
+class Matmul : public ::testing::TestWithParam<Case> {};
+
+// Each has at least the 50 MFLOP of which a library's call is worth it.
+const Case cases[] = {
+    // Forward: whole tiles, then ragged ones of rows and columns.
+    {256, 320, 320, false, true, "bf16", true},
+    {131, 514, 390, false, true, "bf16", true},
+    {65, 770, 513, false, true},
+    // Gradients of inputs.
+    {256, 320, 320},
+    {300, 322, 275, false, false, "bf16"},
+    // More terms than a panel has, in parts of equal and of different sizes.
+    {70, 6400, 64},
+    {67, 6454, 60, true, false},
+    // Gradients of weights.
+    {320, 256, 320, true, false},
+    {333, 262, 290, true, false},
+    {768, 66, 500, true, true, "bf16"},
+    // The last block of rows has but a ragged tile.
+    {422, 3072, 33, false, true},
+    // An odd number of terms has no pairs, and a sum that is rounded no parts.
+    {256, 321, 320, false, true},
+    {70, 6400, 64, false, false, "bf16"},
+};
+
+} // namespace
+
+TEST_P(Matmul, IsTheSumOfProducts) {
+  const Case &c = GetParam();
+  HostTensor left = normal(c.left(), "bf16", 1),
+             right = normal(c.right(), "bf16", 2),
+             bias = normal({c.columns}, "f32", 3);
+  NamedTensors inputs = {{"left", left}, {"right", right}};
+  if (c.hasBias)
+    inputs["bias"] = bias;
+  Sums sums(c, left, right, bias);
+  std::vector<char> bytes = artifactOf(programOf(c));
+  Numbers first;
+  for (int threads : {1, 2, 5}) {
+    runtime::SessionOptions options;
+    options.threads = threads;
+    Numbers found = Compiled(bytes, options).run("g", inputs)["result"].floats;
+    if (first.empty())
+      first = found;
+    EXPECT_EQ(found, first) << threads;
+  }
+  ASSERT_EQ(first.size(), sums.exact.size());
+  for (size_t i = 0; i < first.size(); ++i)
+    ASSERT_LE(std::abs(first[i] - sums.exact[i]), sums.bounds[i]) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Matmul, ::testing::ValuesIn(cases));
