@@ -263,7 +263,9 @@ SmallVector<Value> lowerToKernel(OpBuilder &builder, LibraryOp op,
   operands[1] = packed(builder, op, operands[1], sizes->rightIsTransposed,
                        *sizes, MatmulTiles::kWidth, kernels);
   Type type = op.getResult(0).getType();
-  StringRef label = op.getLabel().value_or("matmul");
+  std::string label = "matmul_of_pairs"; // `gradus inspect` knows it
+  if (operands.size() > 2)
+    label += "+bias";
   KernelOp kernel = kernels.add(
       MatmulKernel(op.getContext(), *sizes, tiles, operands, type).kernel(),
       label);

@@ -1,4 +1,5 @@
-// A kernel of Winograd's algorithm is known by its name.
+// Kernels of Winograd's algorithm and of matmuls of pairs are known by their
+// names.
 
 #include "tool/inspect/expected_time.h"
 
@@ -39,6 +40,8 @@ bool isSum(const Command &command) {
 
 /// The share of the FMA rate that a kernel reaches.
 double shareOfKernel(std::string_view name) {
+  if (name.starts_with("matmul_of_pairs"))
+    return kLibraryShare;
   if (!name.starts_with("winograd"))
     return kKernelShare;
   return name.ends_with("_backward_weights")
@@ -91,7 +94,8 @@ std::string cardText(const DeviceRates &card, bool isFirst) {
 std::string machineText(const DeviceRates &rates) {
   return "expected: of each command the longer of its FLOPs at " +
          number("%.0f", rates.flops * 1e-9) + " GFLOP/s (" +
-         number("%.0f", kLibraryShare * 100) + " % of that in the library, " +
+         number("%.0f", kLibraryShare * 100) +
+         " % of that in the library and in matmuls of pairs, " +
          number("%.0f", kConvolutionShare * 100) +
          " % in its convolutions but for their padding, " +
          number("%.0f", kKernelShare * 100) + " % in kernels, " +

@@ -7,8 +7,8 @@
 // the left one is read as it is.
 // CHECK-LABEL: gradus.graph @forward
 // CHECK:         %[[W:.*]] = plan.launch @[[P:.*]](%w) items [3] {{.*}}label = "pack"} : (tensor<80x128xbf16>) -> tensor<3x64x32xi32>
-// CHECK-NEXT:    plan.launch @{{.*}}(%x, %[[W]], %b) items [3] {{.*}}label = "matmul+bias"
-// CHECK-NEXT:    plan.launch @{{.*}}(%y, %[[W]]) items [3] {{.*}}label = "matmul"
+// CHECK-NEXT:    plan.launch @{{.*}}(%x, %[[W]], %b) items [3] {{.*}}label = "matmul_of_pairs+bias"
+// CHECK-NEXT:    plan.launch @{{.*}}(%y, %[[W]]) items [3] {{.*}}label = "matmul_of_pairs"
 // A left matrix that is transposed is packed in panels of as many rows as a
 // tile has.
 // CHECK-LABEL: gradus.graph @weights

@@ -45,6 +45,15 @@ static double expectedOf(gradus::artifact::CommandT made, int threads = 1) {
                          ratesOf(threads, 1e9, 1e9));
 }
 
+/// Matmuls of pairs reach as much of the rate as the library's.
+TEST(ExpectedTime, KnowsMatmulsOfOurOwn) {
+  gradus::artifact::CommandT made;
+  made.name = "matmul_of_pairs+bias";
+  made.flops = 8'000'000;
+  made.kind.Set(gradus::artifact::KernelCommandT());
+  EXPECT_NEAR(expectedOf(made), 1e-2, 1e-9);
+}
+
 /// Kernels of Winograd's algorithm reach more of the rate than others.
 TEST(ExpectedTime, KnowsConvolutionsOfOurOwn) {
   gradus::artifact::CommandT made;
