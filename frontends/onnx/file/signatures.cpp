@@ -103,13 +103,24 @@ const Kind *kindOf(llvm::StringRef attributes, llvm::StringRef name) {
   return nullptr;
 }
 
+/// Says in which opsets an op has an attribute that it lacks in the model's.
+std::string whereKnown(const Node &node, llvm::StringRef attribute) {
+  for (const Signature &form : table().find(node.type())->second)
+    if (form.since > node.opset() && kindOf(form.attributes, attribute))
+      return message("of opset ", form.since, " and later");
+  for (const Signature &form : llvm::reverse(table().find(node.type())->second))
+    if (form.since < node.opset() && kindOf(form.attributes, attribute))
+      return "of older opsets alone";
+  return message("none of ", node.type());
+}
+
 absl::Status checkAttribute(const Node &node, const AttributeProto &attribute,
                             const Signature &signature) {
   const Kind *wanted = kindOf(signature.attributes, attribute.name());
   if (!wanted)
-    return node.error("its attribute \"", printable(attribute.name()),
-                      "\" is none of ", node.type(), " of opset ", node.opset(),
-                      kRefusedByOnnx);
+    return node.error("its attribute \"", printable(attribute.name()), "\" is ",
+                      whereKnown(node, attribute.name()),
+                      "; the model is of opset ", node.opset(), kRefusedByOnnx);
   AttributeProto::AttributeType type = typeOf(attribute);
   if (type == wanted->type || type == AttributeProto::UNDEFINED)
     return absl::OkStatus(); // A list without a type may be empty.

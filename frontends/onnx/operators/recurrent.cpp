@@ -303,10 +303,6 @@ absl::Status judgeNumbers(const Node &node) {
     if (int64_t found = node.integer(flag, 0); found != 0 && found != 1)
       return node.error("its attribute \"", flag, "\" is ", found,
                         ", expected 0 or 1");
-  if (node.opset() < 14 && node.integer("layout", 0))
-    return node.error("has layout 1, which is of opset 14 and later; the model "
-                      "is of opset ",
-                      node.opset());
   if (double clip = node.number("clip", 0); !(clip >= 0))
     return node.error("its attribute \"clip\" is ", clip,
                       ", expected at least 0");

@@ -316,10 +316,10 @@ static SmallModel unsupportedOps() {
 static SmallModel everythingAtOnce() {
   SmallModel model;
   model.input("x", {2, 3})
-      .node("ReduceSum", {"x"}, {"a"})
-      .with("axes", Shape{7})
-      .node("ReduceSum", {"x"}, {"b"})
-      .with("axes", Shape{7})
+      .node("Softmax", {"x"}, {"a"})
+      .with("axis", 7)
+      .node("Softmax", {"x"}, {"b"})
+      .with("axis", 7)
       .node("Add", {"a", "b"}, {"c"}) // only a consequence
       .node("Magic", {"c"}, {"d"});
   return model.output("d");
@@ -440,8 +440,8 @@ static const Refusal refusals[] = {
      {},
      "uses what is not supported:\n"
      "  Magic (opset 20); node \"the Magic\"\n"
-     "  ReduceSum (opset 20): axis 7 is out of range for rank 2; nodes \"the "
-     "ReduceSum\", \"the ReduceSum\""},
+     "  Softmax (opset 20): axis 7 is out of range for rank 2; nodes \"the "
+     "Softmax\", \"the Softmax\""},
     {"AllOfAChain",
      chainOfProblems,
      {},

@@ -184,8 +184,9 @@ TEST(Recurrent, SaysWhichAttributeIsNotOnnxs) {
   EXPECT_EQ(refusal([](auto &m) { m.with("input_forget", 2); }),
             place + "its attribute \"input_forget\" is 2, expected 0 or 1");
   EXPECT_EQ(refusal([](auto &m) { m.with("layout", 1); }, 11),
-            place + "has layout 1, which is of opset 14 and later; the model "
-                    "is of opset 11");
+            place + "its attribute \"layout\" is of opset 14 and later; the "
+                    "model is of opset 11; ONNX's own checker refuses it, "
+                    "too");
   EXPECT_EQ(refusal([](auto &m) { m.withNumber("clip", -1); }),
             place + "its attribute \"clip\" is -1, expected at least 0");
 }
