@@ -142,6 +142,8 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // No later pass needs a loss as one op.
        program.addPass(createDecompose());
+       // Gradients are whole, so masks behind max pools can move before them.
+       program.addPass(createMaskPooled());
        // Remove redundant ops; fusion needs one op per value.
        program.addPass(createCanonicalizerPass());
        program.addPass(createCSEPass());
