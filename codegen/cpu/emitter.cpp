@@ -156,6 +156,7 @@ private:
   void emitNest(plan::NestOp op, const Items &items);
   void callShared(unsigned number, const Nest &nest, const Items &items);
   void emitLoop(plan::LoopOp op, const Items &items);
+  Value *foundPosition(plan::LoopOp op, ArrayRef<Value *> positions);
   void emitIndexed();
   void emitItems();
 
@@ -291,13 +292,31 @@ static SmallVector<mlir::Operation *> nestsAndLoops(mlir::Block &block) {
 void KernelEmitter::emitLoop(plan::LoopOp op, const Items &items) {
   Values around = {items.begin};
   llvm::append_range(around, items.loops);
-  Value *first = emitLimit(b_, op.getFirst(), Intrinsic::smax, around),
-        *end = emitLimit(b_, op.getEnd(), Intrinsic::smin, around);
-  b_.loop(first, end, 1, [&](Value *position) {
+  auto body = [&](Value *position) {
     Items inside = items;
     inside.loops.push_back(position);
     emitNests(nestsAndLoops(op.getBody().front()), inside);
-  });
+  };
+  if (op.getAt())
+    return body(foundPosition(op, around));
+  Value *first = emitLimit(b_, op.getFirst(), Intrinsic::smax, around),
+        *end = emitLimit(b_, op.getEnd(), Intrinsic::smin, around);
+  b_.loop(first, end, 1, body);
+}
+
+/// Loads the position of a loop that reads it from a buffer.
+Value *KernelEmitter::foundPosition(plan::LoopOp op,
+                                    ArrayRef<Value *> positions) {
+  Value *place = b_.getInt64(0);
+  ArrayRef<int64_t> shape =
+      cast<mlir::MemRefType>(op.getAt().getType()).getShape();
+  for (auto [size, index] : zip_equal(shape, op.getFirst().getResults()))
+    place = b_.CreateNSWAdd(b_.CreateNSWMul(place, b_.getInt64(size)),
+                            evaluate(b_, index, positions));
+  Type *type = b_.getInt32Ty();
+  Value *address = b_.CreateGEP(type, pointerOf(op.getAt()), place);
+  return b_.CreateSExt(b_.CreateAlignedLoad(type, address, Align(4)),
+                       b_.getInt64Ty());
 }
 
 void KernelEmitter::emitNests(const Ops &ops, const Items &items) {

@@ -231,13 +231,16 @@ void KernelEmitter::synchronize() {
 
 //===-- modules -----------------------------------------------------------===//
 
-/// Passes make pairs for CPUs alone.
-static bool hasPairs(plan::KernelOp kernel) {
+/// Passes make pairs, and loops whose position is read, for CPUs alone.
+static bool isOfCpus(Operation *op) {
+  auto loop = dyn_cast<plan::LoopOp>(op);
+  return isa<plan::PairsOp, plan::DotPairsOp>(op) || (loop && loop.getAt());
+}
+
+static bool isOfCpus(plan::KernelOp kernel) {
   return kernel
       .walk([](Operation *op) {
-        return isa<plan::PairsOp, plan::DotPairsOp>(op)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        return isOfCpus(op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -257,7 +260,7 @@ llvm::Expected<GpuCode> gradus::emitGpu(ArrayRef<plan::KernelOp> kernels,
   for (plan::KernelOp kernel : kernels) {
     if (llvm::Error error = checkKernel(kernel))
       return std::move(error);
-    if (hasPairs(kernel))
+    if (isOfCpus(kernel))
       return llvm::createStringError("kernel '" + kernel.getSymName() +
                                      "' has pairs, which only CPUs have");
     b.setInsertionPointToEnd(functions.getBody());

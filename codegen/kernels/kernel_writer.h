@@ -156,8 +156,18 @@ protected:
   /// may be null.
   void loop(int64_t count, mlir::AffineExpr first, mlir::AffineExpr end,
             llvm::function_ref<void(mlir::AffineExpr)> body);
+  /// Calls `body` for the position, one of `count`, that a buffer of integers
+  /// has at an index.
+  void found(int64_t count, const At &position,
+             llvm::function_ref<void(mlir::AffineExpr)> body) {
+    loop(count, position.place, constant(count), position.buffer, body);
+  }
 
 private:
+  void loop(int64_t count, llvm::ArrayRef<mlir::AffineExpr> firsts,
+            llvm::ArrayRef<mlir::AffineExpr> ends, mlir::Value at,
+            llvm::function_ref<void(mlir::AffineExpr)> body);
+
   NestRead read(const At &at, unsigned dims) {
     mlir::IntegerSet guard;
     if (!at.inside.empty())
@@ -218,17 +228,24 @@ inline void KernelWriter::nest(const Extents &extents,
 inline void
 KernelWriter::loop(int64_t count, mlir::AffineExpr first, mlir::AffineExpr end,
                    llvm::function_ref<void(mlir::AffineExpr)> body) {
-  unsigned around = 1 + loops_.size();
   llvm::SmallVector<mlir::AffineExpr> firsts = {constant(0)},
                                       ends = {constant(count)};
   if (first)
     firsts.push_back(first);
   if (end)
     ends.push_back(end);
+  loop(count, firsts, ends, /*at=*/{}, body);
+}
+
+inline void
+KernelWriter::loop(int64_t count, llvm::ArrayRef<mlir::AffineExpr> firsts,
+                   llvm::ArrayRef<mlir::AffineExpr> ends, mlir::Value at,
+                   llvm::function_ref<void(mlir::AffineExpr)> body) {
+  unsigned around = 1 + loops_.size();
   mlir::MLIRContext *context = builder_.getContext();
   auto op = plan::LoopOp::create(
       builder_, loc_, mlir::AffineMap::get(around, 0, firsts, context),
-      mlir::AffineMap::get(around, 0, ends, context));
+      mlir::AffineMap::get(around, 0, ends, context), at);
   mlir::OpBuilder::InsertionGuard guard(builder_);
   builder_.createBlock(&op.getBody());
   loops_.push_back(count);

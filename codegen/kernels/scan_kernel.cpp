@@ -522,7 +522,8 @@ SmallVector<Value> ScanKernel::run(KernelTable &kernels) {
       builder_, loc_,
       AffineMap::get(1, 0, builder_.getAffineConstantExpr(0), context),
       AffineMap::get(1, 0, builder_.getAffineConstantExpr(scan_.getSteps()),
-                     context));
+                     context),
+      /*at=*/Value());
   builder_.createBlock(&loop.getBody());
   isInLoop_ = true;
   body();

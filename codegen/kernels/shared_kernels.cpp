@@ -30,6 +30,7 @@ struct NestCode {
 struct KernelCode {
   unsigned arguments = 0;
   SmallVector<Operation *> ops;
+  SmallVector<unsigned> positions; // the buffers that give loops their position
   std::vector<NestCode> nests;
 
   bool operator==(const KernelCode &other) const;
@@ -60,8 +61,11 @@ private:
         numbers_[pairs.getResult()] = numbers_.lookup(pairs.getSource());
       if (auto nest = dyn_cast<plan::NestOp>(op))
         read(nest);
-      if (auto loop = dyn_cast<plan::LoopOp>(op))
+      if (auto loop = dyn_cast<plan::LoopOp>(op)) {
+        if (loop.getAt())
+          code_.positions.push_back(numbers_.lookup(loop.getAt()));
         read(loop.getBody().front());
+      }
     }
     code_.ops.push_back(nullptr);
   }
@@ -87,14 +91,15 @@ static bool areEqual(Operation *one, Operation *other) {
   if (auto scratch = dyn_cast<plan::ScratchOp>(one))
     return scratch.getType() == other->getResult(0).getType();
   if (auto loop = dyn_cast<plan::LoopOp>(one))
-    return loop->getAttrDictionary() == other->getAttrDictionary();
+    return loop->getAttrDictionary() == other->getAttrDictionary() &&
+           loop->getOperandTypes() == other->getOperandTypes();
   if (isa<plan::PairsOp>(one)) // Nests say which buffers they see so.
     return true;
   return isa<plan::NestOp, plan::EndOp>(one);
 }
 
 bool KernelCode::operator==(const KernelCode &other) const {
-  return arguments == other.arguments &&
+  return arguments == other.arguments && positions == other.positions &&
          llvm::equal(
              ops, other.ops,
              [](Operation *x, Operation *y) { return ::areEqual(x, y); }) &&

@@ -329,6 +329,14 @@ LogicalResult LoopOp::verify() {
       return emitOpError() << "is limited by " << AffineMapAttr::get(map)
                            << ", expected results over " << around
                            << " dimensions";
+  if (Value at = getAt()) {
+    auto type = cast<MemRefType>(at.getType());
+    if (!type.getElementType().isInteger(32) ||
+        type.getRank() != getFirst().getNumResults())
+      return emitOpError("reads its position from ")
+             << type << ", expected integers of 32 bits with "
+             << getFirst().getNumResults() << " dimensions";
+  }
   for (Operation &op : getBody().front()) {
     auto nest = dyn_cast<NestOp>(op);
     if (!nest && !isa<LoopOp>(op))

@@ -258,6 +258,10 @@ def LoopOp : PlanOp<"loop", [SingleBlock, NoTerminator]> {
     positions run from the largest result of `first` up to, but excluding, the
     smallest of `end`. So a block with a causal mask can skip masked keys.
 
+    With `at` it runs its nests once, for the position that stands in this buffer
+    of integers at the index `first`, and that is less than `end`. So a nest can
+    read and write where an earlier one has found something. CPUs alone have it.
+
     Example (in a kernel with 4 items of 10 numbers, which it doubles):
 
     ```mlir
@@ -274,9 +278,9 @@ def LoopOp : PlanOp<"loop", [SingleBlock, NoTerminator]> {
     }
     ```
   }];
-  let arguments = (ins AffineMapAttr:$first, AffineMapAttr:$end);
+  let arguments = (ins AffineMapAttr:$first, AffineMapAttr:$end, Optional<Buffer>:$at);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`from` $first `to` $end attr-dict-with-keyword $body";
+  let assemblyFormat = "`from` $first `to` $end (`at` $at^ `:` type($at))? attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 

@@ -48,4 +48,21 @@ gradus.program @p {
     }
     plan.end
   }
+
+  // A loop with one position, which is read: each item writes one number.
+  // CHECK: plan.kernel @one
+  // CHECK:   plan.loop from #{{.*}} to #{{.*}} at %{{.*}} : memref<4x1xi32> {
+  plan.kernel @one(%i: memref<4x1xi32>, %y: memref<4x10xf32>) attributes {inputs = 1 : i64, split = #plan<split rows>, items = 4 : i64} {
+    plan.loop from affine_map<(item) -> (item, 0)> to affine_map<(item) -> (10)> at %i : memref<4x1xi32> {
+      plan.nest parallel [4, 10] reduced [] outs(%y : memref<4x10xf32>)
+          attributes {map_input_maps = [], then_input_maps = [],
+                      output_maps = [affine_map<(item, i) -> (item, i)>],
+                      guards = [], combine = []}
+          map {} then {
+            %one = arith.constant 1.0 : f32
+            plan.yield %one : f32
+          }
+    }
+    plan.end
+  }
 }

@@ -468,8 +468,16 @@ private:
     inside.append(loops.begin(), loops.end());
     auto first = loop.getFirst().compose(inside),
          last = loop.getEnd().compose(inside);
-    for (int64_t i = *llvm::max_element(first), stop = *llvm::min_element(last);
-         i < stop; ++i) {
+    int64_t begins = *llvm::max_element(first), stop = *llvm::min_element(last);
+    if (mlir::Value at = loop.getAt()) {
+      const HostTensor &found = bufferOf(at);
+      int64_t place = 0;
+      for (auto [size, index] : llvm::zip(found.shape, first))
+        place = place * size + index;
+      begins = found.integers[place];
+      stop = begins + 1;
+    }
+    for (int64_t i = begins; i < stop; ++i) {
       llvm::SmallVector<int64_t> positions(loops);
       positions.push_back(i);
       for (mlir::Operation &each : loop.getBody().front())

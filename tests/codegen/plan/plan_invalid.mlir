@@ -111,6 +111,17 @@ gradus.program @p {
 // -----
 
 gradus.program @p {
+  plan.kernel @k(%x: memref<4xi64>) attributes {inputs = 1 : i64, split = #plan<split rows>, items = 4 : i64} {
+    // expected-error @below {{reads its position from 'memref<4xi64>', expected integers of 32 bits with 1 dimensions}}
+    plan.loop from affine_map<(item) -> (item)> to affine_map<(item) -> (2)> at %x : memref<4xi64> {
+    }
+    plan.end
+  }
+}
+
+// -----
+
+gradus.program @p {
   plan.kernel @k(%x: memref<4xf32>, %y: memref<4xf32>) attributes {inputs = 1 : i64, split = #plan<split rows>, items = 4 : i64} {
     plan.loop from affine_map<(item) -> (0)> to affine_map<(item) -> (2)> {
       // expected-error @below {{has 1 parallel dimensions, expected the item's and those of 1 loops around it}}
