@@ -40,7 +40,7 @@ const Stage stages[] = {
        // their parts.
        program.addPass(createLowerToKernels(model.lowerToKernels));
        // Every other op becomes loop nests, so that fusion knows one form only.
-       program.addPass(createLowerToNests());
+       program.addPass(createLowerToNests(model.lowerToNests));
      }},
     {"fuse",
      [](OpPassManager &program, const DeviceModel &model) {

@@ -19,13 +19,18 @@ namespace {
 
 /// Returns the values that stand for an op's results; none for an op that is
 /// no kernel of its own.
-/// Op list: it calls the overloads of `lowerToKernel`.
+/// Op list: it calls the overloads of `lowerToKernel` and `lowerPooled`.
 SmallVector<Value> lower(OpBuilder &builder, Operation *op,
-                         KernelTable &kernels) {
+                         KernelTable &kernels, bool pooled) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
       .Case<AttentionOp, AttentionBackwardOp, GramOp, InverseOp,
             plan::WinogradOp>(
           [&](auto known) { return lowerToKernel(builder, known, kernels); })
+      .Case<ConvolutionBackwardDataOp, ConvolutionBackwardWeightsOp>(
+          [&](auto known) {
+            return pooled ? lowerPooled(builder, known, kernels)
+                          : SmallVector<Value>();
+          })
       .Default(SmallVector<Value>());
 }
 
@@ -92,7 +97,7 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
     auto convolution = dyn_cast<plan::WinogradOp>(op);
     SmallVector<Value> values =
         convolution ? convolved(builder, convolution, kernels, known)
-                    : lower(builder, op, kernels);
+                    : lower(builder, op, kernels, pooled);
     if (auto call = dyn_cast<plan::LibraryOp>(op); call && matmuls)
       values = lowerToKernel(builder, call, kernels);
     if (values.empty())
@@ -111,11 +116,11 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
                                std::vector<Lowered> &known) {
     Lowered own(op);
     if (!own.isCopyable())
-      return lower(builder, op, kernels);
+      return lower(builder, op, kernels, pooled);
     if (auto same = llvm::find(known, own); same != known.end())
       return same->copyFor(builder, own, op.getLoc());
     Operation *before = op->getPrevNode();
-    own.values = lower(builder, op, kernels);
+    own.values = lower(builder, op, kernels, pooled);
     Block::iterator first =
         before ? std::next(before->getIterator()) : op->getBlock()->begin();
     for (Operation &made : llvm::make_range(first, op->getIterator()))

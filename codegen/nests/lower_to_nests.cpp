@@ -221,7 +221,7 @@ Value lower(OpBuilder &builder, ReduceOp op) {
 
 /// Returns the values that stand for an op's results; none for an unknown op.
 /// Op list: it calls the overloads of `lower`.
-SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
+SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op, int64_t lanes) {
   Value one = llvm::TypeSwitch<Operation *, Value>(op)
                   .Case<TransposeOp, BroadcastOp, IotaOp, RandomBitsOp,
                         MatmulOp, ReduceOp, Elementwise>(
@@ -234,7 +234,7 @@ SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
   SmallVector<Value> several = lowerCollective(builder, op);
   if (several.empty())
     several = lowerSelection(builder, op);
-  return several.empty() ? lowerWindowOp(builder, op) : several;
+  return several.empty() ? lowerWindowOp(builder, op, lanes) : several;
 }
 
 /// Whether the rest of codegen reads an op as it is.
@@ -313,7 +313,7 @@ struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
       return op->erase(), success();
     OpBuilder builder(op);
     Operation *before = op->getPrevNode();
-    SmallVector<Value> values = lowerOp(builder, op);
+    SmallVector<Value> values = lowerOp(builder, op, lanes);
     auto first =
         before ? std::next(before->getIterator()) : op->getBlock()->begin();
     labelNests(first, op);

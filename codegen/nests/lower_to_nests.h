@@ -30,9 +30,10 @@ plan::NestOp elementwiseNest(mlir::OpBuilder &builder, mlir::Location location,
                              ScalarBody then);
 
 /// Lowers a convolution or pooling op to nests and returns the values of its
-/// results; nothing for other ops.
-llvm::SmallVector<mlir::Value> lowerWindowOp(mlir::OpBuilder &builder,
-                                             mlir::Operation *op);
+/// results; nothing for other ops. A vector has `lanes` numbers; 0: there are
+/// none.
+llvm::SmallVector<mlir::Value>
+lowerWindowOp(mlir::OpBuilder &builder, mlir::Operation *op, int64_t lanes);
 
 /// Lowers an op that slices, joins or gathers to nests (or to a command if it
 /// has indices) and returns the value of its result; null for other ops.

@@ -134,8 +134,41 @@ NestOp finish(const Lowering &at, NestParts parts, const Domain &domain,
 
 //===-- convolutions ------------------------------------------------------===//
 
+/// The part of the lanes of vectors that a dimension fills.
+double filled(int64_t extent, int64_t lanes) {
+  return double(extent) / double(llvm::alignTo(extent, lanes));
+}
+
+/// Whether vectors of channels have far fewer lanes without a number than those
+/// along the rows of a convolution's result. So many positions have to read a
+/// weight that its copy costs little.
+bool fillsByChannels(ConvolutionOp op, int64_t lanes) {
+  constexpr int64_t leastPositions = 512;
+  ArrayRef<int64_t> result = op.getType().getShape();
+  return lanes && op.getGroups() == 1 &&
+         result[0] * product(result.drop_front(2)) >= leastPositions &&
+         filled(result[1], lanes) > 1.25 * filled(result.back(), lanes);
+}
+
+/// A copy of weights with the output channels last. Its guard holds everywhere:
+/// like a padded copy it stays one, where another would be read in place.
+Value outputsLast(const Lowering &at, Value weight) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  SmallVector<int64_t> shape(type.getShape().drop_front());
+  shape.push_back(type.getDimSize(0));
+  Domain domain(at.context());
+  Exprs to = domain.parallel(shape), from = {to.back()};
+  from.append(to.begin(), to.end() - 1);
+  auto guard = IntegerSet::get(domain.elementwise().dims(), 0,
+                               {shape.back() - 1 - to.back()}, {false});
+  return elementwiseNest(at.builder, at.location(), domain, to,
+                         type.clone(shape),
+                         {{weight, domain.thenMap(from), guard}}, passOn)
+      .getResult(0);
+}
+
 /// y[n, g o, p] = sum over i, k of x[n, g i, p s + k d] w[g o, i, k]
-Value convolution(const Lowering &at, ConvolutionOp op) {
+Value convolution(const Lowering &at, ConvolutionOp op, int64_t lanes) {
   int64_t groups = op.getGroups();
   ArrayRef<int64_t> result = op.getType().getShape(),
                     weight = shapeOf(op.getWeight());
@@ -146,12 +179,17 @@ Value convolution(const Lowering &at, ConvolutionOp op) {
   AffineExpr i = domain.reduced(weight[1]);
   Exprs k = domain.reduced(at.window.size);
   NestParts parts = domain.reducing(Reduction::sum);
-  Value input = padInput(at, op.getInput());
+  Value input = padInput(at, op.getInput()), weights = op.getWeight();
+  Exprs ofWeight = join({o, i}, k);
+  if (fillsByChannels(op, lanes)) {
+    weights = outputsLast(at, weights);
+    std::rotate(ofWeight.begin(), ofWeight.begin() + 1, ofWeight.end());
+  }
   parts.mapReads = {
       {input,
        domain.map(join({n, g * weight[1] + i}, paddedIndex(at.window, p, k))),
        {}},
-      {op.getWeight(), domain.map(join({o, i}, k)), {}}};
+      {weights, domain.map(ofWeight), {}}};
   return finish(at, parts, domain, join({n, o}, p), multiplyWide,
                 roundTo(op.getType()))
       .getResult(0);
@@ -487,12 +525,14 @@ ArrayRef<int64_t> kernelOf(Value weight) {
 
 } // namespace
 
-SmallVector<Value> lowerWindowOp(OpBuilder &builder, Operation *op) {
+SmallVector<Value> lowerWindowOp(OpBuilder &builder, Operation *op,
+                                 int64_t lanes) {
   using Values = SmallVector<Value>;
   return llvm::TypeSwitch<Operation *, Values>(op)
       .Case([&](ConvolutionOp conv) -> Values {
         return {convolution(
-            {builder, op, windowOf(conv, kernelOf(conv.getWeight()))}, conv)};
+            {builder, op, windowOf(conv, kernelOf(conv.getWeight()))}, conv,
+            lanes)};
       })
       .Case([&](ConvolutionBackwardDataOp conv) -> Values {
         return {convolutionBackwardData(

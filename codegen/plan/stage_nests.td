@@ -30,6 +30,13 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     which packs a tile of rows at a time, and a nest that sums the parts.
     `gradus.inverse` becomes a launch of a kernel over matrices.
 
+    With `pooled` gradients of a convolution whose output a max pool reads become
+    launches of kernels that visit the elements that won alone: the others'
+    gradients are zeros. So they multiply a quarter of the numbers where windows
+    are 2 x 2. Convolutions stay if they have groups, if the pool is padded, or if
+    an estimate says that all elements take less time, as where there are very few
+    channels.
+
     Before:
 
     ```mlir
@@ -63,6 +70,8 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
            "Whether attention multiplies pairs of bf16: the target has instructions for them">,
     Option<"matmuls", "matmuls", "bool", /*default=*/"false",
            "Whether large matmuls of bf16 are kernels of pairs instead of library calls">,
+    Option<"pooled", "pooled", "bool", /*default=*/"true",
+           "Whether gradients of convolutions visit what a max pool chose alone: the target has kernels for it">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
@@ -75,6 +84,10 @@ def LowerToNests : Pass<"lower-to-nests", "::gradus::ProgramOp"> {
     contraction itself needs no guard), pooling, reductions and ops that move
     elements. Splat constants become scalars in the nests. `gradus.reshape`
     stays: it is another view of the same memory.
+
+    Where the rows of a convolution's result would fill vectors of `lanes` badly
+    and its channels fill them well, it reads weights with the output channels
+    last, so that a vector may have several channels.
 
     Before:
 
@@ -117,6 +130,10 @@ def LowerToNests : Pass<"lower-to-nests", "::gradus::ProgramOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"lanes", "lanes", "int64_t", /*default=*/"0",
+           "The numbers in a vector of the target; 0: it has none">,
+  ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 

@@ -23,8 +23,13 @@ static auto fieldsOf(const SelectOptions &options) {
 }
 
 static auto fieldsOf(const LowerToKernelsOptions &options) {
-  auto &[pairs, matmuls] = options;
-  return std::tie(pairs, matmuls);
+  auto &[pairs, matmuls, pooled] = options;
+  return std::tie(pairs, matmuls, pooled);
+}
+
+static auto fieldsOf(const LowerToNestsOptions &options) {
+  auto &[lanes] = options;
+  return std::tie(lanes);
 }
 
 static auto fieldsOf(const FuseOptions &options) {
@@ -48,6 +53,7 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
   return fieldsOf(lowerScans) == fieldsOf(other.lowerScans) &&
          fieldsOf(select) == fieldsOf(other.select) &&
          fieldsOf(lowerToKernels) == fieldsOf(other.lowerToKernels) &&
+         fieldsOf(lowerToNests) == fieldsOf(other.lowerToNests) &&
          fieldsOf(fuse) == fieldsOf(other.fuse) &&
          fieldsOf(splitReductions) == fieldsOf(other.splitReductions) &&
          fieldsOf(formKernels) == fieldsOf(other.formKernels) &&
@@ -66,6 +72,8 @@ static DeviceModel gpuModel() {
   model.lowerScans.pairs = false;
   model.select.provider = "cuda";
   model.lowerToKernels.pairs = false;
+  model.lowerToKernels.pooled = false;
+  model.lowerToNests.lanes = 0;
   model.padsRows = true;
   model.keepsEpilogues = true;
   model.fuse.workTwice = 24; // an exponential and a few more
@@ -106,6 +114,7 @@ static llvm::Expected<Target> targetOf(llvm::StringRef name) {
   model.select.winograd = cpu->vectorBits >= 512;
   model.select.blocksOf8 = hasFastHalves(*cpu);
   model.select.tiles = llvm::is_contained(requiredFeatures(*cpu), "amx-bf16");
+  model.lowerToNests.lanes = cpu->vectorBits < 512 ? 8 : 16;
   model.lowerScans.pairs = cpu->bf16;
   model.lowerToKernels.pairs = cpu->bf16;
   // A library has kernels for the tiles of AMX, which are far faster.

@@ -20,6 +20,7 @@ struct DeviceModel {
   LowerScansOptions lowerScans;
   SelectOptions select;
   LowerToKernelsOptions lowerToKernels;
+  LowerToNestsOptions lowerToNests;
   FuseOptions fuse;
   SplitReductionsOptions splitReductions;
   FormKernelsOptions formKernels;
