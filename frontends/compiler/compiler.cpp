@@ -225,8 +225,7 @@ CompileOptions Compilation::options() {
                               : request_.plan.kernelCache;
   options.afterModel = program_.afterModel;
   options.withProgram = request_.wanted.withProgram;
-  // The values of all nodes stay until the step's end, which no training needs.
-  options.mayExceedLimit = request_.wanted.nodeOutputs;
+  options.mayExceedLimit = request_.wanted.mayExceedLimit;
   if (asksOutputs())
     options.change = [this](ModuleOp module) {
       return addOutputs(module, kModelStage);

@@ -116,6 +116,8 @@ struct WantedResult {
   /// Adds the last value of each model node, by its location, before the
   /// gradients.
   bool nodeOutputs = false;
+  /// See CompileOptions of codegen/compile.h.
+  bool mayExceedLimit = false;
   /// Is told of each diagnostic when it is made, besides the words of the
   /// status and Result::warnings; may be empty.
   std::function<void(const ModelDiagnostic &)> tell;

@@ -229,8 +229,9 @@ void run(VerifyOptions &options) {
   std::optional<OpenedProgram> carried = openProgram(options.request);
   if (!carried)
     refuseForeign(options.request.model, Wanted::model);
-  options.request.wanted.nodeOutputs = options.request.wanted.gradientOutputs =
-      true;
+  compiler::WantedResult &wanted = options.request.wanted;
+  // The values of all nodes stay until the step's end, which no training needs.
+  wanted.nodeOutputs = wanted.gradientOutputs = wanted.mayExceedLimit = true;
   CompiledStep step(options.request, options.device);
   Limits limits{options.tolerance};
   std::vector<Comparison> all = compare(options, step, limits);
