@@ -117,6 +117,8 @@ std::string whereKnown(const Node &node, llvm::StringRef attribute) {
 absl::Status checkAttribute(const Node &node, const AttributeProto &attribute,
                             const Signature &signature) {
   const Kind *wanted = kindOf(signature.attributes, attribute.name());
+  if (!wanted && llvm::StringRef(attribute.name()).starts_with("__"))
+    return absl::OkStatus(); // A tool's own note; ONNX's checker skips it, too.
   if (!wanted)
     return node.error("its attribute \"", printable(attribute.name()), "\" is ",
                       whereKnown(node, attribute.name()),

@@ -7,7 +7,8 @@ namespace gradus::onnx {
 
 /// Refuses a node with more inputs or outputs than its op has in the model's
 /// opset, and an attribute that ONNX does not have there, or has of another
-/// type, which would be silently ignored. Ops of other domains are not checked.
+/// type, which would be silently ignored. Ops of other domains, and attributes
+/// whose names begin with two underscores, are not checked.
 absl::Status checkSignature(const Node &node);
 
 } // namespace gradus::onnx

@@ -54,6 +54,15 @@ TEST(Signatures, AreThoseOfTheModelsOpset) {
             "too");
 }
 
+// Tools leave notes on nodes in names that ONNX keeps for such.
+TEST(Signatures, SkipAttributesOfTools) {
+  EXPECT_EQ(errorOf(softmax().with("__note", "of a tool")), "");
+  EXPECT_EQ(errorOf(softmax().with("_note", "of a tool")),
+            "node \"the Softmax\" (Softmax): its attribute \"_note\" is none "
+            "of Softmax; the model is of opset 20; ONNX's own checker refuses "
+            "it, too");
+}
+
 TEST(Signatures, RefuseInputsAndOutputsThatTheOpDoesNotHave) {
   SmallModel model;
   model.input("x", {2, 2}).node("MatMul", {"x", "x", "x", "x", "x"}, {"y"});
