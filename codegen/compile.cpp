@@ -150,6 +150,8 @@ static std::vector<TargetGroup> groupTargets(ModuleOp module,
     model.lowerToKernels.pairs &= asksNarrow;
     model.lowerToKernels.matmuls &= asksNarrow;
     model.lowerScans.pairs &= asksNarrow;
+    if (!convolves)
+      model.lowerToNests.lanes = 0;
     auto same = llvm::find_if(
         groups, [&](const TargetGroup &group) { return group.model == model; });
     if (same == groups.end())
