@@ -18,7 +18,7 @@ namespace {
 using namespace mlir;
 
 /// The pool whose elements a gradient goes to; null if it is not known, or of
-/// another window.
+/// another window: then indices may name elements that are not there.
 MaxPoolOp poolOf(MaxPoolBackwardOp op) {
   auto pool = op.getIndices().getDefiningOp<MaxPoolOp>();
   if (!pool || op.getIndices() != pool.getIndices() ||
@@ -50,9 +50,10 @@ struct MaskPooledPass : impl::MaskPooledBase<MaskPooledPass> {
     SmallVector<MaxPoolBackwardOp> ops;
     getOperation()->walk([&](MaxPoolBackwardOp op) { ops.push_back(op); });
     for (MaxPoolBackwardOp op : ops) {
-      if (MaxPoolOp pool = poolOf(op))
+      if (MaxPoolOp pool = poolOf(op)) {
         maskEarly(op, pool);
-      sumEarly(op);
+        sumEarly(op);
+      }
     }
   }
 

@@ -64,4 +64,14 @@ gradus.program @p {
     %d = gradus.reduce sum %s3 axes [1] : tensor<1x2x6xf32> -> tensor<1x6xf32>
     gradus.return %a, %b, %c, %d : tensor<1x2x6xf32>, tensor<1x2x6xf32>, tensor<1x2x6xf32>, tensor<1x6xf32>
   }
+
+  // Indices from elsewhere may name no element, and then a sum has less.
+  // CHECK-LABEL: gradus.graph @indices
+  // CHECK:         %[[SENT:.*]] = gradus.max_pool_backward %dy, %i
+  // CHECK:         gradus.reduce sum %[[SENT]] axes [0, 2]
+  gradus.graph @indices(%dy: tensor<1x2x3xf32>, %i: tensor<1x2x3xi32>) -> (db: tensor<2xf32>) {
+    %dx = gradus.max_pool_backward %dy, %i window [2] strides [2] pads [0] to [0] dilations [1] : tensor<1x2x3xf32>, tensor<1x2x3xi32> -> tensor<1x2x6xf32>
+    %db = gradus.reduce sum %dx axes [0, 2] : tensor<1x2x6xf32> -> tensor<2xf32>
+    gradus.return %db : tensor<2xf32>
+  }
 }
