@@ -262,7 +262,8 @@ llvm::Expected<GpuCode> gradus::emitGpu(ArrayRef<plan::KernelOp> kernels,
       return std::move(error);
     if (isOfCpus(kernel))
       return llvm::createStringError("kernel '" + kernel.getSymName() +
-                                     "' has pairs, which only CPUs have");
+                                     "' has pairs, or a loop that reads its "
+                                     "position, which only CPUs have");
     b.setInsertionPointToEnd(functions.getBody());
     code.kernels.emplace_back();
     KernelEmitter(b, kernel, gpu, code.kernels.back()).emit();

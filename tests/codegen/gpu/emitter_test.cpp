@@ -66,3 +66,16 @@ TEST(GpuEmitter, GivesTheSameTextEveryTime) {
   }
   EXPECT_EQ(printed[0], printed[1]);
 }
+
+TEST(GpuEmitter, RefusesWhatOnlyCpusHave) {
+  std::string text = looped(), end = "item floordiv 3)> {",
+              scratch = "  %s = plan.scratch";
+  text.replace(text.find(end), end.size(),
+               "item floordiv 3)> at %i : memref<200x4xi32> {");
+  text.insert(text.find(scratch), "  %i = plan.scratch : memref<200x4xi32>\n");
+  Context context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  EXPECT_EQ(llvm::toString(emit(text, context, module).takeError()),
+            "kernel 'looped' has pairs, or a loop that reads its position, "
+            "which only CPUs have");
+}
