@@ -232,6 +232,11 @@ public:
 
   bool isReady(unsigned command) const { return for_[command] == 0; }
 
+  /// The commands that depend on this one.
+  ArrayRef<unsigned> waiters(unsigned command) const {
+    return waiters_[command];
+  }
+
   /// Schedules a command; returns the commands that became ready.
   SmallVector<unsigned> take(unsigned command) {
     SmallVector<unsigned> ready;
@@ -273,6 +278,19 @@ public:
     }
     for (auto &[value, readers] : readers_)
       noteDeath(value, readers);
+    DenseSet<Operation *> late;
+    for (auto [number, command] : llvm::enumerate(commands)) {
+      canWait_.push_back(made_[number] > 0 && !isUpdate_[number] &&
+                         llvm::all_of(operands_[number], [&](Value operand) {
+                           Operation *maker = operand.getDefiningOp();
+                           return isa_and_present<ReadOp, arith::ConstantOp>(
+                                      maker) ||
+                                  (late.contains(maker) &&
+                                   readers_.at(operand).isOneCommand());
+                         }));
+      if (canWait_.back())
+        late.insert(command);
+    }
   }
 
   int64_t of(unsigned command) const { return bytes_[command]; }
@@ -286,6 +304,10 @@ public:
     return bytes_[command] <= -kMuchBytes &&
            bytes_[command] <= -kTimes * made_[command];
   }
+
+  /// Whether a command could come later for free: all that it reads are states
+  /// and constants, which stay, and what comes later with it.
+  bool canWait(unsigned command) const { return canWait_[command]; }
 
   /// Schedules a command; returns the commands whose growth has changed.
   SmallVector<unsigned> take(unsigned command) {
@@ -345,7 +367,7 @@ private:
   static constexpr int64_t kMuchBytes = 64 << 10, kTimes = 4;
 
   std::vector<int64_t> bytes_, made_; // of each command
-  std::vector<bool> isUpdate_;
+  std::vector<bool> isUpdate_, canWait_;
   std::vector<llvm::SetVector<Value>> operands_;
   DenseMap<Value, Readers> readers_;
   DenseSet<Value> written_; // to states
@@ -359,9 +381,12 @@ public:
       : commands_(commands), waiting_(dependencies, commands.size()),
         growth_(graph, commands), inFlight_(inFlight) {}
 
-  /// Always chooses the ready command that leaves the fewest bytes live.
+  /// Always chooses the ready command that leaves the fewest bytes live. What
+  /// packs a weight would be chosen long before its reader, as others make more
+  /// bytes: it comes as late as it can.
   SmallVector<Operation *> least() {
-    return order([&](unsigned command) { return growth_.of(command); });
+    return named(
+        late(order([&](unsigned command) { return growth_.of(command); })));
   }
 
   /// Keeps the given order, except that a state's readers precede its new
@@ -372,7 +397,7 @@ public:
   /// left to do.
   SmallVector<Operation *> given() {
     begun_ = 0;
-    return order([&](unsigned command) -> int64_t {
+    return named(order([&](unsigned command) -> int64_t {
       if (isa<plan::StartOp>(commands_[command]))
         return 0;
       if (auto finish = dyn_cast<plan::FinishOp>(commands_[command]))
@@ -380,7 +405,7 @@ public:
       bool frees = growth_.shrinks(command) ||
                    (growth_.isUpdate(command) && growth_.of(command) < 0);
       return frees ? 2 : 3;
-    });
+    }));
   }
 
   /// The number of ranks that were computed.
@@ -389,7 +414,7 @@ public:
 private:
   /// Always chooses the ready command of the lowest rank, the earlier one of
   /// equals.
-  SmallVector<Operation *> order(llvm::function_ref<int64_t(unsigned)> rank) {
+  SmallVector<unsigned> order(llvm::function_ref<int64_t(unsigned)> rank) {
     std::vector<int64_t> ranks(commands_.size());
     std::set<std::pair<int64_t, unsigned>> ready;
     auto insert = [&](unsigned command) {
@@ -400,11 +425,11 @@ private:
     for (unsigned command = 0; command < commands_.size(); ++command)
       if (waiting_.isReady(command))
         insert(command);
-    SmallVector<Operation *> order;
+    SmallVector<unsigned> order;
     while (!ready.empty()) {
       unsigned next = ready.begin()->second;
       ready.erase(ready.begin());
-      order.push_back(commands_[next]);
+      order.push_back(next);
       if (isa<plan::StartOp>(commands_[next])) {
         ++begun_;
         for (auto [due, command] : llvm::to_vector(ready))
@@ -419,6 +444,29 @@ private:
         insert(command);
     }
     return order;
+  }
+
+  /// Moves commands that can wait to the first one that depends on them.
+  SmallVector<unsigned> late(SmallVector<unsigned> order) const {
+    std::vector<size_t> places(order.size());
+    for (auto [place, command] : llvm::enumerate(order))
+      places[command] = place;
+    for (unsigned command : llvm::reverse(order)) {
+      auto of = [&](unsigned waiter) { return places[waiter]; };
+      ArrayRef<unsigned> waiters = waiting_.waiters(command);
+      if (growth_.canWait(command) && !waiters.empty())
+        places[command] = *llvm::min_element(llvm::map_range(waiters, of));
+    }
+    // Of one place, the order stays: those that moved stand in front.
+    llvm::stable_sort(order, [&](unsigned one, unsigned other) {
+      return places[one] < places[other];
+    });
+    return order;
+  }
+
+  SmallVector<Operation *> named(ArrayRef<unsigned> order) const {
+    return llvm::map_to_vector(
+        order, [&](unsigned number) { return commands_[number]; });
   }
 
   ArrayRef<Operation *> commands_;

@@ -10,8 +10,9 @@ def Schedule : Pass<"schedule", "::gradus::GraphOp"> {
   let description = [{
     Chooses a total order in which few bytes are live at once and states can be
     updated in place: all readers of the old value come before the command that
-    writes the new one. Keeps either this order or the given one, whichever has
-    the smaller peak. In the given one, updates that free gradients, and
+    writes the new one. What is made of states alone, such as a packed weight,
+    comes right before its first reader. Keeps either this order or the given one,
+    whichever has the smaller peak. In the given one, updates that free gradients, and
     commands that free several times what they make, such as sums of a bias's
     gradient, come as early as they can, while what they read is in cache.
 

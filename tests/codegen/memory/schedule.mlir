@@ -128,4 +128,30 @@ gradus.program @p {
     %a = plan.finish %first, %x number 3 : tensor<0xi8>, tensor<4xf32> -> tensor<4xf32>
     gradus.return %a, %b, %c : tensor<4xf32>, tensor<6400xf32>, tensor<6400xf32>
   }
+
+  // What is made of states alone comes as late as it can, with what it is made
+  // of: before its reader, or before a state that it reads is renewed.
+  // CHECK-LABEL: gradus.graph @late
+  // CHECK:         %[[LARGE:.*]] = plan.launch @forward(%x)
+  // CHECK-NEXT:    %[[SMALL:.*]] = plan.launch @forward(%[[LARGE]])
+  // CHECK-NEXT:    %[[ROUNDED:.*]] = plan.launch @round
+  // CHECK-NEXT:    %[[PACKED:.*]] = plan.launch @pack(%[[ROUNDED]])
+  // CHECK-NEXT:    %[[Y:.*]] = plan.launch @matmul(%[[SMALL]], %[[PACKED]])
+  // CHECK-NEXT:    %[[OLD:.*]] = plan.launch @pack(%[[V:[a-z0-9]+]])
+  // CHECK-NEXT:    %[[NEW:.*]] = plan.launch @update(%[[V]], %[[Y]])
+  // CHECK-NEXT:    plan.launch @matmul(%[[NEW]], %[[OLD]])
+  gradus.graph @late(%x: tensor<64xf32>) -> (z: tensor<64xf32>) {
+    %w = gradus.read @w : tensor<64xf32>
+    %v = gradus.read @v : tensor<64xf32>
+    %rounded = plan.launch @round(%w) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<3200xf32>
+    %packed = plan.launch @pack(%rounded) items [1] grain 1 inplace [-1] : (tensor<3200xf32>) -> tensor<3200xf32>
+    %old = plan.launch @pack(%v) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<3200xf32>
+    %large = plan.launch @forward(%x) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<6400xf32>
+    %small = plan.launch @forward(%large) items [1] grain 1 inplace [-1] : (tensor<6400xf32>) -> tensor<64xf32>
+    %y = plan.launch @matmul(%small, %packed) items [1] grain 1 inplace [-1] : (tensor<64xf32>, tensor<3200xf32>) -> tensor<64xf32>
+    %new = plan.launch @update(%v, %y) items [64] grain 64 inplace [0] : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %z = plan.launch @matmul(%new, %old) items [1] grain 1 inplace [-1] : (tensor<64xf32>, tensor<3200xf32>) -> tensor<64xf32>
+    gradus.write @v, %new : tensor<64xf32>
+    gradus.return %z : tensor<64xf32>
+  }
 }
