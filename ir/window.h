@@ -41,4 +41,15 @@ template <typename PoolingOp> Window windowOf(PoolingOp op) {
   return windowOf(op, op.getWindow());
 }
 
+/// The max pool that found the elements to which a gradient goes; null if it is
+/// not known, or of another window: then indices may name elements that are not
+/// there.
+template <typename Pool, typename Backward> Pool poolOf(Backward op) {
+  auto pool = op.getIndices().template getDefiningOp<Pool>();
+  return pool && op->getAttrDictionary() == pool->getAttrDictionary() &&
+                 op.getType() == pool.getInput().getType()
+             ? pool
+             : Pool();
+}
+
 } // namespace gradus

@@ -16,15 +16,11 @@ using plan::LaunchOp;
 
 namespace {
 
-/// The pool whose gradient is the gradient of a convolution's output, if it is
-/// known where its elements won: indices from elsewhere may be wrong.
+/// The pool's gradient that is that of a convolution's output, if it is known
+/// where its elements won.
 MaxPoolBackwardOp pooled(Value gradient) {
   auto op = gradient.getDefiningOp<MaxPoolBackwardOp>();
-  auto pool = op ? op.getIndices().getDefiningOp<MaxPoolOp>() : MaxPoolOp();
-  return pool && op->getAttrDictionary() == pool->getAttrDictionary() &&
-                 op.getType() == pool.getInput().getType()
-             ? op
-             : MaxPoolBackwardOp();
+  return op && poolOf<MaxPoolOp>(op) ? op : MaxPoolBackwardOp();
 }
 
 /// Writes what both kernels have: operands 1 and 2 are the pooled gradient and

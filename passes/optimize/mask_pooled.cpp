@@ -5,6 +5,7 @@
 // the pooled elements alone if nothing stands between the pool and it.
 
 #include "ir/arithmetic.h"
+#include "ir/window.h"
 #include "passes/passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -16,17 +17,6 @@ namespace gradus {
 
 namespace {
 using namespace mlir;
-
-/// The pool whose elements a gradient goes to; null if it is not known, or of
-/// another window: then indices may name elements that are not there.
-MaxPoolOp poolOf(MaxPoolBackwardOp op) {
-  auto pool = op.getIndices().getDefiningOp<MaxPoolOp>();
-  if (!pool || op.getIndices() != pool.getIndices() ||
-      op->getAttrDictionary() != pool->getAttrDictionary() ||
-      op.getType() != pool.getInput().getType())
-    return {};
-  return pool;
-}
 
 /// The number that fills a constant, in the shape of `like`.
 Value sameNumber(OpBuilder &builder, Value constant, Value like) {
@@ -50,7 +40,7 @@ struct MaskPooledPass : impl::MaskPooledBase<MaskPooledPass> {
     SmallVector<MaxPoolBackwardOp> ops;
     getOperation()->walk([&](MaxPoolBackwardOp op) { ops.push_back(op); });
     for (MaxPoolBackwardOp op : ops) {
-      if (MaxPoolOp pool = poolOf(op)) {
+      if (auto pool = poolOf<MaxPoolOp>(op)) {
         maskEarly(op, pool);
         sumEarly(op);
       }
