@@ -96,7 +96,9 @@ protected:
 };
 
 /// Writes the position in the image of the first tap of the window of each
-/// element that won.
+/// element that won. An index that named no element would lead out of the
+/// image, as it might if the pool's input were computed twice with other
+/// roundings.
 void PooledKernel::findPositions(AffineExpr sample) {
   SmallVector<int64_t> extents = {sizes.outputs};
   llvm::append_range(extents, sizes.won);
@@ -116,8 +118,10 @@ void PooledKernel::findPositions(AffineExpr sample) {
          auto literal = [&](int64_t number) {
            return splat(s.builder, s.loc, type, number);
          };
-         Value tap = values[0], sum = arith::TruncIOp::create(
-                                    s.builder, s.loc, type, s.index(first));
+         Value tap = s.make<arith::MinUIOp>(
+                   values[0], literal(gradus::product(sizes.pool.size) - 1)),
+               sum = arith::TruncIOp::create(s.builder, s.loc, type,
+                                             s.index(first));
          for (int64_t d = sizes.rank() - 1; d >= 0; --d) {
            Value size = literal(sizes.pool.size[d]),
                  along = d ? s.make<arith::RemUIOp>(tap, size) : tap;

@@ -8,6 +8,8 @@
 
 #include "codegen/targets/target.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace gradus;
 using namespace gradus::testing;
 
@@ -183,6 +185,23 @@ TEST(LowerPooled, VisitsTheElementsThatWonAlone) {
     EXPECT_EQ(kernelsOf(c), 2) << programOf(c);
     expectExact(c);
   }
+}
+
+// No number leads out of an image, whatever a pool says.
+TEST(LowerPooled, BoundsEachPosition) {
+  ModuleText module(programOf(lenet));
+  Target target = llvm::cantFail(findTarget("cpu", {"never"}));
+  ASSERT_TRUE(
+      mlir::succeeded(runStages(*module.module, "nests", target.model)));
+  llvm::SmallVector<mlir::Attribute> bounds;
+  module.module->walk([&](mlir::arith::MinUIOp op) {
+    mlir::Attribute bound;
+    ASSERT_TRUE(mlir::matchPattern(op.getRhs(), mlir::m_Constant(&bound)));
+    bounds.push_back(bound);
+  });
+  auto last = mlir::IntegerAttr::get(
+      mlir::IntegerType::get(module.module->getContext(), 32), 3);
+  EXPECT_EQ(bounds, (llvm::SmallVector<mlir::Attribute>{last, last}));
 }
 
 TEST(LowerPooled, HasCodeForEachLevel) {
