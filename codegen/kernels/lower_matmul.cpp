@@ -70,24 +70,42 @@ std::optional<MatmulSizes> sizesOf(LibraryOp op) {
   return sizes;
 }
 
+/// Writes kernels whose items have parts of a dimension.
+class PartWriter : public KernelWriter {
+protected:
+  using KernelWriter::KernelWriter;
+
+  /// Calls `body` with the size of a part of `all`: `size`, or what is left for
+  /// the last one.
+  void forPart(AffineExpr number, int64_t all, int64_t size,
+               llvm::function_ref<void(int64_t size)> body) {
+    int64_t whole = all / size, rest = all % size;
+    if (!rest || !whole)
+      return body(rest ? rest : size);
+    // Loops of at most one step are conditions.
+    loop(1, {}, whole - number, [&](AffineExpr) { body(size); });
+    loop(1, {}, number - (whole - 1), [&](AffineExpr) { body(rest); });
+  }
+};
+
 //===-- packing -----------------------------------------------------------===//
 
 /// Packs a matrix [terms, columns], or one of [columns, terms], in panels
 /// [panels, terms / 2, width] of pairs along the terms. An item reads what lies
 /// together in memory: some terms for all panels, or the columns of a panel.
-class PackingKernel : public KernelWriter {
+class PackingKernel : public PartWriter {
 public:
   PackingKernel(Value matrix, bool alongTerms, RankedTensorType panels)
-      : KernelWriter(
-            matrix.getContext(), matrix.getType(), panels,
-            alongTerms ? panels.getDimSize(0)
+      : PartWriter(matrix.getContext(), matrix.getType(), panels,
+                   alongTerms
+                       ? panels.getDimSize(0)
                        : llvm::divideCeil(panels.getDimSize(1), kTermsOfItem)),
         terms_(panels.getDimSize(1)), width_(panels.getDimSize(2)),
         columns_(shapeOf(matrix)[alongTerms ? 0 : 1]) {}
 
   KernelOp alongTerms() {
     Value from = pairs(operand(0));
-    forItems(columns_, width_, [&](int64_t columns) {
+    forPart(item(), columns_, width_, [&](int64_t columns) {
       nest({{terms_, columns}}, {}, At{from, {item() * width_ + x(1), x(0)}},
            At{result(0), {item(), x(0), x(1)}},
            [](const Scalars &, ValueRange values) {
@@ -98,7 +116,7 @@ public:
   }
 
   KernelOp acrossTerms() {
-    forItems(terms_, kTermsOfItem, [&](int64_t terms) {
+    forPart(item(), terms_, kTermsOfItem, [&](int64_t terms) {
       forTiles({constant(0), columns_}, width_, {}, {},
                [&](Span columns) { interleave(terms, columns); });
     });
@@ -107,17 +125,6 @@ public:
 
 private:
   static constexpr int64_t kTermsOfItem = 4;
-
-  /// Calls `body` for the item, which has so many of all, or what is left.
-  void forItems(int64_t all, int64_t size,
-                llvm::function_ref<void(int64_t size)> body) {
-    int64_t whole = all / size, rest = all % size;
-    if (!rest || !whole)
-      return body(rest ? rest : size);
-    // Loops of at most one step are conditions.
-    loop(1, {}, whole - item(), [&](AffineExpr) { body(size); });
-    loop(1, {}, item() - (whole - 1), [&](AffineExpr) { body(rest); });
-  }
 
   void interleave(int64_t terms, Span columns) {
     AffineExpr term = item() * kTermsOfItem + x(0),
@@ -162,12 +169,12 @@ Value packed(OpBuilder &builder, Operation *reader, Value matrix,
 
 /// Builds the nests of a matmul: left matrix, panels of the right one, perhaps
 /// a bias, to the result.
-class MatmulKernel : public KernelWriter {
+class MatmulKernel : public PartWriter {
 public:
   MatmulKernel(MLIRContext *context, const MatmulSizes &sizes,
                const MatmulTiles &tiles, ValueRange operands, Type result)
-      : KernelWriter(context, operands.getTypes(), result,
-                     tiles.rowBlocks * tiles.panels),
+      : PartWriter(context, operands.getTypes(), result,
+                   tiles.rowBlocks * tiles.panels),
         sizes_(sizes), tiles_(tiles), hasBias_(operands.size() > 2),
         element_(cast<RankedTensorType>(result).getElementType()) {
     left_ = sizes.leftIsTransposed ? operand(0) : pairs(operand(0));
@@ -187,16 +194,8 @@ private:
   AffineExpr panel() { return item() % tiles_.panels; }
   AffineExpr rowBlock() { return item().floorDiv(tiles_.panels); }
 
-  /// Calls `body` for the item's panel: it is whole, or the last.
   void forPanels(llvm::function_ref<void(int64_t columns)> body) {
-    int64_t whole = sizes_.columns / MatmulTiles::kWidth,
-            rest = sizes_.columns % MatmulTiles::kWidth;
-    if (!rest)
-      return body(MatmulTiles::kWidth);
-    // Loops of at most one step are conditions.
-    loop(1, {}, whole - panel(),
-         [&](AffineExpr) { body(MatmulTiles::kWidth); });
-    loop(1, {}, panel() - (whole - 1), [&](AffineExpr) { body(rest); });
+    forPart(panel(), sizes_.columns, MatmulTiles::kWidth, body);
   }
 
   void forRows(Span terms, int64_t columns, bool adds = false) {
