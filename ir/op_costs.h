@@ -1,5 +1,5 @@
-// What an op sums and computes, by its shapes: for bounds of rounding and for
-// the statistics of a program.
+// Counts the terms that an op sums and the operations that it needs, by its
+// shapes: for bounds of rounding and for the statistics of a program.
 #pragma once
 
 #include "ir/gradus.h"

@@ -25,8 +25,8 @@ constexpr double kWinogradShare = 0.7;
 constexpr double winogradWeightsShare(int64_t tile) {
   return tile == 4 ? 0.6 : 0.7;
 }
-/// Of these, and of the library's convolutions and gradients of weights, what
-/// is reached with fewer than 32 channels.
+/// Fewer than 32 channels lower these shares, and those of the library's
+/// convolutions and gradients of weights, to the following.
 constexpr double winogradShareOfFew(int64_t tile) {
   return tile == 4 ? 0.29 : 0.46;
 }

@@ -78,7 +78,7 @@ private:
   mlir::Type f32_;
 };
 
-/// What names of the op's kernels begin with.
+/// Returns what the names of the op's kernels begin with.
 inline std::string nameOfWinograd(plan::WinogradOp op) {
   return op.getTile() == 4 ? "winograd" : "winograd_2x2";
 }

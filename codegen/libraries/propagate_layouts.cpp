@@ -158,8 +158,8 @@ private:
     return made.getDefiningOp();
   }
 
-  /// What a transpose like `lead` would make this value of; null if nothing is
-  /// there.
+  /// Returns the value that a transpose like `lead` would turn into this one;
+  /// null if there is none.
   Value beforeTranspose(OpBuilder &builder, Value value, TransposeOp lead) {
     ArrayRef<int64_t> shape = shapeOf(lead.getInput());
     auto type = cast<RankedTensorType>(value.getType());

@@ -457,7 +457,7 @@ private:
       if (growth_.canWait(command) && !waiters.empty())
         places[command] = *llvm::min_element(llvm::map_range(waiters, of));
     }
-    // Of one place, the order stays: those that moved stand in front.
+    // Commands of one place keep their order: those that moved stand in front.
     llvm::stable_sort(order, [&](unsigned one, unsigned other) {
       return places[one] < places[other];
     });

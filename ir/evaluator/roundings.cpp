@@ -74,7 +74,7 @@ void Roundings::operands(Operation &op, MutableArrayRef<HostTensor> tensors) {
 }
 
 void Roundings::made(Value value, HostTensor &tensor) {
-  // What has a body was moved where that made it.
+  // The results of an op with a body were moved where the body made them.
   if (Operation *op = value.getDefiningOp();
       op && !isExact(*op) && op->getNumRegions() == 0)
     move(tensor, roundingUnit(getElementTypeOrSelf(value)));

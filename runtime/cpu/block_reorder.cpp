@@ -140,7 +140,7 @@ void BlockReorder::cut(const Sizes &blocks, const Sizes &axes) {
   }
 }
 
-/// What is small is not worth waking threads, which takes the library longer
+/// A small reorder is not worth waking threads, which takes the library longer
 /// than the work does. Of the rest, windows of weights have few columns, and
 /// blocks of 8 by 8 are a call for few elements; rows that stay rows are
 /// copied as fast by the library.

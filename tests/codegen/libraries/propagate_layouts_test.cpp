@@ -184,7 +184,7 @@ TEST(PropagateLayouts, KeepsTransposesWithWhatIsPlain) {
   EXPECT_EQ(transposesIn(program), 2);
 }
 
-// What is left of the axes would be in another order.
+// The axes that a sum leaves would be in another order.
 TEST(PropagateLayouts, KeepsTransposesBeforeOtherSums) {
   NEEDS_ONEDNN();
   const std::string program =
