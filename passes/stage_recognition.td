@@ -12,8 +12,9 @@ def RecognizeAttention : GradusPass<"recognize-attention"> {
       scores, give the scale.
     * A summand of the scores is the mask, before it is broadcast; so is a
       selection between a score and -inf, or, if it is known to leave each query
-      a key, a number less than -1e9. A constant that hides from each query
-      exactly the keys after it is `causal`.
+      a key, a number less than -1e9. One that hides from each query exactly
+      the keys after it is `causal`, if it is a constant or computed of
+      constants and positions.
     * A selection of 0 if the softmax is NaN, which newer exporters write for
       queries without keys, is removed: the op gives zeros for such queries.
     * Transposes of k are undone.

@@ -4,9 +4,13 @@
 // stored probabilities of the forward pass.
 
 #include "ir/build.h"
+#include "ir/evaluator/evaluator.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/passes.h"
 #include "passes/recognition/factors.h"
+
+#include "llvm/ADT/SetVector.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_RECOGNIZEATTENTION
@@ -19,32 +23,116 @@ using namespace mlir;
 /// below, and a score that is replaced at the second or below.
 constexpr double kHides = -1e30, kStandsForNone = -1e9;
 
-//===-- constants ---------------------------------------------------------===//
+//===-- masks that are known ----------------------------------------------===//
 
-/// Whether element e of a constant mask keeps a key or hides it; nothing for
-/// other numbers.
-std::optional<bool> leaves(DenseElementsAttr mask, int64_t element) {
-  if (mask.getElementType().isInteger(1))
-    return mask.getValues<bool>()[element];
-  double number = mask.getValues<APFloat>()[element].convertToDouble();
+/// Whether element e of a known mask keeps a key or hides it; nothing for other
+/// numbers.
+std::optional<bool> leaves(const HostTensor &mask, int64_t element) {
+  if (!mask.isFloat)
+    return mask.integers[element] != 0;
+  double number = mask.floats[element];
   if (number == 0)
     return true;
   return number <= kHides ? std::optional(false) : std::nullopt;
 }
 
-/// Whether a mask hides exactly the keys after each query. `hides`: the mask is
-/// true at hidden keys.
-bool isCausal(Value mask, bool hides) {
-  DenseElementsAttr elements;
-  ArrayRef<int64_t> shape = tensorType(mask).getShape();
-  int64_t queries = shape[2], keys = shape[3];
-  if (!matchPattern(mask, m_Constant(&elements)) || queries < 2 || keys < 2)
+/// Whether an op computes a part of a mask from its operands alone, and how is
+/// known.
+bool isOfMasks(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<DenseElementsAttr>(constant.getValue());
+  return isa<Evaluable>(op) &&
+         (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+          isa<IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp>(op));
+}
+
+/// Collects the ops that compute a mask, operands first. Returns false if it
+/// depends on more than constants and positions, or the evaluator would take
+/// long.
+bool collect(Value mask, llvm::SetVector<Operation *> &ops, int depth = 0) {
+  constexpr int mostOps = 40;
+  constexpr int64_t mostElements = int64_t(1) << 22;
+  Operation *op = mask.getDefiningOp();
+  if (!op || !isOfMasks(op) || depth == mostOps)
     return false;
-  for (int64_t e = 0; e < elements.getNumElements(); ++e)
-    if (leaves(elements, e) != ((e % keys <= e / keys % queries) != hides))
+  if (ops.contains(op) || matchPattern(op, m_Constant()))
+    return ops.insert(op), true;
+  for (Value operand : op->getOperands())
+    if (!collect(operand, ops, depth + 1))
+      return false;
+  ops.insert(op);
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.getNumElements() <= mostElements && ops.size() <= mostOps;
+}
+
+/// The elements of a mask that depends on no input or state.
+std::optional<HostTensor> elementsOf(Value mask) {
+  llvm::SetVector<Operation *> ops;
+  if (!collect(mask, ops))
+    return std::nullopt;
+  DenseMap<Value, HostTensor> values;
+  for (Operation *op : ops) {
+    SmallVector<HostTensor> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(values.at(operand));
+    auto results = evaluateOp(op, operands);
+    if (failed(results))
+      return std::nullopt;
+    values[op->getResult(0)] = std::move(results->front());
+  }
+  return std::move(values.find(mask)->second);
+}
+
+/// Whether a known mask hides exactly the keys after each query. `hides`: it is
+/// true at hidden keys.
+bool isCausal(const HostTensor &mask, bool hides) {
+  int64_t queries = mask.shape[2], keys = mask.shape[3];
+  if (queries < 2 || keys < 2)
+    return false;
+  for (int64_t e = 0; e < mask.size(); ++e)
+    if (leaves(mask, e) != ((e % keys <= e / keys % queries) != hides))
       return false;
   return true;
 }
+
+/// Tells which masks are causal. The layers of a model compute the same one,
+/// which is evaluated once.
+class CausalMasks {
+public:
+  bool contain(Value mask, bool hides) {
+    for (const Known &known : known_)
+      if (known.hides == hides && isSame(mask, known.mask))
+        return known.isCausal;
+    std::optional<HostTensor> elements = elementsOf(mask);
+    if (!elements)
+      return false;
+    known_.push_back({mask, hides, isCausal(*elements, hides)});
+    return known_.back().isCausal;
+  }
+
+private:
+  struct Known {
+    Value mask;
+    bool hides, isCausal;
+  };
+
+  /// Whether a value is computed as a known one is.
+  bool isSame(Value value, Value known) {
+    if (value == known || same_.contains({value, known}))
+      return true;
+    Operation *op = value.getDefiningOp();
+    auto check = [&](Value a, Value b) { return success(isSame(a, b)); };
+    if (!op || !OperationEquivalence::isEquivalentTo(
+                   op, known.getDefiningOp(), check, /*markEquivalent=*/nullptr,
+                   OperationEquivalence::IgnoreLocations))
+      return false;
+    same_.insert({value, known});
+    return true;
+  }
+
+  SmallVector<Known> known_;
+  DenseSet<std::pair<Value, Value>> same_;
+};
 
 /// Whether a boolean mask is known to leave each query at least one key.
 bool leavesAll(Value mask, bool hides) {
@@ -91,7 +179,7 @@ public:
            isFloatOrTruth();
   }
 
-  void replace();
+  void replace(CausalMasks &masks);
 
 private:
   /// Strips dropout off the probabilities.
@@ -246,7 +334,7 @@ Value Pattern::mask(OpBuilder &builder) {
   return reshape(builder, mask_.getLoc(), mask_, withHeads(shape));
 }
 
-void Pattern::replace() {
+void Pattern::replace(CausalMasks &masks) {
   OpBuilder builder(last_);
   Value query = withHeads(builder, withoutFactors(first_.getA(), scale_)),
         key = keys(builder),
@@ -254,7 +342,7 @@ void Pattern::replace() {
                                        ? lastExchanged(builder, last_.getB())
                                        : last_.getB());
   Value mask = mask_ ? this->mask(builder) : Value();
-  bool causal = mask && isCausal(mask, hides_);
+  bool causal = mask && masks.contain(mask, hides_);
   if (hides_ && !causal)
     mask = arith::XOrIOp::create(builder, mask.getLoc(), mask,
                                  splatLike(builder, mask, 1));
@@ -272,11 +360,12 @@ struct RecognizeAttention : impl::RecognizeAttentionBase<RecognizeAttention> {
   using Base::Base;
 
   void runOnOperation() override {
+    CausalMasks masks;
     getOperation().walk([&](MatmulOp matmul) {
       Pattern pattern(matmul);
       if (!pattern.matches())
         return;
-      pattern.replace();
+      pattern.replace(masks);
       remark::passed(
           matmul.getLoc(),
           remark::RemarkOpts::name("Recognized").category(getArgument()))

@@ -78,6 +78,76 @@ gradus.program @window {
   }
 }
 
+// A mask that the model computes of positions, as an import leaves it that has no
+// room for more constants: two layers have one each.
+// CHECK-LABEL: gradus.program @computed
+// CHECK-NOT:     gradus.iota
+// CHECK:         gradus.attention %q, %q, %q causal {scale
+// CHECK:         gradus.attention %[[Y:.*]], %[[Y]], %[[Y]] causal {scale
+gradus.program @computed {
+  gradus.graph @predict(%q: tensor<1x1x3x8xf32>) -> (y: tensor<1x1x3x8xf32>) {
+    %zero = arith.constant dense<0.0> : tensor<3x3xf32>
+    %one = arith.constant dense<1.0> : tensor<3x3xf32>
+    %none = arith.constant dense<0xFF800000> : tensor<3x3xf32>
+    %0 = gradus.iota axis 0 : tensor<3x3xi64>
+    %1 = gradus.iota axis 1 : tensor<3x3xi64>
+    %2 = arith.cmpi sle, %1, %0 : tensor<3x3xi64>
+    %3 = arith.select %2, %one, %zero : tensor<3x3xi1>, tensor<3x3xf32>
+    %4 = arith.cmpf oeq, %3, %zero : tensor<3x3xf32>
+    %5 = arith.select %4, %none, %zero : tensor<3x3xi1>, tensor<3x3xf32>
+    %6 = gradus.broadcast %5 dims [2, 3] : tensor<3x3xf32> -> tensor<1x1x3x3xf32>
+    %7 = gradus.matmul %q, %q transposed : tensor<1x1x3x8xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x3xf32>
+    %8 = arith.addf %7, %6 : tensor<1x1x3x3xf32>
+    %9 = gradus.softmax %8 axis 3 : tensor<1x1x3x3xf32>
+    %y = gradus.matmul %9, %q : tensor<1x1x3x3xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x8xf32>
+    %10 = gradus.iota axis 0 : tensor<3x3xi64>
+    %11 = gradus.iota axis 1 : tensor<3x3xi64>
+    %12 = arith.cmpi sle, %11, %10 : tensor<3x3xi64>
+    %13 = arith.select %12, %one, %zero : tensor<3x3xi1>, tensor<3x3xf32>
+    %14 = arith.cmpf oeq, %13, %zero : tensor<3x3xf32>
+    %15 = arith.select %14, %none, %zero : tensor<3x3xi1>, tensor<3x3xf32>
+    %16 = gradus.broadcast %15 dims [2, 3] : tensor<3x3xf32> -> tensor<1x1x3x3xf32>
+    %17 = gradus.matmul %y, %y transposed : tensor<1x1x3x8xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x3xf32>
+    %18 = arith.addf %17, %16 : tensor<1x1x3x3xf32>
+    %19 = gradus.softmax %18 axis 3 : tensor<1x1x3x3xf32>
+    %z = gradus.matmul %19, %y : tensor<1x1x3x3xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x8xf32>
+    gradus.return %z : tensor<1x1x3x8xf32>
+  }
+}
+
+// Masks that hide others, or depend on an input, stay masks; the second differs
+// from the first in one comparison alone.
+// CHECK-LABEL: gradus.program @computed_otherwise
+// CHECK:         gradus.attention %q, %q, %q causal {scale
+// CHECK:         gradus.attention %[[Y:.*]], %[[Y]], %[[Y]] mask %{{.*}} {scale
+// CHECK:         gradus.attention %[[Z:.*]], %[[Z]], %[[Z]] mask %{{.*}} {scale
+gradus.program @computed_otherwise {
+  gradus.graph @predict(%q: tensor<1x1x3x8xf32>, %first: tensor<3x3xi64>) -> (y: tensor<1x1x3x8xf32>) {
+    %none = arith.constant dense<0xFF800000> : tensor<1x1x3x3xf32>
+    %0 = gradus.iota axis 0 : tensor<3x3xi64>
+    %1 = gradus.iota axis 1 : tensor<3x3xi64>
+    %2 = arith.cmpi sle, %1, %0 : tensor<3x3xi64>
+    %3 = gradus.broadcast %2 dims [2, 3] : tensor<3x3xi1> -> tensor<1x1x3x3xi1>
+    %4 = gradus.matmul %q, %q transposed : tensor<1x1x3x8xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x3xf32>
+    %5 = arith.select %3, %4, %none : tensor<1x1x3x3xi1>, tensor<1x1x3x3xf32>
+    %6 = gradus.softmax %5 axis 3 : tensor<1x1x3x3xf32>
+    %y = gradus.matmul %6, %q : tensor<1x1x3x3xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x8xf32>
+    %7 = arith.cmpi slt, %1, %0 : tensor<3x3xi64>
+    %8 = gradus.broadcast %7 dims [2, 3] : tensor<3x3xi1> -> tensor<1x1x3x3xi1>
+    %9 = gradus.matmul %y, %y transposed : tensor<1x1x3x8xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x3xf32>
+    %10 = arith.select %8, %9, %none : tensor<1x1x3x3xi1>, tensor<1x1x3x3xf32>
+    %11 = gradus.softmax %10 axis 3 : tensor<1x1x3x3xf32>
+    %z = gradus.matmul %11, %y : tensor<1x1x3x3xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x8xf32>
+    %12 = arith.cmpi sle, %first, %0 : tensor<3x3xi64>
+    %13 = gradus.broadcast %12 dims [2, 3] : tensor<3x3xi1> -> tensor<1x1x3x3xi1>
+    %14 = gradus.matmul %z, %z transposed : tensor<1x1x3x8xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x3xf32>
+    %15 = arith.select %13, %14, %none : tensor<1x1x3x3xi1>, tensor<1x1x3x3xf32>
+    %16 = gradus.softmax %15 axis 3 : tensor<1x1x3x3xf32>
+    %w = gradus.matmul %16, %z : tensor<1x1x3x3xf32>, tensor<1x1x3x8xf32> -> tensor<1x1x3x8xf32>
+    gradus.return %w : tensor<1x1x3x8xf32>
+  }
+}
+
 // A mask that says what is hidden, as `masked_fill` has it.
 // CHECK-LABEL: gradus.program @filled
 // CHECK:         gradus.attention %q, %q, %q causal {scale
