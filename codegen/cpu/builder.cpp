@@ -5,6 +5,8 @@
 
 #include "llvm/IR/Intrinsics.h"
 
+#include <numeric>
+
 using namespace llvm;
 using namespace gradus;
 
@@ -60,6 +62,41 @@ Value *CpuBuilder::fma(Value *x, Value *y, Value *z) {
   if (!target.fma)
     return CreateFAdd(CreateFMul(values[0], values[1]), values[2]);
   return CreateIntrinsic(Intrinsic::fma, {values[0]->getType()}, values);
+}
+
+/// Lanes `first` and following of a vector, or of one that has a single value;
+/// undefined ones behind its end.
+Value *CpuBuilder::lanesFrom(Value *x, unsigned first, unsigned count) {
+  if (lanesOf(x) == 1)
+    return CreateInsertElement(
+        Constant::getNullValue(wide(x->getType(), count)), x, uint64_t(0));
+  SmallVector<int> picked;
+  for (unsigned i = 0; i < count; ++i)
+    picked.push_back(first + i < lanesOf(x) ? int(first + i) : PoisonMaskElem);
+  return CreateShuffleVector(x, picked);
+}
+
+Value *
+CpuBuilder::inVectors(ArrayRef<Value *> operands,
+                      function_ref<Value *(ArrayRef<Value *>)> instruction) {
+  constexpr unsigned least = 4, most = 16;
+  unsigned lanes = lanesOf(operands[0]);
+  auto of = [&](unsigned first, unsigned count) {
+    return map_to_vector(operands,
+                         [&](Value *x) { return lanesFrom(x, first, count); });
+  };
+  if (lanes == 1)
+    return CreateExtractElement(instruction(of(0, least)), uint64_t(0));
+  if (lanes < least)
+    return lanesFrom(instruction(of(0, least)), 0, lanes);
+  if (lanes <= most)
+    return instruction(operands);
+  unsigned half = lanes / 2;
+  SmallVector<int> both(lanes);
+  std::iota(both.begin(), both.end(), 0);
+  Value *low = inVectors(of(0, half), instruction),
+        *high = inVectors(of(half, half), instruction);
+  return CreateShuffleVector(low, high, both);
 }
 
 BasicBlock *CpuBuilder::newBlock(const char *name) {

@@ -45,6 +45,14 @@ public:
   /// x * y + z, fused if the target has the instruction.
   llvm::Value *fma(llvm::Value *x, llvm::Value *y, llvm::Value *z);
 
+  /// Computes a result from operands of equal lanes by an instruction that
+  /// takes vectors of 4, 8 or 16. A single lane is computed in a vector, too:
+  /// so an element has the same bits in the ragged end of a block.
+  llvm::Value *
+  inVectors(llvm::ArrayRef<llvm::Value *> operands,
+            llvm::function_ref<llvm::Value *(llvm::ArrayRef<llvm::Value *>)>
+                instruction);
+
   using Body = llvm::function_ref<Values(
       llvm::Value *iv, llvm::ArrayRef<llvm::Value *> carried)>;
   /// Emits `for (iv = begin; iv < end; iv += step)` and returns the carried
@@ -63,6 +71,7 @@ public:
                           const std::string &name);
 
 private:
+  llvm::Value *lanesFrom(llvm::Value *x, unsigned first, unsigned count);
   Values rotatedLoop(llvm::Value *begin, llvm::Value *end, int64_t step,
                      llvm::ArrayRef<llvm::Value *> initial, Body body);
 };
