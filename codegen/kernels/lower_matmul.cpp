@@ -1,7 +1,7 @@
 // Lowers a library's matmul of bf16 to kernels of our own. The right matrix is
 // packed before, in panels that tiles stream through, and so is the left one
-// where it is transposed. The library packs in each thread and each call, and
-// transposes slowly.
+// where it is transposed, or copied where its rows would evict each other. The
+// library packs in each thread and each call, and transposes slowly.
 //
 // An item of the matmul has a block of rows, which stays in a core's cache, and
 // one panel of columns. Its tiles are nests, whose sums fill the registers and
@@ -141,18 +141,37 @@ private:
   int64_t terms_, width_, columns_;
 };
 
+/// Copies the rows of a matrix to longer ones.
+class SpreadingKernel : public PartWriter {
+public:
+  SpreadingKernel(Value matrix, RankedTensorType spread)
+      : PartWriter(matrix.getContext(), matrix.getType(), spread,
+                   llvm::divideCeil(spread.getDimSize(0), kRowsOfItem)),
+        rows_(spread.getDimSize(0)), terms_(shapeOf(matrix)[1] / 2) {}
+
+  KernelOp kernel() {
+    Value from = pairs(operand(0));
+    forPart(item(), rows_, kRowsOfItem, [&](int64_t rows) {
+      AffineExpr row = item() * kRowsOfItem + x(0);
+      nest({{rows, terms_}}, {}, At{from, {row, x(1)}},
+           At{result(0), {row, x(1)}}, [](const Scalars &, ValueRange values) {
+             return SmallVector<Value>(values);
+           });
+    });
+    return finished();
+  }
+
+private:
+  static constexpr int64_t kRowsOfItem = 8;
+
+  int64_t rows_, terms_;
+};
+
 /// Launches the packing of a matrix, or finds the one that is there already, as
 /// for the matmuls of one input with several weights.
 Value packed(OpBuilder &builder, Operation *reader, Value matrix,
-             bool alongTerms, const MatmulSizes &sizes, int64_t width,
-             KernelTable &kernels) {
-  int64_t columns = shapeOf(matrix)[alongTerms ? 0 : 1];
-  auto type = RankedTensorType::get(
-      {int64_t(llvm::divideCeil(columns, width)), sizes.terms(), width},
-      builder.getI32Type());
-  PackingKernel code(matrix, alongTerms, type);
-  KernelOp kernel =
-      kernels.add(alongTerms ? code.alongTerms() : code.acrossTerms(), "pack");
+             RankedTensorType type, KernelOp code, KernelTable &kernels) {
+  KernelOp kernel = kernels.add(code, "pack");
   for (Operation *user : matrix.getUsers())
     if (auto launch = dyn_cast<LaunchOp>(user);
         launch && launch.getKernel() == kernel.getSymName() &&
@@ -163,6 +182,29 @@ Value packed(OpBuilder &builder, Operation *reader, Value matrix,
                           /*grain=*/1, ArrayRef<int64_t>{-1}, /*flops=*/0,
                           builder.getStringAttr("pack"))
       .getResult(0);
+}
+
+/// Packs a matrix in panels of some columns.
+Value packed(OpBuilder &builder, Operation *reader, Value matrix,
+             bool alongTerms, const MatmulSizes &sizes, int64_t width,
+             KernelTable &kernels) {
+  int64_t columns = shapeOf(matrix)[alongTerms ? 0 : 1];
+  auto type = RankedTensorType::get(
+      {int64_t(llvm::divideCeil(columns, width)), sizes.terms(), width},
+      builder.getI32Type());
+  PackingKernel code(matrix, alongTerms, type);
+  return packed(builder, reader, matrix, type,
+                alongTerms ? code.alongTerms() : code.acrossTerms(), kernels);
+}
+
+/// Moves the rows of a left matrix apart.
+Value spread(OpBuilder &builder, Operation *reader, Value matrix,
+             const MatmulSizes &sizes, KernelTable &kernels) {
+  auto type = RankedTensorType::get(
+      {sizes.rows, sizes.terms() + MatmulSizes::kTermsOfLine},
+      builder.getI32Type());
+  return packed(builder, reader, matrix, type,
+                SpreadingKernel(matrix, type).kernel(), kernels);
 }
 
 //===-- products ----------------------------------------------------------===//
@@ -177,7 +219,8 @@ public:
                    tiles.rowBlocks * tiles.panels),
         sizes_(sizes), tiles_(tiles), hasBias_(operands.size() > 2),
         element_(cast<RankedTensorType>(result).getElementType()) {
-    left_ = sizes.leftIsTransposed ? operand(0) : pairs(operand(0));
+    bool isPacked = tensorType(operands[0]).getElementType().isInteger();
+    left_ = isPacked ? operand(0) : pairs(operand(0));
   }
 
   KernelOp kernel() {
@@ -259,6 +302,8 @@ SmallVector<Value> lowerToKernel(OpBuilder &builder, LibraryOp op,
   if (sizes->leftIsTransposed)
     operands[0] = packed(builder, op, operands[0], /*alongTerms=*/false, *sizes,
                          tiles.rows, kernels);
+  else if (sizes->sharesSets())
+    operands[0] = spread(builder, op, operands[0], *sizes, kernels);
   operands[1] = packed(builder, op, operands[1], sizes->rightIsTransposed,
                        *sizes, MatmulTiles::kWidth, kernels);
   Type type = op.getResult(0).getType();

@@ -17,7 +17,16 @@ struct MatmulSizes {
   /// Whether the result can hold the sums of some terms while it is computed.
   bool addsInPlace = false;
 
+  static constexpr int64_t kTermsOfLine = 16; // 64 bytes, a line of a cache
+
   int64_t terms() const { return inner / 2; } // pairs
+  /// Whether the rows of a tile would share one set of the first cache, which
+  /// holds fewer of them, and enough panels read them to make a copy worth it.
+  bool sharesSets() const {
+    constexpr int64_t linesOfWay = 64, fewest = 192; // columns
+    return !leftIsTransposed && terms() % (linesOfWay * kTermsOfLine) == 0 &&
+           columns >= fewest;
+  }
   /// Whether kernels of our own can compute it.
   bool areOurs() const;
 };

@@ -14,6 +14,13 @@
 // CHECK-LABEL: gradus.graph @weights
 // CHECK:         plan.launch @{{.*}}(%x) items [16] {{.*}} -> tensor<5x64x14xi32>
 // CHECK:         plan.launch @{{.*}}(%g) items [16] {{.*}} -> tensor<3x64x32xi32>
+// Rows of 4 KiB are copied to longer ones, unless few panels read them.
+// CHECK-LABEL: gradus.graph @spread
+// CHECK:         %[[X:.*]] = plan.launch @[[S:.*]](%x) items [9] {{.*}}label = "pack"} : (tensor<70x2048xbf16>) -> tensor<70x1040xi32>
+// CHECK-NEXT:    %[[W:.*]] = plan.launch @{{.*}}(%w)
+// CHECK-NEXT:    plan.launch @{{.*}}(%[[X]], %[[W]])
+// CHECK-NOT:     plan.launch @[[S]](
+// CHECK:         plan.launch @{{.*}}(%x, %{{.*}})
 // An activation, an odd number of terms, and sums that are rounded and too long
 // for one part stay the library's.
 // CHECK-LABEL: gradus.graph @others
@@ -38,6 +45,16 @@ gradus.program @matmuls {
         {dims = array<i64: 70, 128>, strides = array<i64: 1, 70>}, {dims = array<i64: 128, 80>, strides = array<i64: 80, 1>},
         {dims = array<i64: 70, 80>, strides = array<i64: 80, 1>}] : (tensor<128x70xbf16>, tensor<128x80xbf16>) -> tensor<70x80xf32>
     gradus.return %d : tensor<70x80xf32>
+  }
+  gradus.graph @spread(%x: tensor<70x2048xbf16>, %w: tensor<2048x192xbf16>, %u: tensor<2048x160xbf16>)
+      -> (p: tensor<70x192xf32>, q: tensor<70x160xf32>) {
+    %p = plan.library "matmul"(%x, %w) config {} layouts [
+        {dims = array<i64: 70, 2048>}, {dims = array<i64: 2048, 192>}, {dims = array<i64: 70, 192>}]
+        : (tensor<70x2048xbf16>, tensor<2048x192xbf16>) -> tensor<70x192xf32>
+    %q = plan.library "matmul"(%x, %u) config {} layouts [
+        {dims = array<i64: 70, 2048>}, {dims = array<i64: 2048, 160>}, {dims = array<i64: 70, 160>}]
+        : (tensor<70x2048xbf16>, tensor<2048x160xbf16>) -> tensor<70x160xf32>
+    gradus.return %p, %q : tensor<70x192xf32>, tensor<70x160xf32>
   }
   gradus.graph @others(%x: tensor<70x128xbf16>, %w: tensor<128x80xbf16>, %u: tensor<70x129xbf16>, %v: tensor<129x80xbf16>,
       %l: tensor<70x6400xbf16>, %r: tensor<6400x80xbf16>) -> (p: tensor<70x80xbf16>, q: tensor<70x80xf32>, s: tensor<70x80xbf16>) {

@@ -99,6 +99,9 @@ const Case cases[] = {
     // More terms than a panel has, in parts of equal and of different sizes.
     {70, 6400, 64},
     {67, 6454, 60, true, false},
+    // Rows whose lines would share a set of the cache, and so are copied.
+    {69, 4096, 200},
+    {64, 2048, 230, false, true, "bf16", true},
     // Gradients of weights.
     {320, 256, 320, true, false},
     {333, 262, 290, true, false},
