@@ -74,9 +74,10 @@ public:
 
 private:
   using KernelWriter::product;
-  /// The queries and keys of a tile's scores.
+  /// The queries and keys of a tile's scores. A causal mask may hide none.
   struct Tile {
     Span queries, keys;
+    bool isSeen = false; // wholly
   };
 
   AffineExpr head() {
@@ -124,6 +125,7 @@ private:
   void turn(Value rows, Span span, Value into);
   At maskAt(const Tile &tile);
   Value masked(const Scalars &s, Value product, Value mask, const Tile &tile);
+  SmallVector<Tile> partsOf(const Tile &tile);
   void dropped(const Tile &tile, Value from, Value to);
 
   void forwardInOneGo();
@@ -133,7 +135,8 @@ private:
   void meet(const Tile &tile, Value turnedKey, Value stacked, Value weights,
             Value shrink);
   void settle(Span queries);
-  void scores(const Tile &tile, Value turnedKey, Value out);
+  void scores(const Tile &tile, Value turnedKey, Value out,
+              ArrayRef<At> reads = {}, Code then = nullptr);
 
   void backwardInOneGo();
   void backwardByTiles();
@@ -238,11 +241,25 @@ Value AttentionKernel::masked(const Scalars &s, Value product, Value mask,
     score = s.add(score, mask);
   else if (mask)
     score = s.select(mask, score, none);
-  if (!causal_)
+  if (!causal_ || tile.isSeen)
     return score;
-  Value seen = s.compare(IntegerIs::sle, s.index(tile.keys.start + x(1)),
-                         s.index(tile.queries.start + x(0)));
-  return s.select(seen, score, none);
+  AffineExpr key = tile.keys.start + x(1), query = tile.queries.start + x(0);
+  if (tile.keys.start == tile.queries.start) // the same code for all of them
+    key = x(1), query = x(0);
+  return s.select(s.compare(IntegerIs::sle, s.index(key), s.index(query)),
+                  score, none);
+}
+
+/// Parts of a tile of which a causal mask is applied to the last alone: keys
+/// before the first query are seen by all.
+SmallVector<AttentionKernel::Tile> AttentionKernel::partsOf(const Tile &tile) {
+  auto query = dyn_cast<AffineConstantExpr>(tile.queries.start),
+       key = dyn_cast<AffineConstantExpr>(tile.keys.start);
+  int64_t seen = query && key ? query.getValue() - key.getValue() : 0;
+  if (!causal_ || seen <= 0 || seen >= tile.keys.size)
+    return {tile};
+  return {{tile.queries, {tile.keys.start, seen}, /*isSeen=*/true},
+          {tile.queries, {tile.queries.start, tile.keys.size - seen}}};
 }
 
 /// Applies dropout to a tile of per-score values and rescales the survivors.
@@ -269,14 +286,25 @@ void AttentionKernel::dropped(const Tile &tile, Value from, Value to) {
        });
 }
 
-void AttentionKernel::scores(const Tile &tile, Value turnedKey, Value out) {
-  product(tile.queries.size, tile.keys.size, contracted(sizes_.width),
-          {alongLast(operand(0)), {head(), tile.queries.start + x(0), x(2)}},
-          {turnedKey, {x(2), x(1)}},
-          mask_ ? SmallVector<At>{maskAt(tile)} : SmallVector<At>(),
-          scoresOf(out), [&](const Scalars &s, ValueRange values) {
-            return masked(s, values[0], mask_ ? values[1] : Value(), tile);
-          });
+/// Computes a tile of scores, or what `then` makes of each and of what it
+/// reads.
+void AttentionKernel::scores(const Tile &tile, Value turnedKey, Value out,
+                             ArrayRef<At> reads, Code then) {
+  for (const Tile &part : partsOf(tile)) {
+    SmallVector<At> all(reads);
+    if (mask_)
+      all.push_back(maskAt(part));
+    AffineExpr key = part.keys.start - tile.keys.start + x(1);
+    product(part.queries.size, part.keys.size, contracted(sizes_.width),
+            {alongLast(operand(0)), {head(), part.queries.start + x(0), x(2)}},
+            {turnedKey, {x(2), key}}, all, {out, {x(0), key}},
+            [&](const Scalars &s, ValueRange values) {
+              SmallVector<Value> read(values.take_front(1 + reads.size()));
+              Value mask = mask_ ? values.back() : Value();
+              read[0] = masked(s, values[0], mask, part);
+              return then ? then(s, read) : read[0];
+            });
+  }
 }
 
 //===-- forward: query, key, value, (mask,) (step,) to result, logsumexp, -===//
@@ -489,19 +517,13 @@ void AttentionKernel::slopes(const Tile &tile, const Turned &turned,
   At every = scoresOf(weights);
   SmallVector<At> reads = {rowsOf(operand(3), tile.queries),
                            rowsOf(operand(4), tile.queries)};
-  if (mask_)
-    reads.push_back(maskAt(tile));
-  product(queries, keys, contracted(sizes_.width),
-          {alongLast(operand(0)), {head(), row, x(2)}},
-          {turned.key, {x(2), x(1)}}, reads, every,
-          [&](const Scalars &s, ValueRange values) {
-            Value mask = mask_ ? values[3] : Value(),
-                  score = masked(s, values[0], mask, tile);
-            Value rest = s.subtract(s.subtract(score, values[1]), values[2]);
-            // Not above 1: a large mask leaves room for much where the product
-            // is summed in another order than before.
-            return s.exponential(s.smaller(rest, s.number(0, rest)));
-          });
+  scores(tile, turned.key, weights, reads,
+         [](const Scalars &s, ValueRange values) {
+           Value rest = s.subtract(s.subtract(values[0], values[1]), values[2]);
+           // Not above 1: a large mask leaves room for much where the product
+           // is summed in another order than before.
+           return s.exponential(s.smaller(rest, s.number(0, rest)));
+         });
   if (step_)
     dropped(tile, weights, kept);
   addUp(tile, turned, kept, gradient, result(2), addsToKeys);

@@ -26,7 +26,8 @@ struct AttentionTiles {
     int64_t blocks = std::max<int64_t>(
         1, llvm::divideCeil(sizes.queries * sizes.keys, mostScores));
     if (causal)
-      blocks = std::max(blocks, std::clamp<int64_t>(sizes.queries / 64, 1, 4));
+      blocks = std::max(blocks,
+                        std::clamp<int64_t>(sizes.queries / 32, 1, mostBlocks));
     rows = llvm::divideCeil(sizes.queries, blocks);
     if (causal && pairs)
       rows = llvm::alignTo(rows, 2);
