@@ -43,7 +43,7 @@ bool isOfMasks(Operation *op) {
     return isa<DenseElementsAttr>(constant.getValue());
   return isa<Evaluable>(op) &&
          (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
-          isa<IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp>(op));
+          op->hasTrait<MovesElements>() || isa<IotaOp>(op));
 }
 
 /// Collects the ops that compute a mask, operands first. Returns false if it
