@@ -64,7 +64,6 @@ std::optional<MatmulSizes> sizesOf(LibraryOp op) {
   sizes.inner = shapeOf(left)[*leftIs ? 0 : 1];
   sizes.leftIsTransposed = *leftIs;
   sizes.rightIsTransposed = *rightIs;
-  sizes.addsInPlace = result.getElementType().isF32();
   if (!sizes.areOurs())
     return std::nullopt;
   return sizes;
@@ -224,12 +223,16 @@ public:
   }
 
   KernelOp kernel() {
-    int64_t terms = sizes_.terms(), part = tiles_.termsOfPart;
-    forPanels([&](int64_t columns) { forRows({constant(0), part}, columns); });
-    if (part < terms)
-      forTiles({constant(part), terms - part}, part, {}, {}, [&](Span span) {
-        forPanels([&](int64_t columns) { forRows(span, columns, true); });
-      });
+    int64_t terms = sizes_.terms(), part = tiles_.termsOfPart,
+            last = (terms - 1) / part * part;
+    if (last) {
+      sums_ = scratch({tiles_.tilesOfBlock * tiles_.rows, MatmulTiles::kWidth},
+                      Float32Type::get(element_.getContext()));
+      add({constant(0), part}, {.isFirst = true});
+      forTiles({constant(part), last - part}, part, {}, {},
+               [&](Span span) { add(span, {}); });
+    }
+    add({constant(last), terms - last}, {.isFirst = !last, .isLast = true});
     return finished();
   }
 
@@ -237,11 +240,23 @@ private:
   AffineExpr panel() { return item() % tiles_.panels; }
   AffineExpr rowBlock() { return item().floorDiv(tiles_.panels); }
 
-  void forPanels(llvm::function_ref<void(int64_t columns)> body) {
-    forPart(panel(), sizes_.columns, MatmulTiles::kWidth, body);
+  /// Which part of the terms a nest sums. Sums of all but the last are in
+  /// scratch.
+  struct Part {
+    bool isFirst = false, isLast = false;
+  };
+  /// Rows of a tile, by their numbers in the matrix and in the item's block.
+  struct Tile {
+    AffineExpr start, inBlock;
+    int64_t rows;
+  };
+
+  void add(Span terms, Part part) {
+    forPart(panel(), sizes_.columns, MatmulTiles::kWidth,
+            [&](int64_t columns) { forRows(terms, columns, part); });
   }
 
-  void forRows(Span terms, int64_t columns, bool adds = false) {
+  void forRows(Span terms, int64_t columns, Part part) {
     int64_t whole = sizes_.rows / tiles_.rows, rest = sizes_.rows % tiles_.rows,
             ofBlock = tiles_.tilesOfBlock;
     AffineExpr first = rowBlock() * ofBlock;
@@ -249,45 +264,48 @@ private:
     if (whole)
       loop(std::min(ofBlock, whole), {}, isFull ? AffineExpr() : whole - first,
            [&](AffineExpr tile) {
-             multiply(first + tile, tiles_.rows, terms, columns, adds);
+             multiply({first + tile, tile, tiles_.rows}, terms, columns, part);
            });
     if (rest)
       loop(1, {}, rowBlock() - (tiles_.rowBlocks - 2), [&](AffineExpr) {
-        multiply(constant(whole), rest, terms, columns, adds);
+        int64_t inLast = whole - (tiles_.rowBlocks - 1) * ofBlock;
+        multiply({constant(whole), constant(inLast), rest}, terms, columns,
+                 part);
       });
   }
 
-  void multiply(AffineExpr tile, int64_t rows, Span terms, int64_t columns,
-                bool adds);
+  void multiply(const Tile &tile, Span terms, int64_t columns, Part part);
 
   const MatmulSizes &sizes_;
   const MatmulTiles &tiles_;
   bool hasBias_;
   Type element_;
   Value left_;
+  Value sums_; // of parts of terms, for the item's block
 };
 
 /// Multiplies a tile of rows with the item's panel.
-void MatmulKernel::multiply(AffineExpr tile, int64_t rows, Span terms,
-                            int64_t columns, bool adds) {
-  AffineExpr row = tile * tiles_.rows + x(0), term = terms.start + x(2),
+void MatmulKernel::multiply(const Tile &tile, Span terms, int64_t columns,
+                            Part part) {
+  AffineExpr row = tile.start * tiles_.rows + x(0), term = terms.start + x(2),
              column = panel() * MatmulTiles::kWidth + x(1);
-  At left = sizes_.leftIsTransposed ? At{left_, {tile, term, x(0)}}
+  At left = sizes_.leftIsTransposed ? At{left_, {tile.start, term, x(0)}}
                                     : At{left_, {row, term}},
-     sum{result(0), {row, column}};
+     sum{sums_, {tile.inBlock * tiles_.rows + x(0), x(1)}};
   SmallVector<At> reads;
-  if (adds)
+  if (!part.isFirst)
     reads.push_back(sum);
   else if (hasBias_)
     reads.push_back({operand(2), {column}});
-  product(rows, columns, terms.size, left, {operand(1), {panel(), term, x(1)}},
-          reads, sum, [&](const Scalars &s, ValueRange values) {
-            Value all = values[0];
-            if (values.size() > 1)
-              all = s.add(all,
-                          convert(s.builder, s.loc, values[1], all.getType()));
-            return convert(s.builder, s.loc, all, element_);
-          });
+  product(
+      tile.rows, columns, terms.size, left, {operand(1), {panel(), term, x(1)}},
+      reads, part.isLast ? At{result(0), {row, column}} : sum,
+      [&](const Scalars &s, ValueRange values) {
+        Value all = values[0];
+        if (values.size() > 1)
+          all = s.add(all, convert(s.builder, s.loc, values[1], all.getType()));
+        return part.isLast ? convert(s.builder, s.loc, all, element_) : all;
+      });
 }
 
 } // namespace

@@ -14,8 +14,6 @@ namespace gradus {
 struct MatmulSizes {
   int64_t rows = 0, inner = 0, columns = 0;
   bool leftIsTransposed = false, rightIsTransposed = false;
-  /// Whether the result can hold the sums of some terms while it is computed.
-  bool addsInPlace = false;
 
   static constexpr int64_t kTermsOfLine = 16; // 64 bytes, a line of a cache
 
@@ -59,7 +57,7 @@ struct MatmulTiles {
 inline bool MatmulSizes::areOurs() const {
   constexpr int64_t least = 64;
   return rows >= least && inner >= least && columns >= MatmulTiles::kWidth &&
-         inner % 2 == 0 && (terms() <= MatmulTiles::kMostTerms || addsInPlace);
+         inner % 2 == 0;
 }
 
 } // namespace gradus

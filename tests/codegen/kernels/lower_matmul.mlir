@@ -21,10 +21,9 @@
 // CHECK-NEXT:    plan.launch @{{.*}}(%[[X]], %[[W]])
 // CHECK-NOT:     plan.launch @[[S]](
 // CHECK:         plan.launch @{{.*}}(%x, %{{.*}})
-// An activation, an odd number of terms, and sums that are rounded and too long
-// for one part stay the library's.
+// An activation and an odd number of terms stay the library's.
 // CHECK-LABEL: gradus.graph @others
-// CHECK-COUNT-3: plan.library "matmul"
+// CHECK-COUNT-2: plan.library "matmul"
 // CHECK-NOT:     plan.library
 // CHECK:       plan.kernel
 gradus.program @matmuls {
