@@ -58,6 +58,10 @@ const Stage stages[] = {
      }},
     {"kernels",
      [](OpPassManager &program, const DeviceModel &model) {
+       // Updates of weights follow the tiles of their gradients, before others
+       // of the same form share a launch.
+       if (model.lowerToKernels.matmuls)
+         program.addPass(createUpdateInTiles());
        // Nests become code to launch; from here on their order is fixed.
        program.addPass(createFormKernels(model.formKernels));
        // Calls are final: add a kernel for epilogues that a GPU may lack.

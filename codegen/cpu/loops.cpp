@@ -39,6 +39,7 @@ private:
   void callFor(ArrayRef<Instance> instances);
   void finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators);
   // Reduced dimensions:
+  void ask(ArrayRef<Instance> instances, Value *round);
   Values reduce(ArrayRef<Instance> instances);
   Values reduceLoops(unsigned dim, ArrayRef<Instance> instances,
                      ArrayRef<Value *> carried);
@@ -79,6 +80,7 @@ private:
       nullptr;              // the end of the vector dimension if not constant
   SmallVector<bool> bound_; // dimensions of the loops around, per position
   SmallVector<Combiner> combiners_;
+  SmallVector<unsigned> asked_; // inputs that only have to be in the cache
 };
 
 } // namespace
@@ -93,6 +95,11 @@ NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest,
   position_.vectorDim = tiling.vectorDim;
   position_.lanes = tiling.lanes;
   position_.sizes = sizes_;
+  for (unsigned input = nest.mapInputs; input < nest.inputs.size(); ++input)
+    if (nest.then()
+            .getArgument(nest.combine.size() + input - nest.mapInputs)
+            .use_empty())
+      asked_.push_back(input);
   if (nest.hasReduction())
     for (auto [kind, value] :
          zip(nest.combine, nest.map().front().getTerminator()->getOperands()))
@@ -246,6 +253,39 @@ void NestEmitter::finish(ArrayRef<Instance> instances,
 
 //===-- reduced dimensions ------------------------------------------------===//
 
+/// Asks for a vector of each input that the `then` region does not use, in each
+/// round another one of the tile. They go to the second cache: the first has
+/// the terms of the sums.
+void NestEmitter::ask(ArrayRef<Instance> instances, Value *round) {
+  constexpr int read = 0, second = 2, data = 1;
+  SmallVector<unsigned> tiled;
+  for (unsigned dim = 0; dim < nest_.parallel; ++dim)
+    if (sizes_[dim] > 1 && int(dim) != tiling_.vectorDim)
+      tiled.push_back(dim);
+  if (asked_.empty() || tiled.size() != 1 || tiling_.vectorDim < 0 ||
+      isVectorReduced())
+    return;
+  Value *number = b_.CreateBinaryIntrinsic(Intrinsic::umin, round,
+                                           b_.getInt64(instances.size() - 1));
+  Value *vectors = b_.getInt64(int64_t(instances.size()) / sizes_[tiled[0]]),
+        *row = b_.CreateUDiv(number, vectors),
+        *lane = b_.CreateNSWMul(b_.CreateURem(number, vectors),
+                                b_.getInt64(tiling_.lanes));
+  for (unsigned input : asked_) {
+    const Access &access = nest_.inputs[input];
+    ArrayRef<int64_t> strides = access.place.strides;
+    Value *offset = b_.CreateNSWAdd(
+        b_.CreateNSWMul(row, b_.getInt64(strides[tiled[0]])),
+        b_.CreateNSWMul(lane, b_.getInt64(strides[tiling_.vectorDim])));
+    Value *address =
+        b_.CreateGEP(memoryType(b_, access.element),
+                     memory_.address(access, instances.front()), offset);
+    b_.CreateIntrinsic(
+        Intrinsic::prefetch, {b_.getPtrTy()},
+        {address, b_.getInt32(read), b_.getInt32(second), b_.getInt32(data)});
+  }
+}
+
 Values NestEmitter::reduce(ArrayRef<Instance> instances) {
   Values initial;
   for (unsigned i = 0; i < chains() * instances.size(); ++i)
@@ -268,10 +308,13 @@ Values NestEmitter::reduceLoops(unsigned dim, ArrayRef<Instance> instances,
   int64_t extent = nest_.extents[dim],
           size = std::min(tiling_.sizes[dim], extent);
   int64_t whole = extent / size * size;
-  Values results = b_.loop(b_.getInt64(0), b_.getInt64(whole), size, carried,
-                           [&](Value *iv, ArrayRef<Value *> values) {
-                             return step(iv, size, values);
-                           });
+  Values results =
+      b_.loop(b_.getInt64(0), b_.getInt64(whole), size, carried,
+              [&](Value *iv, ArrayRef<Value *> values) {
+                if (dim == nest_.parallel)
+                  ask(instances, b_.CreateUDiv(iv, b_.getInt64(size)));
+                return step(iv, size, values);
+              });
   return whole < extent ? step(b_.getInt64(whole), extent - whole, results)
                         : results;
 }

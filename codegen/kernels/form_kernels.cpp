@@ -31,15 +31,6 @@ constexpr int64_t kSmallNests = 4, kTinyBytes = 256 * 1024;
 /// The work of a row, in adds, above which few rows leave a device idle.
 constexpr int64_t kShortRow = 16'000;
 
-/// Whether a nest computes new values of states, or parts of such, and nothing
-/// else.
-bool isUpdate(NestOp nest) {
-  return !nest->use_empty() &&
-         llvm::all_of(nest->getUsers(), [](Operation *user) {
-           return isa<WriteOp>(user) || isa<WholeOp>(user);
-         });
-}
-
 /// The bytes of computed values whose last use is this nest: they can be freed
 /// after it.
 int64_t bytesFreedBy(NestOp nest) {

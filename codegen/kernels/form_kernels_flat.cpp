@@ -43,6 +43,13 @@ bool isFlat(NestOp nest) {
   return !asksIndex && reads && writes;
 }
 
+bool isUpdate(NestOp nest) {
+  return !nest->use_empty() &&
+         llvm::all_of(nest->getUsers(), [](Operation *user) {
+           return isa<WriteOp>(user) || isa<WholeOp>(user);
+         });
+}
+
 /// The type in a flat kernel: 1-D of any length, or one element.
 static MemRefType flatType(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -101,13 +108,7 @@ static int64_t flatGrain(NestOp nest, int64_t movedBytes) {
   return llvm::alignTo(std::max<int64_t>(1, movedBytes / perItem), 64);
 }
 
-/// The number of a launch's operands that are views of each tensor's memory.
-using Readings = llvm::DenseMap<Value, unsigned>;
-
-/// The operand of the nest whose memory each result may reuse: each element
-/// must be read before it is written, and by no other segment, since segments
-/// run in parallel. The state whose new value the result is comes first.
-static SmallVector<int64_t> flatInplace(NestOp nest, const Readings &readings) {
+SmallVector<int64_t> flatInplace(NestOp nest, const Readings &readings) {
   SmallVector<int64_t> taken(nest->getNumResults(), -1);
   for (bool sameState : {true, false})
     for (auto [r, result] : llvm::enumerate(nest.getResults()))
@@ -122,18 +123,20 @@ static SmallVector<int64_t> flatInplace(NestOp nest, const Readings &readings) {
   return taken;
 }
 
-/// "sgd x10": named after the optimizer whose slots are written, or the
-/// operation.
-static std::string flatLabel(ArrayRef<NestOp> nests) {
-  std::string label = labelOf(nests.front()).str();
-  for (Operation *user : nests.front()->getUsers())
+std::string updateLabel(NestOp nest) {
+  std::string label = labelOf(nest).str();
+  for (Operation *user : nest->getUsers())
     if (auto write = dyn_cast<WriteOp>(user)) {
       label = "update";
-      if (write.getState().contains('/')) {
-        label = write.getState().split('/').first.str();
-        break;
-      }
+      if (write.getState().contains('/'))
+        return write.getState().split('/').first.str();
     }
+  return label;
+}
+
+/// "sgd x10".
+static std::string flatLabel(ArrayRef<NestOp> nests) {
+  std::string label = updateLabel(nests.front());
   return nests.size() == 1 ? label
                            : label + " x" + std::to_string(nests.size());
 }

@@ -67,8 +67,12 @@ KernelOp KernelTable::add(KernelOp kernel, StringRef label) {
       kernel.erase();
       return known;
     }
-  std::string name =
-      "kernel" + std::to_string(kernels_.size()) + "_" + identifier(label);
+  // Another pass may have erased kernels with smaller numbers.
+  std::string name;
+  auto isTaken = [&](KernelOp known) { return known.getSymName() == name; };
+  for (size_t number = kernels_.size();
+       name.empty() || llvm::any_of(kernels_, isTaken); ++number)
+    name = "kernel" + std::to_string(number) + "_" + identifier(label);
   kernel.setSymName(name);
   program_.getBody().front().push_back(kernel);
   kernels_.push_back(kernel);

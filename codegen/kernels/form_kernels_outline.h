@@ -49,6 +49,21 @@ plan::LaunchOp outline(const KernelGroup &group, KernelTable &kernels,
 /// Whether the nest accesses only whole tensors in row-major order, and
 /// scalars: then its code does not depend on the size.
 bool isFlat(plan::NestOp nest);
+/// Whether a nest computes new values of states, or parts of such, and nothing
+/// else.
+bool isUpdate(plan::NestOp nest);
+/// Returns a nest's label: the optimizer whose slots it writes, or what it
+/// computes.
+std::string updateLabel(plan::NestOp nest);
+
+/// The number of a launch's operands that are views of each tensor's memory.
+using Readings = llvm::DenseMap<mlir::Value, unsigned>;
+/// The operand of a flat nest whose memory each result may reuse: each element
+/// must be read before it is written, and by no other segment, since segments
+/// run in parallel. The state whose new value the result is comes first.
+llvm::SmallVector<int64_t> flatInplace(plan::NestOp nest,
+                                       const Readings &readings);
+
 /// Returns the kernel of a flat nest.
 plan::KernelOp flatKernel(plan::NestOp nest, KernelTable &kernels);
 /// Replaces the nests by one launch of `kernel` with a segment for each.

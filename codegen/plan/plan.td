@@ -41,7 +41,8 @@ def NestOp : PlanOp<"nest", [AttrSizedOperandSegments, IsolatedFromAbove,
     2. the arguments of the `then` region are the combined values followed by
        one element of each of `then_inputs` (read at `then_input_maps`, over the
        parallel dimensions); it yields the values for the outputs (at
-       `output_maps`, over the parallel dimensions).
+       `output_maps`, over the parallel dimensions). Those that the region does
+       not use are only asked for: a CPU gets them into a cache while it sums.
 
     Without reduced dimensions there is no `map` region and all inputs are
     `then_inputs`: an elementwise nest. `guards` (one entry per input, map inputs

@@ -86,6 +86,98 @@ def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
+def UpdateInTiles : Pass<"update-in-tiles", "::gradus::ProgramOp"> {
+  let summary = "Updates states in the tiles of the matmuls that make their gradients";
+  let description = [{
+    An elementwise nest that writes new values of states, and that alone reads
+    the result of a matmul's kernel, runs in this kernel: behind the sums of
+    each tile, which are in scratch. The gradient is never stored. The sums ask
+    for the tile's part of the states, as inputs of `then` that it does not use.
+    A gradient that anything else reads stays as it is, such as one whose norm
+    clips all of them.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<8x32xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<8x64xf32>, %y: tensor<64x32xf32>) {
+        %w = gradus.read @w : tensor<8x32xf32>
+        %0 = plan.launch @kernel0_matmul(%x, %y) items [1] grain 1 inplace [-1] {label = "matmul"} : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+        %1 = plan.nest parallel [8, 32] reduced [] with(%w, %0 : tensor<8x32xf32>, tensor<8x32xf32>)
+            attributes {combine = [], guards = [unit, unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+                        then_input_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>]}
+            map {
+            } then {
+            ^bb0(%e: f32, %f: f32):
+              %next = arith.subf %e, %f : f32
+              plan.yield %next : f32
+            } -> tensor<8x32xf32>
+        gradus.write @w, %1 : tensor<8x32xf32>
+        gradus.return
+      }
+      plan.kernel @kernel0_matmul(%x: memref<8x64xf32>, %y: memref<64x32xf32>, %z: memref<8x32xf32>) attributes {inputs = 2 : i64, items = 1 : i64, split = #plan<split rows>} {
+        plan.nest parallel [1, 8, 32] reduced [64] ins(%x, %y : memref<8x64xf32>, memref<64x32xf32>) outs(%z : memref<8x32xf32>)
+            attributes {combine = [#gradus<reduction sum>], guards = [unit, unit],
+                        map_input_maps = [affine_map<(d0, d1, d2, d3) -> (d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>],
+                        output_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>], then_input_maps = []}
+            map {
+            ^bb0(%e: f32, %f: f32):
+              %p = arith.mulf %e, %f : f32
+              plan.yield %p : f32
+            } then {
+            ^bb0(%sum: f32):
+              plan.yield %sum : f32
+            }
+        plan.end
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<8x32xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<8x64xf32>, %y: tensor<64x32xf32>) {
+        %w = gradus.read @w : tensor<8x32xf32>
+        %0 = plan.launch @kernel1_matmul_update(%x, %y, %w) items [1] grain 1 inplace [2] {flops = 256 : i64, label = "matmul+update"} : (tensor<8x64xf32>, tensor<64x32xf32>, tensor<8x32xf32>) -> tensor<8x32xf32>
+        gradus.write @w, %0 : tensor<8x32xf32>
+        gradus.return
+      }
+      plan.kernel @kernel1_matmul_update(%x: memref<8x64xf32>, %y: memref<64x32xf32>, %w: memref<8x32xf32>, %z: memref<8x32xf32>) attributes {inputs = 3 : i64, items = 1 : i64, split = #plan<split rows>} {
+        %0 = plan.scratch : memref<8x32xf32>
+        plan.nest parallel [1, 8, 32] reduced [64] ins(%x, %y : memref<8x64xf32>, memref<64x32xf32>) with(%w : memref<8x32xf32>) outs(%0 : memref<8x32xf32>)
+            attributes {combine = [#gradus<reduction sum>], guards = [unit, unit, unit],
+                        map_input_maps = [affine_map<(d0, d1, d2, d3) -> (d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>],
+                        output_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>], then_input_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>]}
+            map {
+            ^bb0(%e: f32, %f: f32):
+              %p = arith.mulf %e, %f : f32
+              plan.yield %p : f32
+            } then {
+            ^bb0(%sum: f32, %asked: f32):
+              plan.yield %sum : f32
+            }
+        plan.nest parallel [1, 8, 32] reduced [] with(%w, %0 : memref<8x32xf32>, memref<8x32xf32>) outs(%z : memref<8x32xf32>)
+            attributes {combine = [], guards = [unit, unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>],
+                        then_input_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>]}
+            map {
+            } then {
+            ^bb0(%e: f32, %f: f32):
+              %next = arith.subf %e, %f : f32
+              plan.yield %next : f32
+            }
+        plan.end
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
 def KeepEpilogues : Pass<"keep-epilogues", "::gradus::ProgramOp"> {
   let summary = "Adds a kernel for the epilogue of a library's matmul";
   let description = [{
