@@ -44,10 +44,11 @@ static HostTensor apply(Operation *op, Result (*function)(Args...),
                         ArrayRef<HostTensor> operands,
                         std::index_sequence<position...>) {
   unsigned width = widthOf(op->getResult(0));
+  unsigned widths[] = {widthOf(op->getOperand(position))...};
   HostTensor result = zeros(operands[0].shape, std::is_same_v<Result, double>);
   for (int64_t i = 0, end = result.size(); i < end; ++i) {
-    Result value = function(read<Args>(operands[position], i,
-                                       widthOf(op->getOperand(position)))...);
+    Result value =
+        function(read<Args>(operands[position], i, widths[position])...);
     if constexpr (std::is_same_v<Result, double>)
       result.floats[i] = value;
     else
@@ -167,12 +168,20 @@ template <>
 struct OwnModel<arith::CmpFOp>
     : Evaluable::ExternalModel<OwnModel<arith::CmpFOp>, arith::CmpFOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
-    auto predicate = cast<arith::CmpFOp>(op).getPredicate();
+    auto holds = [predicate = cast<arith::CmpFOp>(op).getPredicate()](
+                     double a, double b) {
+      return arith::applyCmpPredicate(predicate, APFloat(a), APFloat(b));
+    };
+    bool ofLess = holds(0, 1), ofEqual = holds(0, 0), ofMore = holds(1, 0),
+         ofNan = holds(0, NAN);
     HostTensor result = zeros(operands[0].shape, /*isFloat=*/false);
-    for (int64_t i = 0, end = result.size(); i < end; ++i)
-      result.integers[i] =
-          arith::applyCmpPredicate(predicate, APFloat(operands[0].floats[i]),
-                                   APFloat(operands[1].floats[i]));
+    for (int64_t i = 0, end = result.size(); i < end; ++i) {
+      double a = operands[0].floats[i], b = operands[1].floats[i];
+      result.integers[i] = a < b    ? ofLess
+                           : a > b  ? ofMore
+                           : a == b ? ofEqual
+                                    : ofNan;
+    }
     return SmallVector<HostTensor>{std::move(result)};
   }
 };

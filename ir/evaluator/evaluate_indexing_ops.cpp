@@ -25,12 +25,14 @@ static void copyElement(const HostTensor &from, int64_t source, HostTensor &to,
 
 Results SliceOp::evaluate(ArrayRef<HostTensor> operands) {
   HostTensor result = zeros(getType());
-  int64_t to = 0;
-  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> from;
-    for (auto [i, start, step] : llvm::zip(index, getStarts(), getSteps()))
-      from.push_back(start + i * step);
-    copyElement(operands[0], offsetOf(from, operands[0].shape), result, to++);
+  SmallVector<int64_t> steps = stepsOf(operands[0].shape);
+  int64_t first = 0, to = 0;
+  for (auto [step, start, stride] : llvm::zip(steps, getStarts(), getSteps())) {
+    first += start * step;
+    step *= stride;
+  }
+  forEachOffset(result.shape, steps, first, [&](int64_t from) {
+    copyElement(operands[0], from, result, to++);
   });
   return single(std::move(result));
 }
@@ -42,27 +44,27 @@ Results PadOp::evaluate(ArrayRef<HostTensor> operands) {
     std::fill(result.floats.begin(), result.floats.end(), value);
   else
     std::fill(result.integers.begin(), result.integers.end(), int64_t(value));
-  int64_t from = 0;
-  forEachIndex(operands[0].shape, [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> to;
-    for (auto [i, low, interior] : llvm::zip(index, getLow(), getInterior()))
-      to.push_back(low + i * (interior + 1));
-    copyElement(operands[0], from++, result, offsetOf(to, result.shape));
+  SmallVector<int64_t> steps = stepsOf(result.shape);
+  int64_t first = 0, from = 0;
+  for (auto [step, low, interior] : llvm::zip(steps, getLow(), getInterior())) {
+    first += low * step;
+    step *= interior + 1;
+  }
+  forEachOffset(operands[0].shape, steps, first, [&](int64_t to) {
+    copyElement(operands[0], from++, result, to);
   });
   return single(std::move(result));
 }
 
 Results ConcatenateOp::evaluate(ArrayRef<HostTensor> operands) {
   HostTensor result = zeros(getType());
+  SmallVector<int64_t> steps = stepsOf(result.shape);
   int64_t start = 0;
   for (const HostTensor &part : operands) {
     int64_t from = 0;
-    forEachIndex(part.shape, [&](ArrayRef<int64_t> index) {
-      SmallVector<int64_t> to(index);
-      to[getAxis()] += start;
-      copyElement(part, from++, result, offsetOf(to, result.shape));
-    });
-    start += part.shape[getAxis()];
+    forEachOffset(part.shape, steps, start,
+                  [&](int64_t to) { copyElement(part, from++, result, to); });
+    start += part.shape[getAxis()] * steps[getAxis()];
   }
   return single(std::move(result));
 }

@@ -18,27 +18,50 @@ static Results single(HostTensor tensor) {
 
 //===-- windows -----------------------------------------------------------===//
 
-/// Calls `visit(index in the input, index in the window)` for each element of
-/// the input [spatial...] under the window at `output`, in row-major order.
-template <typename Visit>
-static void forEachTap(const Window &window, ArrayRef<int64_t> output,
-                       ArrayRef<int64_t> inputSizes, Visit visit) {
-  SmallVector<int64_t> at(window.rank());
-  forEachIndex(window.size, [&](ArrayRef<int64_t> tap) {
-    for (int64_t d = 0; d < window.rank(); ++d) {
-      at[d] = window.inputIndex(d, output[d], tap[d]);
-      if (at[d] < 0 || at[d] >= inputSizes[d])
-        return;
-    }
-    visit(ArrayRef<int64_t>(at), tap);
-  });
-}
+namespace {
+/// An element under a window: its offset in a channel of the input, and in the
+/// window.
+struct Tap {
+  int64_t inInput, inWindow;
+};
 
-static SmallVector<int64_t> join(int64_t first, int64_t second,
-                                 ArrayRef<int64_t> rest) {
-  SmallVector<int64_t> all = {first, second};
-  all.append(rest.begin(), rest.end());
-  return all;
+/// The elements under the window at each position of the output, without those
+/// in the padding, in row-major order.
+class Taps {
+public:
+  Taps(const Window &window, ArrayRef<int64_t> outputSizes,
+       ArrayRef<int64_t> inputSizes);
+
+  int64_t positions() const { return ends_.size(); }
+  ArrayRef<Tap> at(int64_t position) const {
+    return ArrayRef(taps_)
+        .slice(0, ends_[position])
+        .drop_front(position ? ends_[position - 1] : 0);
+  }
+
+private:
+  std::vector<Tap> taps_;
+  std::vector<size_t> ends_; // behind the last of each position
+};
+} // namespace
+
+Taps::Taps(const Window &window, ArrayRef<int64_t> outputSizes,
+           ArrayRef<int64_t> inputSizes) {
+  SmallVector<int64_t> at(window.rank());
+  forEachIndex(outputSizes, [&](ArrayRef<int64_t> output) {
+    int64_t inWindow = 0;
+    forEachIndex(window.size, [&](ArrayRef<int64_t> tap) {
+      bool isInside = true;
+      for (int64_t d = 0; d < window.rank(); ++d) {
+        at[d] = window.inputIndex(d, output[d], tap[d]);
+        isInside &= at[d] >= 0 && at[d] < inputSizes[d];
+      }
+      if (isInside)
+        taps_.push_back({offsetOf(at, inputSizes), inWindow});
+      ++inWindow;
+    });
+    ends_.push_back(taps_.size());
+  });
 }
 
 //===-- convolution -------------------------------------------------------===//
@@ -55,18 +78,21 @@ struct Convolution {
 /// multiplication of a convolution.
 template <typename Visit>
 static void forEachProduct(const Convolution &c, Visit visit) {
+  ArrayRef<int64_t> inputSizes = c.x.drop_front(2);
+  Taps taps(c.window, c.y.drop_front(2), inputSizes);
+  int64_t inputSize = llvm::product_of(inputSizes),
+          windowSize = llvm::product_of(c.window.size);
   int64_t filtersPerGroup = c.w[0] / (c.x[1] / c.w[1]);
   int64_t y = 0;
-  forEachIndex(c.y, [&](ArrayRef<int64_t> out) {
-    int64_t firstChannel = out[1] / filtersPerGroup * c.w[1];
-    for (int64_t i = 0; i < c.w[1]; ++i)
-      forEachTap(c.window, out.drop_front(2), c.x.drop_front(2),
-                 [&](ArrayRef<int64_t> at, ArrayRef<int64_t> tap) {
-                   visit(offsetOf(join(out[0], firstChannel + i, at), c.x),
-                         offsetOf(join(out[1], i, tap), c.w), y);
-                 });
-    ++y;
-  });
+  for (int64_t plane = 0; plane < c.y[0] * c.y[1]; ++plane) {
+    int64_t sample = plane / c.y[1], filter = plane % c.y[1];
+    int64_t channel = sample * c.x[1] + filter / filtersPerGroup * c.w[1];
+    for (int64_t position = 0; position < taps.positions(); ++position, ++y)
+      for (int64_t i = 0; i < c.w[1]; ++i)
+        for (Tap tap : taps.at(position))
+          visit((channel + i) * inputSize + tap.inInput,
+                (filter * c.w[1] + i) * windowSize + tap.inWindow, y);
+  }
 }
 
 template <typename Op>
@@ -114,15 +140,14 @@ Results ConvolutionBackwardWeightsOp::evaluate(ArrayRef<HostTensor> operands) {
 template <typename Visit>
 static void forEachPooled(const Window &window, RankedTensorType input,
                           RankedTensorType output, Visit visit) {
-  int64_t to = 0;
-  forEachIndex(output.getShape(), [&](ArrayRef<int64_t> out) {
-    forEachTap(window, out.drop_front(2), input.getShape().drop_front(2),
-               [&](ArrayRef<int64_t> at, ArrayRef<int64_t> tap) {
-                 visit(offsetOf(join(out[0], out[1], at), input.getShape()), to,
-                       offsetOf(tap, window.size));
-               });
-    ++to;
-  });
+  ArrayRef<int64_t> sizes = input.getShape().drop_front(2);
+  Taps taps(window, output.getShape().drop_front(2), sizes);
+  int64_t inputSize = llvm::product_of(sizes);
+  int64_t planes = output.getDimSize(0) * output.getDimSize(1), to = 0;
+  for (int64_t plane = 0; plane < planes; ++plane)
+    for (int64_t position = 0; position < taps.positions(); ++position, ++to)
+      for (Tap tap : taps.at(position))
+        visit(plane * inputSize + tap.inInput, to, tap.inWindow);
 }
 
 /// The first of equal maxima wins, and NaN wins over all.

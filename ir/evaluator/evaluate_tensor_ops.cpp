@@ -17,15 +17,14 @@ static Results single(HostTensor tensor) {
 
 //===-- moving elements ---------------------------------------------------===//
 
-/// Element `index` of the result is the element of `input` at
-/// `source(index)`.
-template <typename Source>
+/// The elements of `input`, from the first on, in the order in which the result
+/// has them: one position along dimension `d` of the result is `steps[d]`
+/// elements of the input.
 static HostTensor gather(const HostTensor &input, RankedTensorType type,
-                         Source source) {
+                         ArrayRef<int64_t> steps) {
   HostTensor result = zeros(type);
   int64_t to = 0;
-  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
-    int64_t from = offsetOf(source(index), input.shape);
+  forEachOffset(type.getShape(), steps, 0, [&](int64_t from) {
     if (input.isFloat)
       result.floats[to++] = input.floats[from];
     else
@@ -41,22 +40,18 @@ Results ReshapeOp::evaluate(ArrayRef<HostTensor> operands) {
 }
 
 Results TransposeOp::evaluate(ArrayRef<HostTensor> operands) {
-  return single(gather(operands[0], getType(), [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> from(index.size());
-    for (auto [position, dimension] : llvm::enumerate(getPermutation()))
-      from[dimension] = index[position];
-    return from;
-  }));
+  SmallVector<int64_t> inInput = stepsOf(operands[0].shape), steps;
+  for (int64_t dimension : getPermutation())
+    steps.push_back(inInput[dimension]);
+  return single(gather(operands[0], getType(), steps));
 }
 
 Results BroadcastOp::evaluate(ArrayRef<HostTensor> operands) {
   ArrayRef<int64_t> shape = operands[0].shape;
-  return single(gather(operands[0], getType(), [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> from;
-    for (auto [position, dimension] : llvm::enumerate(getDimensions()))
-      from.push_back(shape[position] == 1 ? 0 : index[dimension]);
-    return from;
-  }));
+  SmallVector<int64_t> inInput = stepsOf(shape), steps(getType().getRank(), 0);
+  for (auto [position, dimension] : llvm::enumerate(getDimensions()))
+    steps[dimension] = shape[position] == 1 ? 0 : inInput[position];
+  return single(gather(operands[0], getType(), steps));
 }
 
 Results IotaOp::evaluate(ArrayRef<HostTensor>) {
@@ -94,16 +89,15 @@ template <typename Number>
 static void reduceInto(ReduceOp op, const std::vector<Number> &from,
                        std::vector<Number> &to) {
   std::fill(to.begin(), to.end(), neutral<Number>(op.getKind()));
+  ArrayRef<int64_t> shape = op.getInput().getType().getShape();
+  SmallVector<int64_t> kept = stepsOf(op.getType().getShape()), steps;
+  for (int64_t d = 0, next = 0; d < int64_t(shape.size()); ++d)
+    steps.push_back(llvm::is_contained(op.getAxes(), d) ? 0 : kept[next++]);
+  Reduction kind = op.getKind();
   int64_t next = 0;
-  forEachIndex(op.getInput().getType().getShape(),
-               [&](ArrayRef<int64_t> index) {
-                 SmallVector<int64_t> kept;
-                 for (auto [dimension, position] : llvm::enumerate(index))
-                   if (!llvm::is_contained(op.getAxes(), int64_t(dimension)))
-                     kept.push_back(position);
-                 Number &result = to[offsetOf(kept, op.getType().getShape())];
-                 result = combine(op.getKind(), result, from[next++]);
-               });
+  forEachOffset(shape, steps, 0, [&](int64_t at) {
+    to[at] = combine(kind, to[at], from[next++]);
+  });
 }
 
 Results ReduceOp::evaluate(ArrayRef<HostTensor> operands) {
@@ -127,15 +121,19 @@ Results MatmulOp::evaluate(ArrayRef<HostTensor> operands) {
   int64_t rank = result.shape.size();
   int64_t rows = result.shape[rank - 2], columns = result.shape[rank - 1];
   int64_t inner = a.shape[rank - (getTransposeA() ? 2 : 1)];
-  for (int64_t i = 0, end = result.size(); i < end; ++i) {
-    int64_t batch = i / (rows * columns);
-    int64_t row = i / columns % rows, column = i % columns;
-    for (int64_t k = 0; k < inner; ++k) {
-      int64_t inA = getTransposeA() ? k * rows + row : row * inner + k;
-      int64_t inB = getTransposeB() ? column * inner + k : k * columns + column;
-      result.floats[i] += a.floats[batch * rows * inner + inA] *
-                          b.floats[batch * inner * columns + inB];
-    }
+  int64_t rowsOfA = getTransposeA() ? 1 : inner,
+          innerOfA = getTransposeA() ? rows : 1,
+          columnsOfB = getTransposeB() ? inner : 1,
+          innerOfB = getTransposeB() ? 1 : columns;
+  for (int64_t i = 0, end = columns ? result.size() / columns : 0; i < end;
+       ++i) {
+    int64_t batch = i / rows, row = i % rows;
+    const double *ofA = a.floats.data() + batch * rows * inner + row * rowsOfA,
+                 *ofB = b.floats.data() + batch * inner * columns;
+    for (int64_t k = 0; k < inner; ++k)
+      for (int64_t column = 0; column < columns; ++column)
+        result.floats[i * columns + column] +=
+            ofA[k * innerOfA] * ofB[k * innerOfB + column * columnsOfB];
   }
   return single(std::move(result));
 }

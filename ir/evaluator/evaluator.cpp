@@ -50,7 +50,9 @@ FailureOr<HostTensor> gradus::toHost(ElementsAttr elements) {
   if (!dense || !type || !type.getElementType().isIntOrFloat())
     return failure();
   HostTensor tensor = zeros(type);
-  if (tensor.isFloat)
+  if (tensor.isFloat && dense.isSplat())
+    llvm::fill(tensor.floats, dense.getSplatValue<APFloat>().convertToDouble());
+  else if (tensor.isFloat)
     for (auto [to, from] : llvm::zip(tensor.floats, dense.getValues<APFloat>()))
       to = from.convertToDouble();
   else

@@ -1,5 +1,5 @@
 // Offsets in tensors whose elements are in row-major order, for the reference
-// evaluator: plain and slow.
+// evaluator.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -33,6 +33,31 @@ void forEachIndex(llvm::ArrayRef<int64_t> shape, Visit visit) {
     if (d < 0)
       return;
   }
+}
+
+/// How far apart neighbours along each dimension are.
+inline llvm::SmallVector<int64_t> stepsOf(llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<int64_t> steps(shape.size(), 1);
+  for (int64_t d = int64_t(shape.size()) - 2; d >= 0; --d)
+    steps[d] = steps[d + 1] * shape[d + 1];
+  return steps;
+}
+
+/// Calls `visit(offset)` for each index of `shape`, the last dimension fastest.
+/// The first offset is `first`, and one position along dimension `d` adds
+/// `steps[d]`.
+template <typename Visit>
+void forEachOffset(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> steps,
+                   int64_t first, Visit visit) {
+  if (shape.empty())
+    return visit(first);
+  forEachIndex(shape.drop_back(), [&](llvm::ArrayRef<int64_t> index) {
+    int64_t offset = first;
+    for (size_t d = 0; d < index.size(); ++d)
+      offset += index[d] * steps[d];
+    for (int64_t i = 0; i < shape.back(); ++i, offset += steps.back())
+      visit(offset);
+  });
 }
 
 } // namespace gradus

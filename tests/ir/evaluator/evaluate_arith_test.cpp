@@ -56,15 +56,19 @@ TEST(EvaluateArith, KeepsOrDropsNaNAsTheOpSays) {
 }
 
 TEST(EvaluateArith, Compares) {
-  auto less = [](double a, double b) {
-    return evaluate("%a: tensor<f32>, %b: tensor<f32>",
-                    "%y = arith.cmpf olt, %a, %b : tensor<f32>",
-                    {floats({}, {a}), floats({}, {b})})[0]
-        .integers[0];
+  auto compared = [](const std::string &predicate) {
+    return evaluate("%a: tensor<4xf32>, %b: tensor<4xf32>",
+                    "%y = arith.cmpf " + predicate + ", %a, %b : tensor<4xf32>",
+                    {floats({4}, {1, 2, 2, NAN}), floats({4}, {2, 1, 2, 1})})[0]
+        .integers;
   };
-  EXPECT_EQ(less(1, 2), 1);
-  EXPECT_EQ(less(2, 1), 0);
-  EXPECT_EQ(less(NAN, 1), 0);
+  using Each = std::vector<int64_t>; // less, more, equal, no number
+  EXPECT_EQ(compared("olt"), (Each{1, 0, 0, 0}));
+  EXPECT_EQ(compared("ule"), (Each{1, 0, 1, 1}));
+  EXPECT_EQ(compared("ogt"), (Each{0, 1, 0, 0}));
+  EXPECT_EQ(compared("one"), (Each{1, 1, 0, 0}));
+  EXPECT_EQ(compared("une"), (Each{1, 1, 0, 1}));
+  EXPECT_EQ(compared("uno"), (Each{0, 0, 0, 1}));
 }
 
 TEST(EvaluateArith, SelectsElementByElement) {
