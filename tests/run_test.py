@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import unittest
+from unittest import mock
 
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py")
 spec = importlib.util.spec_from_file_location("run", path)
@@ -63,6 +64,21 @@ class LitOutput(unittest.TestCase):
             run.add_lit_outcomes(file.name, tally)
         self.assertEqual(tally.line(), "1 passed, 1 failed, 0 skipped")
         self.assertEqual(tally.slowest(), ["     2.5 s  passes/slow.mlir", "     0.1 s  passes/bad.mlir"])
+
+    def test_each_test_is_in_one_part(self):
+        tally = run.Tally("")
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(run, "BUILD", folder):
+            os.mkdir(os.path.join(folder, "tests"))
+            with open(os.path.join(folder, "lit.cfg.py"), "w") as file:
+                file.write("import lit.formats\nconfig.name = 'few'\nconfig.test_format = lit.formats.ShTest()\n"
+                           "config.suffixes = ['.test']\nconfig.test_source_root = config.test_exec_root = '%s'\n" % folder)
+            for name in ("a", "b", "c"):
+                with open(os.path.join(folder, name + ".test"), "w") as file:
+                    file.write("# RUN: true\n")
+            for number in range(1, 5):  # The last has none.
+                run.run_lit(tally, number, 4, folder)
+        self.assertEqual(sorted(name for _, name in tally.took), ["a.test", "b.test", "c.test"])
+        self.assertEqual(tally.line(), "3 passed, 0 failed, 0 skipped")
 
 
 class UnittestFiles(unittest.TestCase):
