@@ -55,7 +55,7 @@ install(TARGETS gradus_training gradus_data EXPORT gradus_training_targets ARCHI
 install(EXPORT gradus_training_targets FILE GradusTrainingTargets.cmake
   NAMESPACE Gradus:: DESTINATION ${package})
 install(DIRECTORY training runtime ${PROJECT_BINARY_DIR}/runtime DESTINATION ${headers}
-  FILES_MATCHING PATTERN "*.h" PATTERN "CMakeFiles" EXCLUDE PATTERN "cuda" EXCLUDE
+  FILES_MATCHING PATTERN "*.h" PATTERN "CMakeFiles" EXCLUDE PATTERN "precompiled.h" EXCLUDE PATTERN "cuda" EXCLUDE
   PATTERN "emulated" EXCLUDE PATTERN "cpu" EXCLUDE PATTERN "commands" EXCLUDE PATTERN "device" EXCLUDE)
 
 #===-- what compiles --------------------------------------------------------===#
