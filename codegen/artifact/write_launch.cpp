@@ -1,11 +1,21 @@
 // Writes the launch of a kernel as a command of the artifact.
 
 #include "codegen/artifact/command_writer.h"
+#include "codegen/plan/kernel_work.h"
 
 using namespace mlir;
 using namespace gradus;
 
 namespace fb = gradus::artifact;
+
+static flatbuffers::Offset<fb::Products>
+productsOf(flatbuffers::FlatBufferBuilder &tables, plan::KernelOp kernel) {
+  std::optional<KernelWork> work = workOf(kernel);
+  return work ? fb::CreateProducts(tables, uint64_t(work->flops),
+                                   uint64_t(work->pairFlops),
+                                   uint64_t(work->operations))
+              : flatbuffers::Offset<fb::Products>();
+}
 
 /// Segment s has the s-th of `count` equal parts of the operands and results.
 void plan::LaunchOp::write(CommandWriter &writer) {
@@ -24,9 +34,11 @@ void plan::LaunchOp::write(CommandWriter &writer) {
         fb::CreateSegment(tables, tables.CreateVector(buffers), getItems()[s]));
   }
   uint32_t number = writer.kernelNumber(getKernel());
+  auto products = productsOf(tables, writer.kernel(number));
   writer.add(getLoc(),
              fb::CreateKernelCommand(tables, number,
-                                     tables.CreateVector(segments), getGrain()),
+                                     tables.CreateVector(segments), getGrain(),
+                                     products),
              {getLabel().value_or(getKernel()).str(), uint64_t(getFlops()),
               writer.traffic().of(*this, writer.kernel(number))});
 }

@@ -325,7 +325,7 @@ SmallVector<Value> lowerToKernel(OpBuilder &builder, LibraryOp op,
   operands[1] = packed(builder, op, operands[1], sizes->rightIsTransposed,
                        *sizes, MatmulTiles::kWidth, kernels);
   Type type = op.getResult(0).getType();
-  std::string label = "matmul_of_pairs"; // `gradus inspect` knows it
+  std::string label = "matmul_of_pairs";
   if (operands.size() > 2)
     label += "+bias";
   KernelOp kernel = kernels.add(

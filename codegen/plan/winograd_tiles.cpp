@@ -4,7 +4,6 @@
 #include "codegen/plan/winograd_tiles.h"
 
 #include "codegen/plan/nest.h"
-#include "runtime/rates.h"
 
 #include "llvm/Support/MathExtras.h"
 

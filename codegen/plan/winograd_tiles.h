@@ -4,6 +4,7 @@
 #pragma once
 
 #include "codegen/plan/plan.h"
+#include "runtime/rates.h"
 
 namespace gradus {
 
@@ -26,7 +27,7 @@ struct WinogradSizes {
   int64_t padTop = 0, padLeft = 0;
   int64_t tile = 4; // the side of a tile of outputs, 4 or 2
 
-  bool isNarrow() const { return std::min(channels, outputs) < 32; }
+  bool isNarrow() const { return std::min(channels, outputs) < kFewChannels; }
   /// The side of a tile's inputs, and the planes of transformed tiles.
   int64_t side() const { return tile + kWinogradWindow - 1; }
   int64_t planes() const { return side() * side(); }

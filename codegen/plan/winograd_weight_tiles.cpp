@@ -2,8 +2,6 @@
 
 #include "codegen/plan/winograd_weight_tiles.h"
 
-#include "runtime/rates.h"
-
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>

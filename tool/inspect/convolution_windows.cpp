@@ -5,6 +5,7 @@
 
 #include "runtime/rates.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace gradus::artifact;
@@ -84,6 +85,16 @@ std::optional<double> shareInside(const LibraryCommand &call) {
   for (unsigned dim = 0; dim + 2 < tensors.source->size(); ++dim)
     share *= shareAlong(tensors, dim);
   return share;
+}
+
+bool hasFewChannels(const LibraryCommand &call) {
+  const Dims *weights = tensorsOf(call).weights,
+             *source = dimsOf(call.inputs(), 0);
+  if (call.op_type() == LibraryOp::convolution_backward_weights)
+    weights = dimsOf(call.outputs(), 0);
+  return weights && source && weights->size() == source->size() &&
+         weights->size() > 2 &&
+         std::min(weights->Get(0), weights->Get(1)) < kFewChannels;
 }
 
 } // namespace gradus::cli

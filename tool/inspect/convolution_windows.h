@@ -1,4 +1,5 @@
-// The part of a convolution's multiplications that are not by padding.
+// Finds the part of a convolution's multiplications that are not by padding,
+// and whether its channels are few: the library's time depends on both.
 #pragma once
 
 #include "runtime/artifact/artifact.h"
@@ -12,5 +13,10 @@ namespace gradus::cli {
 /// where rows are short (runtime/rates.h). Nothing for other calls,
 /// and for one that has fewer tensors than it needs.
 std::optional<double> shareInside(const artifact::LibraryCommand &call);
+
+/// Whether a convolution of one group, or a gradient of one, has so few
+/// channels, of its source or of its outputs, that the library is slower
+/// (runtime/rates.h).
+bool hasFewChannels(const artifact::LibraryCommand &call);
 
 } // namespace gradus::cli

@@ -28,7 +28,8 @@ DeviceRates ratesOfMachine(int threads, uint64_t footprint) {
   rates.device = "this machine";
   rates.threads = measured.threads;
   rates.bytes = measured.bytes;
-  rates.flops = rates.productFlops = measured.flops;
+  rates.flops = measured.flops;
+  rates.productFlops = std::max(measured.flops, measured.pairFlops);
   return rates;
 }
 

@@ -17,7 +17,7 @@ struct DeviceRates {
   // Rates per second, of the whole device:
   double bytes = 0;        // of memory
   double flops = 0;        // of f32
-  double productFlops = 0; // of f32, in 16-bit matmul
+  double productFlops = 0; // in 16-bit matmul; of a CPU, of pairs of bf16
 
   bool isCard() const { return threads == 0; }
   /// The source of the rates: "measured just now on 2 threads", "by its data

@@ -1,5 +1,5 @@
-// Kernels of Winograd's algorithm and of matmuls of pairs are known by their
-// names.
+// The tables of a command say what it computes: a library's tensors, and the
+// products that our own kernels count. Names are for people.
 
 #include "tool/inspect/expected_time.h"
 
@@ -38,45 +38,52 @@ bool isSum(const Command &command) {
   return command.kind_as_StartCommand() || command.kind_as_FinishCommand();
 }
 
-/// The share of the FMA rate that a kernel reaches.
-double shareOfKernel(std::string_view name) {
-  if (name.starts_with("matmul_of_pairs"))
-    return kLibraryShare;
-  if (!name.starts_with("winograd"))
-    return kKernelShare;
-  return name.ends_with("_backward_weights")
-             ? winogradWeightsShare(name.starts_with("winograd_2x2") ? 2 : 4)
-             : kWinogradShare;
+/// Whether a library multiplies numbers of 16 bits: of bf16 pairs on a
+/// processor, either kind on the tensor cores of a GPU.
+bool multipliesNarrow(const LibraryCommand &library, bool isCard) {
+  if (!library.inputs() || library.inputs()->size() == 0)
+    return false;
+  DType dtype = library.inputs()->Get(0)->dtype();
+  return dtype == DType::bf16 || (dtype == DType::f16 && isCard);
 }
 
-/// The share of the FMA rate that a command reaches, by the FLOPs that it
+/// The share of the rate that a library reaches, by the FLOPs that a command
 /// counts.
-double shareOf(const Command &command) {
-  const auto *library = command.kind_as_LibraryCommand();
-  if (!library)
-    return shareOfKernel(command.name() ? command.name()->string_view() : "");
-  if (library->op_type() == LibraryOp::convolution_backward_weights)
-    return kConvolutionWeightsShare;
-  std::optional<double> inside = shareInside(*library);
-  return inside ? kConvolutionShare / *inside : kLibraryShare;
+double shareOf(const LibraryCommand &library) {
+  bool isOfFew = hasFewChannels(library);
+  if (library.op_type() == LibraryOp::convolution_backward_weights)
+    return isOfFew ? kConvolutionWeightsShareOfFew : kConvolutionWeightsShare;
+  std::optional<double> inside = shareInside(library);
+  if (!inside)
+    return kLibraryShare;
+  return (isOfFew ? kConvolutionShareOfFew : kConvolutionShare) / *inside;
+}
+
+const Products *productsOf(const Command &command) {
+  const auto *kernel = command.kind_as_KernelCommand();
+  return kernel ? kernel->products() : nullptr;
 }
 
 double secondsOnMachine(const Command &command, const DeviceRates &rates) {
   double threads = busyThreads(command, rates);
   double part = threads / std::max(1, rates.threads);
-  double computing =
-      command.flops() / std::max(1.0, rates.flops * part * shareOf(command));
-  double moving = command.bytes() / std::max(1.0, rates.bytes * part);
-  return std::max(computing, moving) + (threads > 1 ? kCommandSeconds : 0);
-}
-
-/// Only the library's matmul runs on tensor cores.
-bool multipliesNarrow(const Command &command) {
+  double flops = std::max(1.0, rates.flops * part),
+         start = threads > 1 ? kCommandSeconds : 0,
+         moving = command.bytes() / std::max(1.0, rates.bytes * part);
+  // Products wait for what is read before them, which is not prefetched.
+  if (const Products *products = productsOf(command))
+    return productSeconds({double(products->flops()),
+                           double(products->pair_flops()),
+                           double(products->operations())},
+                          flops, rates.productFlops * part) +
+           moving + start;
   const auto *library = command.kind_as_LibraryCommand();
-  if (!library || !library->inputs() || library->inputs()->size() == 0)
-    return false;
-  DType dtype = library->inputs()->Get(0)->dtype();
-  return dtype == DType::bf16 || dtype == DType::f16;
+  if (library && library->op_type() == LibraryOp::reorder)
+    return moving / kReorderShare + start;
+  double computing = command.flops() / (library ? shareOf(*library) * part *
+                                                      mostFlops(command, rates)
+                                                : kKernelShare * flops);
+  return std::max(computing, moving) + start;
 }
 
 std::string teraText(double perSecond) {
@@ -92,27 +99,36 @@ std::string cardText(const DeviceRates &card, bool isFirst) {
 }
 
 std::string machineText(const DeviceRates &rates) {
+  auto percent = [](double share) {
+    return number("%.0f", share * 100) + " %";
+  };
   return "expected: of each command the longer of its FLOPs at " +
          number("%.0f", rates.flops * 1e-9) + " GFLOP/s (" +
-         number("%.0f", kLibraryShare * 100) +
-         " % of that in the library and in matmuls of pairs, " +
-         number("%.0f", kConvolutionShare * 100) +
-         " % in its convolutions but for their padding, " +
-         number("%.0f", kKernelShare * 100) + " % in kernels, " +
-         number("%.0f", kWinogradShare * 100) +
-         " % in those of Winograd's algorithm; of gradients of weights " +
-         number("%.0f", kConvolutionWeightsShare * 100) + " % and " +
-         number("%.0f", winogradWeightsShare(4) * 100) +
-         " %, with tiles of 2x2 " +
-         number("%.0f", winogradWeightsShare(2) * 100) +
-         " %) and its bytes at " + number("%.0f", rates.bytes * 1e-9) +
-         " GB/s, as " + rates.source();
+         (rates.productFlops > rates.flops
+              ? number("%.0f", rates.productFlops * 1e-9) +
+                    " of pairs of bf16; "
+              : "") +
+         percent(kLibraryShare) + " of that in the library, " +
+         percent(kConvolutionShare) +
+         " in its convolutions but for their padding, " +
+         percent(kConvolutionWeightsShare) +
+         " in their gradients of weights, " + percent(kKernelShare) +
+         " in kernels) and its bytes at " + number("%.0f", rates.bytes * 1e-9) +
+         " GB/s (" + percent(kReorderShare) +
+         " of that in the library's reorders); of kernels that multiply "
+         "matrices the sum of both, " +
+         percent(kProductShare) + " in products, other operations at " +
+         percent(kOperationShare) + "; as " + rates.source();
 }
 
 } // namespace
 
 double mostFlops(const Command &command, const DeviceRates &rates) {
-  return multipliesNarrow(command) ? rates.productFlops : rates.flops;
+  const auto *library = command.kind_as_LibraryCommand();
+  const Products *products = productsOf(command);
+  bool isNarrow = library ? multipliesNarrow(*library, rates.isCard())
+                          : products && products->pair_flops() > 0;
+  return std::max(1.0, isNarrow ? rates.productFlops : rates.flops);
 }
 
 double expectedSeconds(const Command &command, const DeviceRates &rates) {

@@ -11,6 +11,10 @@
 #include <thread>
 #include <vector>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 namespace gradus::cli {
 namespace {
 
@@ -54,6 +58,7 @@ __attribute__((always_inline)) inline void scale(float *data, size_t count,
 
 struct Loops {
   double (*multiplyAdd)(float factor, float &sink);
+  double (*addPairs)(float factor, float &sink); // null: there are none
   void (*scale)(float *data, size_t count, float factor);
 };
 
@@ -63,6 +68,17 @@ __attribute__((target("avx512f"))) double multiplyAdd512(float f, float &s) {
 }
 __attribute__((target("avx512f"))) void scale512(float *d, size_t n, float f) {
   scale<Widest>(d, n, f);
+}
+__attribute__((target("avx512f,avx512bf16"))) double addPairs512(float factor,
+                                                                 float &sink) {
+  __m512 sums[kChains] = {};
+  auto pairs = reinterpret_cast<__m512bh>(_mm512_set1_ps(factor));
+  for (int round = 0; round < kRounds; ++round)
+    for (__m512 &sum : sums)
+      sum = _mm512_dpbf16_ps(sum, pairs, pairs);
+  for (const __m512 &sum : sums)
+    sink += sum[0];
+  return 4.0 * kRounds * kChains * sizeof(__m512) / sizeof(float);
 }
 __attribute__((target("avx2,fma"))) double multiplyAdd256(float f, float &s) {
   return multiplyAdd<Wide>(f, s);
@@ -75,11 +91,13 @@ __attribute__((target("avx2,fma"))) void scale256(float *d, size_t n, float f) {
 Loops widestLoops() {
 #ifdef __x86_64__
   if (__builtin_cpu_supports("avx512f"))
-    return {multiplyAdd512, scale512};
+    return {multiplyAdd512,
+            __builtin_cpu_supports("avx512bf16") ? addPairs512 : nullptr,
+            scale512};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {multiplyAdd256, scale256};
+    return {multiplyAdd256, nullptr, scale256};
 #endif
-  return {multiplyAdd<Narrow>, scale<Narrow>};
+  return {multiplyAdd<Narrow>, nullptr, scale<Narrow>};
 }
 
 /// The measurement of one thread.
@@ -89,9 +107,9 @@ public:
 
   void measureFlops(const Loops &loops) {
     for (int burst = 0; burst < kBursts; ++burst) {
-      auto began = Clock::now();
-      double done = loops.multiplyAdd(factor_, sink_);
-      flops = std::max(flops, done / secondsSince(began));
+      flops = std::max(flops, rateOf(loops.multiplyAdd));
+      if (loops.addPairs)
+        pairFlops = std::max(pairFlops, rateOf(loops.addPairs));
     }
   }
 
@@ -108,9 +126,15 @@ public:
     } while (secondsSince(began) < kMemorySeconds);
   }
 
-  double flops = 0, bytes = 0;
+  double flops = 0, pairFlops = 0, bytes = 0;
 
 private:
+  double rateOf(double (*burst)(float factor, float &sink)) {
+    auto began = Clock::now();
+    double done = burst(factor_, sink_);
+    return done / secondsSince(began);
+  }
+
   std::vector<float> memory_;
   volatile float factor_ = 0.999f;
   float sink_ = 0;
@@ -150,9 +174,11 @@ MachineRates measureRates(int threads, uint64_t footprint) {
     probes.front().measureFlops(widestLoops());
     probes.front().measureBytes(widestLoops());
   }
-  MachineRates rates{std::max(1, ran), 0, 0};
+  MachineRates rates;
+  rates.threads = std::max(1, ran);
   for (const Probe &probe : probes) {
     rates.flops += probe.flops;
+    rates.pairFlops += probe.pairFlops;
     rates.bytes += probe.bytes;
   }
   return rates;

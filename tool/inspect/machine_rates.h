@@ -9,8 +9,9 @@ namespace gradus::cli {
 
 struct MachineRates {
   int threads = 1;
-  double flops = 0; // a second, of all threads: f32 multiply-adds, two each
-  double bytes = 0; // a second, of all threads: read and written in place
+  double flops = 0;     // a second, of all threads: f32 multiply-adds, two each
+  double pairFlops = 0; // products of pairs of bf16, two a number; 0: none
+  double bytes = 0;     // a second, of all threads: read and written in place
 };
 
 /// Measures the rates. Memory is measured over `footprint` bytes (at most 64

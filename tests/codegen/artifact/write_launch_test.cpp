@@ -39,3 +39,41 @@ TEST(WriteLaunch, GivesEachSegmentItsOperandAndItsResult) {
     EXPECT_EQ(segment.buffers()->Get(1), 2 * s + 1);
   }
 }
+
+/// A dense layer of 4 samples; `mark` says that its kernel multiplies matrices.
+static std::string denseLayer(const std::string &mark) {
+  return R"(
+gradus.program @p {
+  plan.kernel @dense(%x: memref<4x3xf32>, %w: memref<3x8xf32>, %y: memref<4x8xf32>) attributes {inputs = 2 : i64, split = #plan<split rows>, items = 4 : i64)" +
+         mark + R"(} {
+    plan.nest parallel [4, 8] reduced [3] ins(%x, %w : memref<4x3xf32>, memref<3x8xf32>) outs(%y : memref<4x8xf32>)
+        attributes {map_input_maps = [affine_map<(n, j, k) -> (n, k)>, affine_map<(n, j, k) -> (k, j)>], then_input_maps = [],
+                    output_maps = [affine_map<(n, j) -> (n, j)>], guards = [unit, unit], combine = [#gradus<reduction sum>]}
+        map {
+        ^bb0(%a: f32, %b: f32):
+          %p = arith.mulf %a, %b : f32
+          plan.yield %p : f32
+        } then {
+        ^bb0(%sum: f32):
+          plan.yield %sum : f32
+        }
+    plan.end
+  }
+  gradus.graph @train(%x: tensor<4x3xf32>, %w: tensor<3x8xf32>) -> (y: tensor<4x8xf32>) {
+    %y = plan.launch @dense(%x, %w) items [4] grain 1 inplace [-1] : (tensor<4x3xf32>, tensor<3x8xf32>) -> tensor<4x8xf32>
+    gradus.return %y : tensor<4x8xf32>
+  }
+})";
+}
+
+TEST(WriteLaunch, SaysWhatIsMultiplied) {
+  WrittenGraph marked(denseLayer(", plan.multiplies").c_str());
+  const fb::Products *products =
+      marked.command(0).kind_as_KernelCommand()->products();
+  ASSERT_TRUE(products);
+  EXPECT_EQ(products->flops(), 2u * 4 * 8 * 3);
+  EXPECT_EQ(products->pair_flops(), 0u);
+  EXPECT_EQ(products->operations(), 4u * 8);
+  WrittenGraph plain(denseLayer("").c_str());
+  EXPECT_FALSE(plain.command(0).kind_as_KernelCommand()->products());
+}

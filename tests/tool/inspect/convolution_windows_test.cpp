@@ -112,3 +112,28 @@ TEST(ConvolutionWindows, OfTooFewTensorsAreNotKnown) {
   EXPECT_EQ(shareOf<fb::ConvolutionCallT>({kSource}, kResult, padded()),
             std::nullopt);
 }
+
+/// One group, of a source or outputs with few channels.
+TEST(ConvolutionWindows, TellFewChannels) {
+  auto isOfFew = [](Sizes source, Sizes weights) {
+    fb::LibraryCommandT made;
+    for (const Sizes &dims : {source, weights}) {
+      made.inputs.push_back(std::make_unique<fb::LibraryTensorT>());
+      made.inputs.back()->dims = dims;
+    }
+    made.outputs.push_back(std::make_unique<fb::LibraryTensorT>());
+    made.outputs[0]->dims = source;
+    fb::ConvolutionCallT call;
+    call.windows = std::make_unique<fb::WindowsT>();
+    made.op.Set(std::move(call));
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(fb::LibraryCommand::Pack(builder, &made));
+    return hasFewChannels(
+        *flatbuffers::GetRoot<fb::LibraryCommand>(builder.GetBufferPointer()));
+  };
+  EXPECT_TRUE(isOfFew(kSource, kWeights));
+  EXPECT_FALSE(isOfFew({2, 32, 4, 6}, {32, 32, 3, 3}));
+  EXPECT_TRUE(isOfFew({2, 64, 4, 6}, {16, 64, 3, 3}));
+  EXPECT_FALSE(isOfFew({2, 64, 4, 6}, {64, 1, 1, 3, 3})); // of groups
+  EXPECT_FALSE(isOfFew({}, {}));
+}

@@ -10,7 +10,7 @@ TEST(DeviceRates, AreMeasuredOfThisMachine) {
   DeviceRates rates = ratesOfMachine(1, 1 << 20);
   EXPECT_FALSE(rates.isCard());
   EXPECT_GT(rates.bytes, 1e8);
-  EXPECT_EQ(rates.flops, rates.productFlops);
+  EXPECT_GE(rates.productFlops, rates.flops); // pairs of bf16, if it has them
   EXPECT_EQ(rates.source(), "measured just now on 1 thread");
 }
 

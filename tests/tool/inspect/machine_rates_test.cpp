@@ -11,6 +11,8 @@ TEST(MachineRates, AreThoseOfAMachine) {
   EXPECT_EQ(rates.threads, 1);
   EXPECT_GT(rates.flops, 1e8);
   EXPECT_LT(rates.flops, 1e13);
+  EXPECT_GE(rates.pairFlops, 0);
+  EXPECT_LT(rates.pairFlops, 1e14);
   EXPECT_GT(rates.bytes, 1e8);
   EXPECT_LT(rates.bytes, 1e13);
 }

@@ -1,0 +1,30 @@
+// Counts what a kernel that multiplies matrices computes, for estimates of its
+// time: its products, and all that it does beside them.
+#pragma once
+
+#include "codegen/plan/plan.h"
+
+#include <optional>
+
+namespace gradus {
+
+/// Marks a kernel that sums products of matrices in tiles of registers, as
+/// those of matmuls, attention, recurrent steps and Winograd's algorithm do.
+void setMultiplies(plan::KernelOp kernel);
+
+/// The work of all items of a kernel.
+struct KernelWork {
+  /// Of products of single numbers, two each; of f64 four, as a vector has half
+  /// as many.
+  double flops = 0;
+  double pairFlops = 0; // of products of pairs of bf16, four a pair
+  /// Nests do these beside products for each element that they make:
+  /// arithmetic, a multiplication with an addition being one operation, loads
+  /// and stores.
+  double operations = 0;
+};
+
+/// The work of a kernel that is marked; of others nothing.
+std::optional<KernelWork> workOf(plan::KernelOp kernel);
+
+} // namespace gradus
