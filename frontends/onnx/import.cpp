@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/file/declared_outputs.h"
 #include "frontends/onnx/file/onnx.pb.h"
+#include "frontends/onnx/file/signatures.h"
 #include "frontends/onnx/file/size_limits.h"
 #include "frontends/onnx/file/size_names.h"
 #include "frontends/onnx/file/well_formed.h"
@@ -301,10 +302,11 @@ absl::Status checkInputs(const Importer &importer, const Operator &op,
 }
 
 /// Refuses broadcasts along an axis other than the last ones. Before opset 7 an
-/// attribute named the axes of the first input that match the second.
+/// attribute named the axes of the first input that match the second; it says
+/// nothing unless another one lets the node broadcast.
 absl::Status checkOldBroadcast(const Importer &importer, const Node &node) {
-  if (node.opset() >= 7 || !node.integer("broadcast", 0) ||
-      !node.hasAttribute("axis"))
+  if (node.opset() >= 7 || !node.hasAttribute("broadcast") ||
+      !node.hasAttribute("axis") || !node.integer("broadcast", 0))
     return absl::OkStatus();
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType left, importer.type(node, 0));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType right, importer.type(node, 1));
@@ -357,7 +359,8 @@ absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
 /// Imports a node; turns exceptions of handlers into errors about it.
 absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
   try {
-    return handle(importer, op, node);
+    GRADUS_RETURN_IF_ERROR(handle(importer, op, node));
+    return checkAllRead(node);
   } catch (const std::exception &) {
     return node.error(wordsOfThrown());
   }

@@ -39,9 +39,19 @@ llvm::StringRef Node::metadata(llvm::StringRef key) const {
 
 const ::onnx::AttributeProto *Node::attribute(const char *key) const {
   for (const ::onnx::AttributeProto &attribute : proto_.attribute())
-    if (attribute.name() == key)
+    if (attribute.name() == key) {
+      read_.insert(&attribute);
       return &attribute;
+    }
   return nullptr;
+}
+
+llvm::SmallVector<const ::onnx::AttributeProto *> Node::unread() const {
+  llvm::SmallVector<const ::onnx::AttributeProto *> found;
+  for (const ::onnx::AttributeProto &attribute : proto_.attribute())
+    if (!read_.contains(&attribute))
+      found.push_back(&attribute);
+  return found;
 }
 
 int64_t Node::integer(const char *key, int64_t fallback) const {

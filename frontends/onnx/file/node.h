@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -42,6 +43,13 @@ public:
   /// A tool's note at the node; empty if there is none.
   llvm::StringRef metadata(llvm::StringRef key) const;
 
+  /// Says that an attribute changes no result of this node, so that nothing
+  /// reads it; the caller says why.
+  void ignore(const char *key) const { attribute(key); }
+  /// The attributes that none of the functions around was asked for, in the
+  /// file's order.
+  llvm::SmallVector<const ::onnx::AttributeProto *> unread() const;
+
   bool hasAttribute(const char *key) const { return attribute(key); }
   int64_t integer(const char *key, int64_t fallback) const;
   double number(const char *key, double fallback) const;
@@ -66,6 +74,8 @@ private:
   const ::onnx::AttributeProto *attribute(const char *key) const;
 
   const ::onnx::NodeProto &proto_;
+  /// `read_` is the one record of the attributes that the import knows.
+  mutable llvm::SmallPtrSet<const ::onnx::AttributeProto *, 8> read_;
   int index_;
   int64_t opset_;
 };

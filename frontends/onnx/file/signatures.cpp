@@ -5,6 +5,7 @@
 #include "frontends/onnx/file/onnx.pb.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace gradus::onnx {
@@ -15,7 +16,7 @@ using ::onnx::AttributeProto;
 struct Signature {
   int64_t since;          // the first opset with this form
   int inputs, outputs;    // at most; -1: any number
-  const char *attributes; // "i:axis F:scales"
+  const char *attributes; // "i:axis=0 F:scales"
 };
 
 constexpr const char *kRefusedByOnnx = "; ONNX's own checker refuses it, too";
@@ -93,32 +94,52 @@ const char *wordsOf(AttributeProto::AttributeType type) {
   return "of an unknown type";
 }
 
-/// ONNX's type of an attribute; null if ONNX has none of that name.
-const Kind *kindOf(llvm::StringRef attributes, llvm::StringRef name) {
-  for (llvm::StringRef each : llvm::split(attributes, ' '))
-    if (auto [letter, known] = each.split(':'); known == name)
-      return llvm::find_if(kKinds, [letter = letter.front()](const Kind &kind) {
-        return kind.letter == letter;
-      });
-  return nullptr;
+/// ONNX's words on an attribute.
+struct Known {
+  const Kind *kind = nullptr; // null: ONNX has none of that name
+  /// The value where it is missing, `0` or `0,2,3`; nothing if ONNX gives none.
+  std::optional<llvm::StringRef> fallback;
+};
+
+Known knownOf(llvm::StringRef attributes, llvm::StringRef name) {
+  for (llvm::StringRef each : llvm::split(attributes, ' ')) {
+    auto [letter, rest] = each.split(':');
+    auto [known, fallback] = rest.split('=');
+    if (known != name)
+      continue;
+    Known found;
+    found.kind =
+        llvm::find_if(kKinds, [letter = letter.front()](const Kind &kind) {
+          return kind.letter == letter;
+        });
+    if (rest.contains('='))
+      found.fallback = fallback;
+    return found;
+  }
+  return {};
 }
 
 /// Says in which opsets an op has an attribute that it lacks in the model's.
 std::string whereKnown(const Node &node, llvm::StringRef attribute) {
   for (const Signature &form : table().find(node.type())->second)
-    if (form.since > node.opset() && kindOf(form.attributes, attribute))
+    if (form.since > node.opset() && knownOf(form.attributes, attribute).kind)
       return message("of opset ", form.since, " and later");
   for (const Signature &form : llvm::reverse(table().find(node.type())->second))
-    if (form.since < node.opset() && kindOf(form.attributes, attribute))
+    if (form.since < node.opset() && knownOf(form.attributes, attribute).kind)
       return "of older opsets alone";
   return message("none of ", node.type());
 }
 
+/// Tools keep notes in such names; ONNX's checker skips them, too.
+bool isNoteOfTool(const AttributeProto &attribute) {
+  return llvm::StringRef(attribute.name()).starts_with("__");
+}
+
 absl::Status checkAttribute(const Node &node, const AttributeProto &attribute,
                             const Signature &signature) {
-  const Kind *wanted = kindOf(signature.attributes, attribute.name());
-  if (!wanted && llvm::StringRef(attribute.name()).starts_with("__"))
-    return absl::OkStatus(); // A tool's own note; ONNX's checker skips it, too.
+  const Kind *wanted = knownOf(signature.attributes, attribute.name()).kind;
+  if (!wanted && isNoteOfTool(attribute))
+    return absl::OkStatus();
   if (!wanted)
     return node.error("its attribute \"", printable(attribute.name()), "\" is ",
                       whereKnown(node, attribute.name()),
@@ -130,6 +151,83 @@ absl::Status checkAttribute(const Node &node, const AttributeProto &attribute,
                     wordsOf(type), ", expected ", wanted->words,
                     kRefusedByOnnx);
 }
+
+//===-- attributes that nothing reads -------------------------------------===//
+
+/// Whether an attribute is what ONNX says where it is missing.
+bool isFallback(const AttributeProto &attribute, const Known &known) {
+  if (!known.kind || !known.fallback)
+    return false;
+  llvm::SmallVector<llvm::StringRef> said;
+  known.fallback->split(said, ',');
+  auto isSaid = [&](const auto &values, auto isEqual) {
+    return std::equal(values.begin(), values.end(), said.begin(), said.end(),
+                      isEqual);
+  };
+  auto isWhole = [](int64_t value, llvm::StringRef text) {
+    int64_t number = 0;
+    return !text.getAsInteger(10, number) && number == value;
+  };
+  auto isNumber = [](float value, llvm::StringRef text) {
+    double number = 0;
+    return !text.getAsDouble(number) && float(number) == value;
+  };
+  switch (known.kind->letter) {
+  case 'i':
+    return isWhole(attribute.i(), *known.fallback);
+  case 'f':
+    return isNumber(attribute.f(), *known.fallback);
+  case 's':
+    return attribute.s() == known.fallback->str();
+  case 'I':
+    return isSaid(attribute.ints(), isWhole);
+  case 'S':
+    return isSaid(attribute.strings(), std::equal_to<>());
+  default:
+    return false;
+  }
+}
+
+/// The first elements of a list.
+template <typename Values> std::string listed(const Values &values) {
+  constexpr int most = 8;
+  std::vector<typename Values::value_type> first(
+      values.begin(), values.begin() + std::min(values.size(), most));
+  return message("[", printable(joined(first)),
+                 values.size() > most ? ", ...]" : "]");
+}
+
+std::string wordsOf(const Known &known) {
+  llvm::StringRef text = *known.fallback;
+  if (known.kind->letter == 's')
+    return message("\"", text.str(), "\"");
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, ',');
+  return llvm::isUpper(known.kind->letter)
+             ? message("[", llvm::join(parts, ", "), "]")
+             : text.str();
+}
+
+std::string valueOf(const AttributeProto &attribute) {
+  switch (typeOf(attribute)) {
+  case AttributeProto::INT:
+    return message(attribute.i());
+  case AttributeProto::FLOAT:
+    return message(attribute.f());
+  case AttributeProto::STRING:
+    return message("\"", printable(attribute.s()), "\"");
+  case AttributeProto::INTS:
+    return listed(attribute.ints());
+  case AttributeProto::FLOATS:
+    return listed(attribute.floats());
+  case AttributeProto::STRINGS:
+    return listed(attribute.strings());
+  default:
+    return wordsOf(typeOf(attribute));
+  }
+}
+
+//===-- counts ------------------------------------------------------------===//
 
 absl::Status checkCount(const Node &node, int found, int most, const char *what,
                         const char *advice = "") {
@@ -163,6 +261,22 @@ absl::Status checkSignature(const Node &node) {
                                     originOfOutputs(node)));
   for (const AttributeProto &attribute : node.proto().attribute())
     GRADUS_RETURN_IF_ERROR(checkAttribute(node, attribute, *signature));
+  return absl::OkStatus();
+}
+
+absl::Status checkAllRead(const Node &node) {
+  const Signature *signature = signatureOf(node);
+  for (const AttributeProto *unread : node.unread()) {
+    Known known =
+        signature ? knownOf(signature->attributes, unread->name()) : Known();
+    if (isNoteOfTool(*unread) || isFallback(*unread, known))
+      continue;
+    return node.error("its attribute \"", printable(unread->name()), "\" is ",
+                      valueOf(*unread), ", which is not supported; expected ",
+                      known.fallback
+                          ? message(wordsOf(known), ", as without it")
+                          : "a node without it");
+  }
   return absl::OkStatus();
 }
 

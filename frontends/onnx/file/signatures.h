@@ -11,4 +11,8 @@ namespace gradus::onnx {
 /// whose names begin with two underscores, are not checked.
 absl::Status checkSignature(const Node &node);
 
+/// Refuses an imported node with an attribute that nothing asked it for, unless
+/// it says what ONNX says where it is missing, or is a tool's own note.
+absl::Status checkAllRead(const Node &node);
+
 } // namespace gradus::onnx

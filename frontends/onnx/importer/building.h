@@ -99,6 +99,11 @@ absl::Status ofIntegers(Importer &importer, const Node &node) {
 /// Checks that the attribute `to` of a cast is a type that we have.
 absl::Status judgeCast(const Node &node);
 
+/// Refuses a node that asks, by the attribute `key`, to compute with `element`s
+/// in another type than we do; without the attribute ONNX says `otherwise`.
+absl::Status checkPrecision(const Node &node, const char *key,
+                            mlir::Type element, int64_t otherwise);
+
 /// Converts elements to any other type as ONNX does: towards zero, and every
 /// number but 0 is true. Numbers too large for a small integer lose their upper
 /// bits.

@@ -19,6 +19,7 @@ struct Parts {
   Value query, key, value;
   Value bias;                        // added to the scores, or null
   Value allowed;                     // keys that a query may see, or null
+  Type softmax;                      // of the numbers that it computes with
   int64_t past = 0;                  // keys before the first query
   bool causal = false;               // no key after a query, besides the mask
   SmallVector<int64_t> scores, mask; // shapes
@@ -166,7 +167,9 @@ Value probabilities(const Building &b, const Parts &parts, Value scores) {
   Value alone = isAlone(b, parts, scores), zero = b.number(0, scores);
   if (alone)
     scores = b.select(alone, zero, scores);
-  Value result = b.make<SoftmaxOp>(false, scores, 3);
+  Type own = tensorType(scores).getElementType();
+  Value result = castTo(
+      b, b.make<SoftmaxOp>(false, castTo(b, scores, parts.softmax), 3), own);
   return alone ? b.select(alone, zero, result) : result;
 }
 
@@ -203,7 +206,20 @@ Scores scoresOf(const Building &b, const Parts &parts) {
 /// Whether AttentionOp can compute it: f32, no scores as output and no softcap.
 bool isPlain(const Building &b, const Parts &parts) {
   return b.node.output(3).empty() && b.node.number("softcap", 0) <= 0 &&
-         tensorType(parts.query).getElementType().isF32();
+         tensorType(parts.query).getElementType().isF32() &&
+         parts.softmax.isF32();
+}
+
+/// The type that the node names for its softmax, or that of `scores`.
+absl::StatusOr<Type> softmaxType(const Building &b, Value scores) {
+  int64_t wanted = b.node.integer("softmax_precision", 0);
+  if (wanted == 0)
+    return tensorType(scores).getElementType();
+  Type type = elementType(wanted, b.importer.context());
+  if (!isa_and_nonnull<FloatType>(type))
+    return b.node.error("softmax_precision is ", dataTypeName(wanted),
+                        ", expected FLOAT, FLOAT16, DOUBLE or BFLOAT16");
+  return type;
 }
 
 /// The smallest mask shape: the head and batch dimensions are 1 unless the mask
@@ -224,6 +240,7 @@ SmallVector<int64_t> smallMask(const Building &b, const Parts &parts) {
 
 absl::Status readParts(const Building &b, Parts &parts) {
   GRADUS_ASSIGN_OR_RETURN(parts.query, heads(b, 0, "q_num_heads"));
+  GRADUS_ASSIGN_OR_RETURN(parts.softmax, softmaxType(b, parts.query));
   GRADUS_ASSIGN_OR_RETURN(Value key, heads(b, 1, "kv_num_heads"));
   GRADUS_ASSIGN_OR_RETURN(Value value, heads(b, 2, "kv_num_heads"));
   GRADUS_ASSIGN_OR_RETURN(parts.key, withPast(b, 4, key));

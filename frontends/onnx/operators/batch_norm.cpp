@@ -4,6 +4,8 @@
 #include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 
+#include "frontends/onnx/file/onnx.pb.h"
+#include "frontends/onnx/importer/building.h"
 #include "ir/arithmetic.h"
 
 namespace gradus::onnx {
@@ -122,6 +124,8 @@ absl::Status givenStatistics(Importer &importer, const Node &node,
 }
 
 absl::Status batchNormalization(Importer &importer, const Node &node) {
+  // The outputs say the same: the op has no others in test mode.
+  node.ignore("is_test");
   GRADUS_ASSIGN_OR_RETURN(BatchNorm norm, readBatchNorm(importer, node));
   bool kept =
       importer.makeBuffer(norm.mean) && importer.makeBuffer(norm.variance);
@@ -188,6 +192,9 @@ Value perChannel(Importer &importer, const Node &node, Value vector,
 absl::Status groupNormalization(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Affine affine, readAffine(importer, node, 3));
   int64_t channels = tensorType(affine.input).getDimSize(1);
+  Type element = tensorType(affine.input).getElementType();
+  GRADUS_RETURN_IF_ERROR(
+      checkPrecision(node, "stash_type", element, ::onnx::TensorProto::FLOAT));
   int64_t groups = node.integer("num_groups", 0);
   if (groups < 1 || channels % groups)
     return node.error("num_groups is ", groups, ", which does not divide ",

@@ -53,9 +53,27 @@ absl::Status judgeCast(const Node &node) {
                                          ", which is not supported");
 }
 
+absl::Status checkPrecision(const Node &node, const char *key, Type element,
+                            int64_t otherwise) {
+  int64_t found = node.integer(key, otherwise),
+          ours = dataType(computeType(element));
+  if (found == otherwise || found == ours)
+    return absl::OkStatus();
+  return node.error("its attribute \"", key, "\" is ", found, " (",
+                    dataTypeName(found), "), expected ", ours, " (",
+                    dataTypeName(ours), "), in which it is computed");
+}
+
 namespace {
 
+/// Both attributes are for casts to floats of 8 bits, which are refused.
+void ignoreNarrowFloats(const Node &node) {
+  node.ignore("saturate");
+  node.ignore("round_mode");
+}
+
 absl::Status cast(Importer &importer, const Node &node) {
+  ignoreNarrowFloats(node);
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
   int64_t to = node.integer("to", 0);
@@ -68,6 +86,7 @@ absl::Status cast(Importer &importer, const Node &node) {
 }
 
 absl::Status castLike(Importer &importer, const Node &node) {
+  ignoreNarrowFloats(node);
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType like, importer.type(node, 1));

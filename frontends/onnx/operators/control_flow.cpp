@@ -44,7 +44,9 @@ absl::Status branch(Importer &importer, const Node &node) {
                       "is known beforehand is supported. Compute both branches "
                       "and choose with torch.where(condition, a, b)");
   GRADUS_ASSIGN_OR_RETURN(int64_t holds, decided(node, entry, "condition"));
-  const GraphProto *taken = node.graph(holds ? "then_branch" : "else_branch");
+  const GraphProto *whereItHolds = node.graph("then_branch"),
+                   *elsewhere = node.graph("else_branch"),
+                   *taken = holds ? whereItHolds : elsewhere;
   if (!taken || taken->output_size() < node.outputCount())
     return node.error("lacks a branch that gives its outputs");
   importer.forget(*taken);

@@ -211,6 +211,8 @@ absl::Status letAllThrough(Importer &importer, const Node &node) {
 /// Drops elements in training if the node or the recipe says so; otherwise
 /// passes the input on.
 absl::Status dropout(Importer &importer, const Node &node) {
+  node.ignore("is_test"); // Training drops by the ratio in either form.
+  node.ignore("seed");    // The recipe's is taken; ONNX has no generator.
   GRADUS_ASSIGN_OR_RETURN(double ratio, ratioOf(importer, node));
   std::optional<double> wanted = importer.recipeNumber("dropout");
   ratio = wanted.value_or(ratio);
@@ -272,7 +274,8 @@ const Operator kOperators[] = {
     {"Identity", {6, "input"}, identity, foldIdentity},
     {"Dropout",
      {6, "data",
-      "output `mask` where training drops; computed `ratio`, `training_mode`"},
+      "output `mask` where training drops; computed `ratio`, `training_mode`; "
+      "`seed` (the recipe's is taken)"},
      dropout},
 };
 

@@ -202,6 +202,7 @@ absl::Status linearAttention(Importer &importer, const Node &node) {
   if (s.steps > kMostStepsWrittenOut) // each becomes ops of its own
     return node.error("has ", s.steps, " steps; at most ", kMostStepsWrittenOut,
                       " are supported");
+  node.ignore("chunk_size"); // ONNX calls it a hint for tuning.
   double scale = node.number("scale", 0);
   if (scale == 0)
     scale = 1 / std::sqrt(double(s.key));

@@ -24,6 +24,7 @@ Value scaled(OpBuilder &builder, Location location, Value value,
 /// Adds beta * C to `product` if the node has a C.
 absl::StatusOr<Value> plusBias(Importer &importer, const Node &node,
                                Value product) {
+  double beta = node.number("beta", 1);
   if (node.input(2).empty())
     return product;
   GRADUS_ASSIGN_OR_RETURN(Value bias, importer.value(node, 2));
@@ -35,7 +36,7 @@ absl::StatusOr<Value> plusBias(Importer &importer, const Node &node,
   if (!common.ok() || ArrayRef<int64_t>(*common) != shape)
     return node.error("C of shape [", joined(tensorType(bias).getShape()),
                       "] does not broadcast to [", joined(shape), "]");
-  bias = scaled(builder, location, bias, node.number("beta", 1));
+  bias = scaled(builder, location, bias, beta);
   bias = broadcastLast(builder, location, bias, shape);
   return arith::AddFOp::create(builder, location, product, bias).getResult();
 }

@@ -12,12 +12,12 @@ using namespace mlir;
 /// none if the node says noop.
 absl::StatusOr<SmallVector<int64_t>> axesOf(const Building &b, int64_t rank) {
   SmallVector<int64_t> axes = b.node.integers("axes");
+  bool isNothing = b.node.integer("noop_with_empty_axes", 0);
   if (!b.node.input(1).empty()) {
     GRADUS_ASSIGN_OR_RETURN(axes, b.importer.integers(b.node, 1, "axes"));
   }
   if (axes.empty())
-    return b.node.integer("noop_with_empty_axes", 0) ? SmallVector<int64_t>()
-                                                     : allAxes(rank);
+    return isNothing ? SmallVector<int64_t>() : allAxes(rank);
   absl::StatusOr<SmallVector<int64_t>> normal = normalAxes(axes, rank);
   return normal.ok() ? normal : b.node.error(normal.status().message());
 }

@@ -21,8 +21,11 @@ using Types = ::onnx::TensorProto;
 absl::StatusOr<Value> spread(const Building &b, Value each,
                              ArrayRef<int64_t> shape, int64_t fallbackAxis) {
   RankedTensorType type = tensorType(each);
-  if (type.getNumElements() == 1)
+  if (type.getNumElements() == 1) {
+    b.node.ignore("axis"); // All elements share it.
+    b.node.ignore("block_size");
     return broadcastScalar(b.builder, b.loc, b.shaped(each, {}), shape);
+  }
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(shape.size(), fallbackAxis));
   int64_t block = b.node.integer("block_size", 0);
   auto misfit = [&] {
@@ -136,6 +139,8 @@ absl::Status quantize(Importer &importer, const Node &node) {
   Type real = computeType(tensorType(x).getElementType());
   if (!isa<FloatType>(real))
     real = b.builder.getF32Type();
+  node.ignore("saturate"); // It is for floats of 8 bits, which are refused.
+  GRADUS_RETURN_IF_ERROR(checkPrecision(node, "precision", real, 0));
   x = castTo(b, x, real);
   ArrayRef<int64_t> shape = tensorType(x).getShape();
   GRADUS_ASSIGN_OR_RETURN(Value scale, numbers(b, 1, real));

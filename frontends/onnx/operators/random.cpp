@@ -37,7 +37,9 @@ public:
   explicit Draws(const Building &b)
       : b_(b), graph_(b.builder.getInsertionBlock()
                           ->getParent()
-                          ->getParentOfType<GraphOp>()) {}
+                          ->getParentOfType<GraphOp>()) {
+    b.node.ignore("seed"); // The recipe's is taken; ONNX has no generator.
+  }
 
   /// Declares the state that counts steps.
   absl::Status start() {
@@ -337,6 +339,7 @@ absl::Status bernoulli(Importer &importer, const Node &node) {
                     : element;
   if (!wanted)
     return node.error("its dtype is not supported");
+  Draws draws(b);
   if (std::optional<double> chance = numberOf(chances);
       chance && isa<FloatType>(wanted)) {
     if (!(*chance >= 0 && *chance <= 1))
@@ -344,7 +347,6 @@ absl::Status bernoulli(Importer &importer, const Node &node) {
     return importer.define(
         node, 0, coins(b.builder, b.loc, type.clone(wanted), *chance));
   }
-  Draws draws(b);
   GRADUS_RETURN_IF_ERROR(draws.start());
   Type wide = computeType(element);
   Value isOne =

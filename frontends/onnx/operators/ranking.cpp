@@ -174,6 +174,7 @@ Value elementsAt(const Building &b, Value input, Value places, int64_t axis) {
 
 /// The k largest (or smallest) elements of each row, and their indices.
 absl::Status topK(Importer &importer, const Node &node) {
+  node.ignore("sorted"); // The sorted order is one of those that 0 allows.
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();

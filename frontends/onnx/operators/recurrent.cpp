@@ -478,6 +478,11 @@ absl::Status defineOutputs(const Building &b, const Kind &kind,
 }
 
 absl::Status layer(Importer &importer, const Node &node, const Kind &kind) {
+  // Sigmoid, Tanh and Relu use no factors, and the node's outputs say which are
+  // asked for.
+  for (const char *key :
+       {"activation_alpha", "activation_beta", "output_sequence"})
+    node.ignore(key);
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value inputs, importer.value(node, 0, 3));
   if (node.integer("layout", 0))

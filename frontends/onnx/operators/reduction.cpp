@@ -15,12 +15,12 @@ using namespace mlir;
 absl::StatusOr<SmallVector<int64_t>>
 reducedAxes(Importer &importer, const Node &node, int64_t rank) {
   SmallVector<int64_t> axes = node.integers("axes");
+  bool isNothing = node.integer("noop_with_empty_axes", 0);
   if (!node.input(1).empty()) {
     GRADUS_ASSIGN_OR_RETURN(axes, importer.integers(node, 1, "axes"));
   }
   if (axes.empty())
-    return node.integer("noop_with_empty_axes", 0) ? SmallVector<int64_t>()
-                                                   : allAxes(rank);
+    return isNothing ? SmallVector<int64_t>() : allAxes(rank);
   absl::StatusOr<SmallVector<int64_t>> normal = normalAxes(axes, rank);
   if (!normal.ok())
     return node.error(normal.status().message());

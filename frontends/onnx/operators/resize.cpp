@@ -37,8 +37,7 @@ absl::StatusOr<std::vector<double>> known(Importer &importer, const Node &node,
 }
 
 /// Gives all axes one scale if sizes keep the aspect ratio.
-void keepAspect(const Node &node, Plan &plan) {
-  std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
+void keepAspect(const std::string &policy, Plan &plan) {
   if (policy == "stretch" || plan.sizes.empty())
     return;
   double scale = plan.sizes[0].scale;
@@ -59,6 +58,7 @@ double resized(const Resized &axis, bool bySizes) {
 absl::Status setSizes(const Node &node, const std::vector<double> &scales,
                       const std::vector<double> &sizes, Plan &plan) {
   const std::vector<double> &given = sizes.empty() ? scales : sizes;
+  std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
   if (given.size() != plan.axes.size())
     return node.error("has ", given.size(), " scales or sizes for ",
                       plan.axes.size(), " axes");
@@ -66,7 +66,7 @@ absl::Status setSizes(const Node &node, const std::vector<double> &scales,
     plan.sizes[i].scale =
         sizes.empty() ? given[i] : given[i] / plan.sizes[i].in;
   if (!sizes.empty())
-    keepAspect(node, plan);
+    keepAspect(policy, plan);
   for (size_t i = 0; i < given.size(); ++i) {
     Resized &axis = plan.sizes[i];
     double out = resized(axis, !sizes.empty());
@@ -183,6 +183,7 @@ absl::Status resize(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Plan plan,
                           planOf(importer, node, tensorType(value).getShape()));
   Resampling how = samplingOf(node);
+  double outside = node.number("extrapolation_value", 0);
   for (auto [axis, size] : llvm::zip(plan.axes, plan.sizes)) {
     if (size.in == size.out && size.scale == 1 &&
         how.coordinates != "tf_crop_and_resize")
@@ -198,8 +199,7 @@ absl::Status resize(Importer &importer, const Node &node) {
     else
       return node.error("mode \"", how.mode, "\" is not supported on integers");
     if (auto places = madeUp(how, size); !places.empty())
-      value = overwritten(b, value, axis, places,
-                          node.number("extrapolation_value", 0));
+      value = overwritten(b, value, axis, places, outside);
   }
   return importer.define(node, 0, value);
 }

@@ -9,6 +9,7 @@ namespace {
 using namespace mlir;
 
 absl::Status sequenceEmpty(Importer &importer, const Node &node) {
+  node.ignore("dtype"); // What is inserted has a type of its own.
   return importer.defineSequence(node, 0, {});
 }
 

@@ -100,6 +100,8 @@ absl::StatusOr<Constant> foldFloatRange(const Node &node, Constants inputs) {
     return node.error("from ", start, " to ", limit, " by ", step,
                       " has no end");
   Constant result = zeros(inputs[0]->element, {int64_t(count)});
+  if (inputs[0]->element.getIntOrFloatBitWidth() > 16)
+    node.ignore("stash_type"); // It is the type that f16 and bf16 go through.
   for (size_t i = 0; i < result.tensor.floats.size(); ++i)
     result.tensor.floats[i] = start + double(i) * step;
   return result;
@@ -117,6 +119,7 @@ absl::StatusOr<Constant> foldRange(const Node &node, Constants inputs) {
           step = inputs[2]->tensor.integers[0];
   if (step == 0)
     return node.error("its step is 0");
+  node.ignore("stash_type"); // It is the type that f16 and bf16 go through.
   double count =
       std::max(0.0, std::ceil((double(limit) - double(start)) / double(step)));
   Constant result =
@@ -218,9 +221,10 @@ reshapeRule(const Node &node, ArrayRef<int64_t> from,
     return node.error("cannot make shape [", joined(to), "] of shape [",
                       joined(from), "]");
   };
+  bool keepsSizes = !node.integer("allowzero", 0);
   int64_t known = 1, open = -1;
   for (auto [i, extent] : llvm::enumerate(to)) {
-    if (extent == 0 && !node.integer("allowzero", 0) && i < from.size())
+    if (extent == 0 && keepsSizes && i < from.size())
       extent = from[i];
     if (extent == -1 && open >= 0)
       return misfit();

@@ -106,7 +106,7 @@ absl::Status split(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> parts,
                           numbersOf(importer, node, 1, "split"));
   if (parts.empty())
-    parts = evenParts(size, node.outputCount());
+    parts = evenParts(size, node.integer("num_outputs", node.outputCount()));
   if (int64_t(parts.size()) != node.outputCount())
     return node.error("has ", node.outputCount(), " outputs for ", parts.size(),
                       " parts");
@@ -150,7 +150,7 @@ absl::Status splitToSequence(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> parts,
                           sequenceParts(importer, node, size));
   GRADUS_RETURN_IF_ERROR(checkParts(node, parts, size));
-  bool drops = node.input(1).empty() && !node.integer("keepdims", 1);
+  bool drops = !node.integer("keepdims", 1) && node.input(1).empty();
   SmallVector<Value> values;
   for (int64_t part : parts) {
     Value value = b.cutAlong(input, axis, start, part);

@@ -4,6 +4,8 @@
 #include "frontends/onnx/operators/exports.h"
 #include "frontends/onnx/operators/operators.h"
 
+#include "frontends/onnx/file/onnx.pb.h"
+
 namespace gradus::onnx {
 namespace {
 
@@ -71,6 +73,9 @@ absl::Status normalization(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
+  Type element = tensorType(input).getElementType();
+  GRADUS_RETURN_IF_ERROR(
+      checkPrecision(node, "stash_type", element, ::onnx::TensorProto::FLOAT));
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(shape.size(), -1));
   GRADUS_ASSIGN_OR_RETURN(Value scale,
                           perFeature(b, 1, shape.drop_front(axis)));

@@ -126,6 +126,15 @@ absl::Status checkImage(const Node &node, Value input) {
 
 //===-- convolution -------------------------------------------------------===//
 
+absl::Status checkKernelShape(const Node &node, ArrayRef<int64_t> weight) {
+  SmallVector<int64_t> kernel =
+      node.integers("kernel_shape", weight.drop_front(2));
+  if (ArrayRef<int64_t>(kernel) != weight.drop_front(2))
+    return node.error("kernel_shape is [", joined(kernel),
+                      "], but its weight has shape [", joined(weight), "]");
+  return absl::OkStatus();
+}
+
 absl::Status checkWeight(const Node &node, ArrayRef<int64_t> input,
                          ArrayRef<int64_t> weight, int64_t groups) {
   if (weight.size() != input.size())
@@ -135,12 +144,7 @@ absl::Status checkWeight(const Node &node, ArrayRef<int64_t> input,
     return node.error("a weight of shape [", joined(weight), "] in ", groups,
                       " groups does not fit an input of ", input[1],
                       " channels");
-  SmallVector<int64_t> kernel =
-      node.integers("kernel_shape", weight.drop_front(2));
-  if (ArrayRef<int64_t>(kernel) != weight.drop_front(2))
-    return node.error("kernel_shape is [", joined(kernel),
-                      "], but its weight has shape [", joined(weight), "]");
-  return absl::OkStatus();
+  return checkKernelShape(node, weight);
 }
 
 /// Whether there is a real bias. PyTorch's exporter gives 3-d convolutions
@@ -268,7 +272,7 @@ absl::Status checkTransposedWeight(const Node &node, ArrayRef<int64_t> input,
     return node.error("a weight of shape [", joined(weight), "] in ", groups,
                       " groups does not fit an input of shape [", joined(input),
                       "]");
-  return absl::OkStatus();
+  return checkKernelShape(node, weight);
 }
 
 /// Builds a transposed convolution as the gradient of a convolution's input.
@@ -350,15 +354,16 @@ absl::Status maxPool(Importer &importer, const Node &node) {
     pool.input = castTo(b, pool.input, real, b.isUnsigned());
     pool.result = pool.result.clone(real);
   }
+  bool columnMajor = node.integer("storage_order", 0); // of output 1 alone
   Type indices = pool.result.clone(importer.builder.getI32Type());
   const Sliding &s = pool.sliding;
   auto op = MaxPoolOp::create(importer.builder, importer.location(node),
                               pool.result, indices, pool.input, s.size,
                               s.strides, s.padsBegin, s.padsEnd, s.dilations);
   if (!node.output(1).empty()) {
-    Value places = placesOfMaxima(
-        b, op.getIndices(), s.window(), tensorType(pool.input).getShape(),
-        /*columnMajor=*/node.integer("storage_order", 0));
+    Value places =
+        placesOfMaxima(b, op.getIndices(), s.window(),
+                       tensorType(pool.input).getShape(), columnMajor);
     GRADUS_RETURN_IF_ERROR(importer.define(node, 1, places));
   }
   return importer.define(

@@ -39,6 +39,17 @@ TEST(Node, GivesDefaultsForWhatIsNotSaid) {
   EXPECT_EQ(node.integers("perm", {1, 0}).size(), 2u);
 }
 
+TEST(Node, KnowsWhatNothingRead) {
+  ::onnx::NodeProto proto;
+  for (const char *key : {"alpha", "beta", "axis"})
+    proto.add_attribute()->set_name(key);
+  Node node(proto, 0, 20);
+  node.number("beta", 1);
+  node.ignore("axis");
+  ASSERT_EQ(node.unread().size(), 1u);
+  EXPECT_EQ(node.unread()[0]->name(), "alpha");
+}
+
 TEST(Node, HasEmptyNamesForInputsThatAreLeftOut) {
   ::onnx::NodeProto proto;
   proto.add_input("x");

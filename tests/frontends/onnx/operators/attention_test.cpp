@@ -29,6 +29,23 @@ TEST(Attention, SeesAllOrWhatCameBefore) {
   expectEqual(run(even().with("left_window_size", 0).setOpset(25)), {3, 4, 6});
 }
 
+TEST(Attention, HasItsSoftmaxInTheTypeThatTheNodeNames) {
+  for (int type : {::onnx::TensorProto::DOUBLE, ::onnx::TensorProto::FLOAT})
+    expectEqual(
+        run(even().with("is_causal", 1).with("softmax_precision", type)),
+        {1, 1.5, 3});
+  SmallModel model = even().with("softmax_precision", 16).output("y");
+  Imported imported = import(model);
+  bool rounds = false;
+  imported.module->walk([&](SoftmaxOp op) {
+    rounds |= mlir::getElementTypeOrSelf(op.getType()).isBF16();
+  });
+  EXPECT_TRUE(rounds);
+  EXPECT_EQ(errorOf(even().with("softmax_precision", 7)),
+            "node \"the Attention\" (Attention): softmax_precision is INT64, "
+            "expected FLOAT, FLOAT16, DOUBLE or BFLOAT16");
+}
+
 TEST(Attention, IsZeroWhereAMaskLeavesNothing) {
   SmallModel model = even({"m"});
   const float no = -INFINITY;

@@ -230,6 +230,13 @@ TEST(Window, RefuseColumnsThatDoNotFit) {
             "fit 2 windows of 2 elements");
 }
 
+TEST(Window, RefusesAKernelShapeThatIsNotTheWeights) {
+  EXPECT_NE(
+      import(spread().with("kernel_shape", Shape{5}))
+          .error.find("kernel_shape is [5], but its weight has shape [1, 1, "),
+      std::string::npos);
+}
+
 TEST(Window, RefusesTransposedConvolutionsBeyondMeasure) {
   for (bool same : {false, true}) {
     SmallModel model;
