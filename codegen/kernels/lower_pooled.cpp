@@ -289,32 +289,6 @@ public:
   }
 };
 
-/// Weights with the channels last, and zeros behind them.
-Value channelsLast(OpBuilder &builder, Location location, Value weight,
-                   int64_t lanes) {
-  auto type = cast<RankedTensorType>(weight.getType());
-  int64_t channels = type.getDimSize(1);
-  SmallVector<int64_t> shape(type.getShape());
-  shape.erase(shape.begin() + 1);
-  shape.push_back(lanes);
-  Domain domain(builder.getContext());
-  SmallVector<AffineExpr> at = domain.parallel(shape), from = at;
-  from.insert(from.begin() + 1, from.pop_back_val());
-  NestParts parts = domain.elementwise();
-  IntegerSet guard;
-  if (channels < lanes)
-    guard = IntegerSet::get(parts.dims(), 0, {channels - 1 - at.back()},
-                            {/*equality=*/false});
-  parts.thenReads = {{weight, domain.thenMap(from), guard}};
-  parts.outputMaps = {domain.thenMap(at)};
-  parts.resultTypes = {type.clone(shape)};
-  plan::NestOp nest = buildNest(builder, location, parts, nullptr,
-                                [](OpBuilder &, Location, ValueRange v) {
-                                  return SmallVector<Value>(v);
-                                });
-  return nest.getResult(0);
-}
-
 //===-- launches ----------------------------------------------------------===//
 
 Value launch(OpBuilder &builder, Operation *op, KernelTable &kernels,
@@ -340,50 +314,70 @@ bool isPooled(Op op, const PooledSizes &sizes, Value other) {
          isF32(op.getGradient()) && sizes.fits() && sizes.pays();
 }
 
-} // namespace
+/// What a gradient of a convolution reads beside that of the output, and the
+/// shapes of the weights and of the input.
+struct Convolved {
+  Value other;
+  ArrayRef<int64_t> weight, input;
+};
 
-SmallVector<Value> lowerPooled(OpBuilder &builder,
-                               ConvolutionBackwardWeightsOp op,
-                               KernelTable &kernels) {
-  MaxPoolBackwardOp pool = pooled(op.getGradient());
-  if (!pool)
-    return {};
-  RankedTensorType type = op.getType();
-  PooledSizes sizes(windowOf(op, type.getShape().drop_front(2)), pool,
-                    shapeOf(op.getInput()));
-  if (!isPooled(op, sizes, op.getInput()))
-    return {};
+Convolved convolved(ConvolutionBackwardWeightsOp op) {
+  return {op.getInput(), op.getType().getShape(), shapeOf(op.getInput())};
+}
+
+Convolved convolved(ConvolutionBackwardDataOp op) {
+  return {op.getWeight(), shapeOf(op.getWeight()), op.getType().getShape()};
+}
+
+/// Launches the kernel of the gradient: `operands` begin with what it reads
+/// beside the pool's.
+Value gradient(OpBuilder &builder, ConvolutionBackwardWeightsOp op,
+               const PooledSizes &sizes, ArrayRef<Value> operands,
+               KernelTable &kernels) {
   SmallVector<int64_t> shape = {
       int64_t(llvm::divideCeil(sizes.samples, samplesOfItem(sizes))),
       sizes.outputs};
   llvm::append_range(shape, sizes.window.size);
   shape.push_back(sizes.lanes);
-  RankedTensorType parts = type.clone(shape);
-  SmallVector<Value> operands = {op.getInput(), pool.getGradient(),
-                                 pool.getIndices()};
+  RankedTensorType parts = op.getType().clone(shape);
   KernelOp kernel =
       WeightsKernel(op.getContext(), sizes, ValueRange(operands), parts)
           .kernel();
   Value made = launch(builder, op, kernels, kernel, operands, parts, sizes);
-  return {sumOfItems(builder, op.getLoc(), made, type)};
+  return sumOfItems(builder, op.getLoc(), made, op.getType());
 }
 
-SmallVector<Value> lowerPooled(OpBuilder &builder, ConvolutionBackwardDataOp op,
-                               KernelTable &kernels) {
+Value gradient(OpBuilder &builder, ConvolutionBackwardDataOp op,
+               const PooledSizes &sizes, ArrayRef<Value> operands,
+               KernelTable &kernels) {
+  SmallVector<Value> own(operands);
+  own[0] = copyWithLast(builder, op.getLoc(), own[0], /*dim=*/1, sizes.lanes);
+  KernelOp kernel =
+      DataKernel(op.getContext(), sizes, ValueRange(own), op.getType())
+          .kernel();
+  return launch(builder, op, kernels, kernel, own, op.getType(), sizes);
+}
+
+template <typename Op>
+SmallVector<Value> lower(OpBuilder &builder, Op op, KernelTable &kernels) {
   MaxPoolBackwardOp pool = pooled(op.getGradient());
   if (!pool)
     return {};
-  RankedTensorType type = op.getType();
-  PooledSizes sizes(windowOf(op, shapeOf(op.getWeight()).drop_front(2)), pool,
-                    type.getShape());
-  if (!isPooled(op, sizes, op.getWeight()))
+  Convolved of = convolved(op);
+  PooledSizes sizes(windowOf(op, of.weight.drop_front(2)), pool, of.input);
+  if (!isPooled(op, sizes, of.other))
     return {};
-  Value weight =
-      channelsLast(builder, op.getLoc(), op.getWeight(), sizes.lanes);
-  SmallVector<Value> operands = {weight, pool.getGradient(), pool.getIndices()};
-  KernelOp kernel =
-      DataKernel(op.getContext(), sizes, ValueRange(operands), type).kernel();
-  return {launch(builder, op, kernels, kernel, operands, type, sizes)};
+  return {gradient(builder, op, sizes,
+                   {of.other, pool.getGradient(), pool.getIndices()}, kernels)};
+}
+
+} // namespace
+
+SmallVector<Value> lowerPooled(OpBuilder &builder, Operation *op,
+                               KernelTable &kernels) {
+  if (auto weights = dyn_cast<ConvolutionBackwardWeightsOp>(op))
+    return lower(builder, weights, kernels);
+  return lower(builder, cast<ConvolutionBackwardDataOp>(op), kernels);
 }
 
 } // namespace gradus

@@ -19,7 +19,7 @@ namespace {
 
 /// Returns the values that stand for an op's results; none for an op that is
 /// no kernel of its own.
-/// Op list: it calls the overloads of `lowerToKernel` and `lowerPooled`.
+/// Op list: it calls the overloads of `lowerToKernel`, and `lowerPooled`.
 SmallVector<Value> lower(OpBuilder &builder, Operation *op,
                          KernelTable &kernels, bool pooled) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)

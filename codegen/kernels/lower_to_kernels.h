@@ -37,10 +37,7 @@ llvm::SmallVector<mlir::Value> lowerWinogradWeights(mlir::OpBuilder &builder,
 /// The same for a gradient of a convolution whose output a max pool reads, and
 /// none for another, or if all elements take less time than those that won.
 llvm::SmallVector<mlir::Value> lowerPooled(mlir::OpBuilder &builder,
-                                           ConvolutionBackwardDataOp op,
-                                           KernelTable &kernels);
-llvm::SmallVector<mlir::Value> lowerPooled(mlir::OpBuilder &builder,
-                                           ConvolutionBackwardWeightsOp op,
+                                           mlir::Operation *op,
                                            KernelTable &kernels);
 
 } // namespace gradus

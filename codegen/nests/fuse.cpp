@@ -272,7 +272,8 @@ private:
     bool readsOnly =
         llvm::all_of(producer.getThen().front(),
                      [](Operation &op) { return isa<plan::YieldOp>(op); });
-    return !isContraction(consumer) || (readsOnly && !hasGuards(producer));
+    return !isContraction(consumer) ||
+           (readsOnly && !hasGuards(producer) && !isKept(producer));
   }
 
   /// Inlines cheap computations on values that are in memory anyway: the

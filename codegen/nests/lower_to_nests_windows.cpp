@@ -150,23 +150,6 @@ bool fillsByChannels(ConvolutionOp op, int64_t lanes) {
          filled(result[1], lanes) > 1.25 * filled(result.back(), lanes);
 }
 
-/// A copy of weights with the output channels last. Its guard holds everywhere:
-/// like a padded copy it stays one, where another would be read in place.
-Value outputsLast(const Lowering &at, Value weight) {
-  auto type = cast<RankedTensorType>(weight.getType());
-  SmallVector<int64_t> shape(type.getShape().drop_front());
-  shape.push_back(type.getDimSize(0));
-  Domain domain(at.context());
-  Exprs to = domain.parallel(shape), from = {to.back()};
-  from.append(to.begin(), to.end() - 1);
-  auto guard = IntegerSet::get(domain.elementwise().dims(), 0,
-                               {shape.back() - 1 - to.back()}, {false});
-  return elementwiseNest(at.builder, at.location(), domain, to,
-                         type.clone(shape),
-                         {{weight, domain.thenMap(from), guard}}, passOn)
-      .getResult(0);
-}
-
 /// y[n, g o, p] = sum over i, k of x[n, g i, p s + k d] w[g o, i, k]
 Value convolution(const Lowering &at, ConvolutionOp op, int64_t lanes) {
   int64_t groups = op.getGroups();
@@ -182,7 +165,8 @@ Value convolution(const Lowering &at, ConvolutionOp op, int64_t lanes) {
   Value input = padInput(at, op.getInput()), weights = op.getWeight();
   Exprs ofWeight = join({o, i}, k);
   if (fillsByChannels(op, lanes)) {
-    weights = outputsLast(at, weights);
+    weights =
+        copyWithLast(at.builder, at.location(), weights, /*dim=*/0, result[1]);
     std::rotate(ofWeight.begin(), ofWeight.begin() + 1, ofWeight.end());
   }
   parts.mapReads = {

@@ -70,6 +70,7 @@ NestParts partsOf(NestOp nest) {
   parts.resultTypes = SmallVector<Type>(nest.getResultTypes());
   parts.outs = SmallVector<Value>(nest.getOuts());
   parts.label = labelOf(nest);
+  parts.isKept = isKept(nest);
   return parts;
 }
 
@@ -82,6 +83,8 @@ void setLabel(NestOp nest, StringRef label) {
   if (!label.empty())
     nest->setAttr("label", StringAttr::get(nest.getContext(), label));
 }
+
+bool isKept(NestOp nest) { return nest->hasAttr("kept"); }
 
 std::string joinLabels(StringRef a, StringRef b) {
   if (a.empty() || b.empty() || a == b || a.ends_with("+..."))
@@ -186,6 +189,8 @@ NestOp buildNest(OpBuilder &builder, Location location, const NestParts &parts,
   KeptReads mapReads(parts.mapReads), thenReads(parts.thenReads);
   NestOp nest = buildFrame(builder, location, parts, mapReads, thenReads);
   setLabel(nest, parts.label);
+  if (parts.isKept)
+    nest->setAttr("kept", builder.getUnitAttr());
   SmallVector<Type> combined;
   if (!parts.combine.empty()) {
     fillRegion(builder, location, nest.getMap(), {}, mapReads, map);
@@ -194,6 +199,31 @@ NestOp buildNest(OpBuilder &builder, Location location, const NestParts &parts,
   }
   fillRegion(builder, location, nest.getThen(), combined, thenReads, then);
   return nest;
+}
+
+Value copyWithLast(OpBuilder &builder, Location location, Value weight,
+                   unsigned dim, int64_t extent) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  int64_t own = type.getDimSize(dim);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + dim);
+  shape.push_back(extent);
+  Domain domain(builder.getContext());
+  SmallVector<AffineExpr> to = domain.parallel(shape), from = to;
+  from.insert(from.begin() + dim, from.pop_back_val());
+  NestParts parts = domain.elementwise();
+  IntegerSet guard;
+  if (own < extent)
+    guard = IntegerSet::get(parts.dims(), 0, {own - 1 - to.back()},
+                            {/*equality=*/false});
+  parts.thenReads = {{weight, domain.thenMap(from), guard}};
+  parts.outputMaps = {domain.thenMap(to)};
+  parts.resultTypes = {type.clone(shape)};
+  parts.isKept = true;
+  auto same = [](OpBuilder &, Location, ValueRange values) {
+    return SmallVector<Value>(values);
+  };
+  return buildNest(builder, location, parts, nullptr, same).getResult(0);
 }
 
 SmallVector<Value> copyBody(OpBuilder &builder, Region &region,

@@ -30,6 +30,7 @@ struct NestParts {
   llvm::SmallVector<mlir::Type> resultTypes; // on tensors
   llvm::SmallVector<mlir::Value> outs;       // on buffers
   std::string label;                         // for users: "matmul+add+tanh"
+  bool isKept = false; // a copy that no contraction makes while it reads
 
   unsigned dims() const { return parallel.size() + reduced.size(); }
 };
@@ -40,6 +41,7 @@ NestParts partsOf(plan::NestOp nest);
 /// that names commands; empty for a nest that only moves elements.
 llvm::StringRef labelOf(plan::NestOp nest);
 void setLabel(plan::NestOp nest, llvm::StringRef label);
+bool isKept(plan::NestOp nest);
 /// Joins labels: "a+b"; after three parts "+...".
 std::string joinLabels(llvm::StringRef a, llvm::StringRef b);
 
@@ -95,6 +97,12 @@ private:
   mlir::MLIRContext *context_;
   llvm::SmallVector<int64_t> parallel_, reduced_;
 };
+
+/// A copy of weights whose dimension `dim` is the last and has `extent`
+/// elements, with zeros behind its own. It stays a copy: whole vectors along
+/// that dimension are what its readers want.
+mlir::Value copyWithLast(mlir::OpBuilder &builder, mlir::Location location,
+                         mlir::Value weight, unsigned dim, int64_t extent);
 
 /// The shape of a tensor or buffer.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
