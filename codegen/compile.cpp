@@ -132,26 +132,39 @@ struct TargetGroup {
 
 } // namespace
 
+/// What a program has that options of devices are for.
+struct OptionUses {
+  bool narrow, convolutions, choiceOfConvolutions, blocksOf8;
+};
+
+static OptionUses optionUses(ProgramOp program) {
+  return {hasBf16(program), hasConvolutions(program),
+          leavesChoiceOfConvolutions(program), mayHaveBlocksOf8(program)};
+}
+
+/// The model without the options that the program does not use.
+static DeviceModel usedOptions(DeviceModel model, const OptionUses &uses) {
+  auto onlyFor = [](bool isUsed, auto &...options) {
+    if (!isUsed)
+      ((options = {}), ...);
+  };
+  SelectOptions &select = model.select;
+  onlyFor(uses.narrow, select.narrow, select.tiles, model.lowerScans.pairs,
+          model.lowerToKernels.pairs, model.lowerToKernels.matmuls);
+  onlyFor(uses.convolutions, select.tiles, model.lowerToNests.lanes);
+  onlyFor(uses.choiceOfConvolutions, select.winograd);
+  onlyFor(uses.blocksOf8, select.blocksOf8);
+  return model;
+}
+
 /// Groups targets with equal models, ignoring options that this program does
 /// not use.
 static std::vector<TargetGroup> groupTargets(ModuleOp module,
                                              ArrayRef<Target> targets) {
   std::vector<TargetGroup> groups;
-  bool asksNarrow = hasBf16(programOf(module)),
-       choosesConvolutions = leavesChoiceOfConvolutions(programOf(module)),
-       convolves = hasConvolutions(programOf(module)),
-       fillsBlocksOf8 = mayHaveBlocksOf8(programOf(module));
+  OptionUses uses = optionUses(programOf(module));
   for (auto [number, target] : llvm::enumerate(targets)) {
-    DeviceModel model = target.model;
-    model.select.narrow &= asksNarrow;
-    model.select.winograd &= choosesConvolutions;
-    model.select.blocksOf8 &= fillsBlocksOf8;
-    model.select.tiles &= asksNarrow && convolves;
-    model.lowerToKernels.pairs &= asksNarrow;
-    model.lowerToKernels.matmuls &= asksNarrow;
-    model.lowerScans.pairs &= asksNarrow;
-    if (!convolves)
-      model.lowerToNests.lanes = 0;
+    DeviceModel model = usedOptions(target.model, uses);
     auto same = llvm::find_if(
         groups, [&](const TargetGroup &group) { return group.model == model; });
     if (same == groups.end())
