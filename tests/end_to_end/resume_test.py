@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from resumed_training import DATA, EVAL, EVERYTHING, GRADUS, Folder, run, wait_for  # noqa: E402
+from resumed_training import DATA, DEPTHWISE, EVAL, EVERYTHING, GRADUS, Folder, run, wait_for  # noqa: E402
 
 
 class Resume(unittest.TestCase):
@@ -43,6 +43,10 @@ class Resume(unittest.TestCase):
         self.folder = Folder("resume_seed")
         artifact = self.folder.compile("net.gradus")
         self.expect_same_bits(artifact, whole=("--seed", "9"), before=("--seed", "9"))
+
+    def test_depthwise_convolutions_in_16_bits_go_on_in_the_same_bits(self):
+        self.folder = Folder("resume_depthwise")
+        self.expect_same_bits(self.folder.compile("net.gradus", model=DEPTHWISE, precision="bf16"))
 
     def test_log_and_best_go_on_as_in_one_run(self):
         self.folder = Folder("resume_log")
