@@ -10,6 +10,7 @@
 #include "codegen/kernels/kernel_writer.h"
 #include "codegen/kernels/lower_to_kernels.h"
 #include "codegen/kernels/matmul_tiles.h"
+#include "codegen/kernels/update_in_tiles.h"
 
 namespace gradus {
 using namespace mlir;
@@ -233,7 +234,9 @@ public:
                [&](Span span) { add(span, {}); });
     }
     add({constant(last), terms - last}, {.isFirst = !last, .isLast = true});
-    return finished();
+    KernelOp kernel = finished();
+    setWritesOnce(kernel);
+    return kernel;
   }
 
 private:

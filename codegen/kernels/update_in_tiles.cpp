@@ -5,6 +5,8 @@
 // are computed, its part of the states is on the way already. Kernels are
 // changed as they are, so this pass knows nothing of how a matmul is divided.
 
+#include "codegen/kernels/update_in_tiles.h"
+
 #include "codegen/kernels/form_kernels_outline.h"
 #include "codegen/plan/nest_access.h"
 #include "codegen/plan/nest_cost.h"
@@ -15,6 +17,12 @@
 namespace gradus {
 #define GEN_PASS_DEF_UPDATEINTILES
 #include "codegen/plan/passes.h.inc"
+
+static constexpr llvm::StringRef kWritesOnce = "plan.writes_once";
+
+void setWritesOnce(plan::KernelOp kernel) {
+  kernel->setAttr(kWritesOnce, mlir::UnitAttr::get(kernel.getContext()));
+}
 
 namespace {
 using namespace mlir;
@@ -64,7 +72,7 @@ bool writesTile(Operation *op, Value sums) {
 /// Whether a kernel with one result writes it in tiles, each of them once.
 bool isOfTiles(KernelOp kernel) {
   Block &body = kernel.getBody().front();
-  if (kernel.getSplit() != Split::rows ||
+  if (!kernel->hasAttr(kWritesOnce) || kernel.getSplit() != Split::rows ||
       body.getNumArguments() != kernel.getInputs() + 1)
     return false;
   Value sums = body.getArguments().back();
@@ -87,10 +95,7 @@ struct Pair {
 };
 
 std::optional<Pair> pairOf(LaunchOp launch) {
-  // Of other kernels it is not known that they write an element but once.
-  bool isMatmul = launch.getLabel().value_or("").starts_with("matmul");
-  if (!isMatmul || launch->getNumResults() != 1 ||
-      launch.getItems().size() != 1)
+  if (launch->getNumResults() != 1 || launch.getItems().size() != 1)
     return std::nullopt;
   OpOperand *use = onlyUse(launch.getResult(0));
   auto update = use ? dyn_cast<NestOp>(use->getOwner()) : NestOp();
@@ -278,7 +283,8 @@ SmallVector<int64_t> inplaceOf(Pair pair) {
 void join(Pair pair, KernelOp matmul, KernelTable &kernels) {
   auto [launch, update, gradient] = pair;
   SmallVector<int64_t> inplace = inplaceOf(pair);
-  std::string label = joinLabels(*launch.getLabel(), updateLabel(update));
+  std::string label =
+      joinLabels(launch.getLabel().value_or(""), updateLabel(update));
   KernelOp kernel =
       kernels.add(UpdatingKernel(matmul, pair, inplace).run(), label);
   SmallVector<Value> operands(launch.getOperands());
