@@ -73,7 +73,7 @@ Real clamp(Real x, double low, double high) {
   return x(high).when(above > x(high), above);
 }
 
-/// x * 2^n for n within the exponent range of the type.
+/// x * 2^n where that is a normal number, also if 2^n itself is too large.
 Real scale(Real x, Real n) {
   Value *shift = x.b->CreateShl(n.toInteger(), x.integer(x.mantissa()));
   return x.fromBits(x.b->CreateAdd(x.bits(), shift));
@@ -134,29 +134,34 @@ Real expTail(Real r) { return expPolynomial(r) * (r * r); }
 /// exp(r), in Horner's scheme to the end.
 Real expOfRest(Real r) { return expPolynomial(r).fma(r, r(1)).fma(r, r(1)); }
 
+/// The largest number whose exponential is finite: x = n ln2 + r has the
+/// largest n with r < 0, so that exp(r) < 1 can be scaled by 2^n.
+double largestExponent(Real x) {
+  return x.isDouble() ? 709.782712893384 : 88.72283172607421875;
+}
+
+/// Without the instruction that scales, results that would be denormal are 0.
 Real exponential(Real x) {
   if (scalesInOne(x)) { // and finds zeros and infinities
     auto [n, r] = reduceExp(clamp(x, -104, 89));
     return scaleInOne(expOfRest(r), n);
   }
-  double low = x.isDouble() ? -708.39 : -87.33654;
-  double high = x.isDouble() ? 709.4 : 88.37;
+  double low = x.isDouble() ? -708.39 : -87.33654, high = largestExponent(x);
   auto [n, r] = reduceExp(clamp(x, low, high));
   Real y = scale(expOfRest(r), n);
   y = x(0).when(x < x(low), y);
-  return x(kInfinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839),
-                           y);
+  return x(kInfinity).when(x > x(high), y);
 }
 
-/// 2^n (exp(r) - 1) + (2^n - 1), exact near 0.
+/// Twice 2^(n-1) (exp(r) - 1) + (2^(n-1) - 1/2), which is exact near 0, and
+/// whose powers are finite.
 Real exponentialLess1(Real x) {
-  double low = x.isDouble() ? -700 : -87, high = x.isDouble() ? 709 : 88;
+  double low = x.isDouble() ? -700 : -87, high = largestExponent(x);
   auto [n, r] = reduceExp(clamp(x, low, high));
-  Real power = scale(x(1), n);
-  Real y = power.fma(expTail(r) + r, power - x(1));
-  y = x.when(x.abs() < x(1e-30), y);
-  return x(kInfinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839),
-                           y);
+  Real power = scale(x(0.5), n);
+  Real half = power.fma(expTail(r) + r, power - x(0.5));
+  Real y = x.when(x.abs() < x(1e-30), half + half);
+  return x(kInfinity).when(x > x(high), y);
 }
 
 /// x = m 2^e with m in [sqrt(1/2), sqrt(2)).

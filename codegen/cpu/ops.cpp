@@ -217,8 +217,11 @@ Value *hyperbolicCosine(const Call &c) {
 }
 Value *hyperbolicSine(const Call &c) {
   Value *t = cpu_math::expm1(c.b, c.x[0]), *one = c.b.real(c.type(), 1);
-  Value *sum = c.b.CreateFAdd(t, c.b.CreateFDiv(t, c.b.CreateFAdd(t, one)));
-  return c.b.CreateFMul(c.b.real(c.type(), 0.5), sum);
+  Value *part = c.b.CreateFDiv(t, c.b.CreateFAdd(t, one));
+  // The quotient of infinities would be NaN.
+  part = c.b.CreateSelect(
+      c.b.CreateFCmpOEQ(t, ConstantFP::getInfinity(t->getType())), one, part);
+  return c.b.CreateFMul(c.b.real(c.type(), 0.5), c.b.CreateFAdd(t, part));
 }
 Value *tangent(const Call &c) {
   return c.b.CreateFDiv(cpu_math::sin(c.b, c.x[0]), cpu_math::cos(c.b, c.x[0]));

@@ -110,6 +110,50 @@ template <typename T> static void expectSpecialValues() {
   EXPECT_EQ(tanh[5], -1);
 }
 
+/// Up to the largest number whose exponential is finite, and from the next on.
+/// Results that would be denormal are within one of the exact ones, or 0.
+template <typename T>
+static void expectRangeOfExponentials(std::vector<T> large, T least) {
+  constexpr T inf = std::numeric_limits<T>::infinity(),
+              nan = std::numeric_limits<T>::quiet_NaN();
+  constexpr T denormal = std::numeric_limits<T>::denorm_min();
+  double bound = sizeof(T) == 4 ? 1 * ulp : 1e-13;
+  for (std::string target : {"cpu", "cpu:x86-64-v2"}) {
+    for (std::string op : {"math.exp", "math.expm1"}) {
+      std::vector<T> y = apply<T>(op, {large}, target);
+      for (size_t i = 0; i < large.size(); ++i)
+        EXPECT_NEAR(y[i] / std::exp(double(large[i])), 1, bound)
+            << op << " of " << large[i] << " on " << target;
+      T next = std::nextafter(large.back(), inf);
+      std::vector<T> above = {next, next + 1, inf, nan};
+      y = apply<T>(op, {above}, target);
+      for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(y[i], inf) << op << " of " << above[i] << " on " << target;
+      EXPECT_TRUE(std::isnan(y[3])) << op << " on " << target;
+    }
+    std::vector<T> small = {least, least - 1, least - 10, -inf},
+                   y = apply<T>("math.exp", {small}, target);
+    for (size_t i = 0; i < small.size(); ++i)
+      EXPECT_TRUE(y[i] == 0 || std::fabs(y[i] - std::exp(small[i])) <= denormal)
+          << small[i] << " on " << target;
+    EXPECT_EQ(y.back(), 0);
+  }
+}
+
+TEST(CpuMath, RaisesToTheLargestNumbers) {
+  expectRangeOfExponentials<float>(
+      {88, 88.37f, 88.38f, 88.7f, 88.72f, 88.722824f, 88.72283172607421875f},
+      -87.4f);
+  expectRangeOfExponentials<double>(
+      {709, 709.4, 709.5, 709.7, 709.78, 709.782712893384}, -708.5);
+}
+
+TEST(CpuMath, SinesOfLargeNumbersAreInfinite) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(apply<float>("math.sinh", {{inf, -inf, 90, -90}}, "cpu"),
+            (std::vector<float>{inf, -inf, inf, -inf}));
+}
+
 /// Where twice the number is infinite, and where its square is.
 template <typename T> static void expectLargeAreas() {
   constexpr T most = std::numeric_limits<T>::max();
