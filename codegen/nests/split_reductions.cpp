@@ -219,10 +219,12 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
 
   void runOnOperation() override {
     SmallVector<NestOp> nests;
-    getOperation()->walk([&](NestOp nest) {
-      if (!nest.isElementwise())
-        nests.push_back(nest);
-    });
+    // Nests of kernels are divided by those who write them.
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      graph.walk([&](NestOp nest) {
+        if (!nest.isElementwise())
+          nests.push_back(nest);
+      });
     for (NestOp nest : nests) {
       if (shareRows(nest, mostRowBytes))
         continue;

@@ -413,6 +413,12 @@ LogicalResult KernelOp::verify() {
   for (Type type : getArgumentTypes())
     if (!isa<MemRefType>(type))
       return emitOpError() << "takes memrefs, found " << type;
+  auto made = getBody().walk([](NestOp nest) {
+    return nest->getNumResults() ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+  });
+  if (made.wasInterrupted())
+    return emitOpError("has a nest with results; its nests write buffers");
   return success(llvm::all_of(getBody().getOps<PairsOp>(), [](PairsOp pairs) {
     return succeeded(verifyPairs(pairs));
   }));

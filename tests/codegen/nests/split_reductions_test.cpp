@@ -113,4 +113,22 @@ TEST(SplitReductions, LeavesSmallSumsAlone) {
             count<plan::NestOp>(without.graph("train")));
 }
 
+/// 501 rows have three equal parts.
+TEST(SplitReductions, LeavesNestsOfKernelsAlone) {
+  PlanCheck check(
+      graphProgram("%x: tensor<501x66xf32>) -> (y: tensor<1x66x66xf32>",
+                   "%0 = gradus.gram %x axis 1 groups 1 block 66 : "
+                   "tensor<501x66xf32> -> tensor<1x66x66xf32>\n"
+                   "gradus.return %0 : tensor<1x66x66xf32>"),
+      "lower-to-kernels,lower-to-nests,fuse,split-reductions");
+  int64_t nests = 0;
+  check.graph("g")->getParentOp()->walk([&](plan::KernelOp kernel) {
+    kernel.walk([&](plan::NestOp nest) {
+      ++nests;
+      EXPECT_EQ(nest->getNumResults(), 0u);
+    });
+  });
+  EXPECT_GT(nests, 0);
+}
+
 } // namespace

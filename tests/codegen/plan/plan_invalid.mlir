@@ -367,3 +367,18 @@ gradus.program @p {
     plan.end
   }
 }
+
+// -----
+
+gradus.program @p {
+  // expected-error @below {{has a nest with results; its nests write buffers}}
+  plan.kernel @k(%x: memref<4xf32>) attributes {inputs = 1 : i64, items = 1 : i64, split = #plan<split rows>} {
+    %y = plan.nest parallel [4] reduced [] with(%x : memref<4xf32>)
+        attributes {map_input_maps = [], then_input_maps = [affine_map<(d) -> (d)>], output_maps = [affine_map<(d) -> (d)>], guards = [unit], combine = []}
+        map {} then {
+        ^bb0(%a: f32):
+          plan.yield %a : f32
+        } -> tensor<4xf32>
+    plan.end
+  }
+}
