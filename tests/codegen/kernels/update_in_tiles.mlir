@@ -8,6 +8,7 @@
 gradus.program @p {
   gradus.state @w : tensor<70x80xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @narrow : tensor<70x80xbf16> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+  gradus.state @small : tensor<8x32xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @rate : tensor<f32> {role = #gradus.role<hyperparameter>, init = #gradus.init<zeros>}
   gradus.state @"sgd/momentum/w" : tensor<70x80xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
 
@@ -106,6 +107,34 @@ gradus.program @p {
     %g = plan.library "matmul"(%x, %y) config {} layouts [#columns, #rows, #result] : (tensor<128x70xbf16>, tensor<128x80xbf16>) -> tensor<70x80xf32>
     %z = math.exp %g : tensor<70x80xf32>
     gradus.return %z : tensor<70x80xf32>
+  }
+
+  // Of a kernel without the mark it isn't known that it writes elements once.
+  // CHECK-LABEL: gradus.graph @unmarked
+  // CHECK:         plan.launch @sums(
+  // CHECK:         plan.nest
+  // CHECK:         gradus.return
+  gradus.graph @unmarked(%x: tensor<8x64xf32>, %y: tensor<64x32xf32>) -> () {
+    %w = gradus.read @small : tensor<8x32xf32>
+    %g = plan.launch @sums(%x, %y) items [1] grain 1 inplace [-1] {label = "matmul"} : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+    %next = arith.subf %w, %g : tensor<8x32xf32>
+    gradus.write @small, %next : tensor<8x32xf32>
+    gradus.return
+  }
+  plan.kernel @sums(%x: memref<8x64xf32>, %y: memref<64x32xf32>, %z: memref<8x32xf32>) attributes {inputs = 2 : i64, items = 1 : i64, split = #plan<split rows>} {
+    plan.nest parallel [1, 8, 32] reduced [64] ins(%x, %y : memref<8x64xf32>, memref<64x32xf32>) outs(%z : memref<8x32xf32>)
+        attributes {combine = [#gradus<reduction sum>], guards = [unit, unit],
+                    map_input_maps = [affine_map<(d0, d1, d2, d3) -> (d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>],
+                    output_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>], then_input_maps = []}
+        map {
+        ^bb0(%e: f32, %f: f32):
+          %p = arith.mulf %e, %f : f32
+          plan.yield %p : f32
+        } then {
+        ^bb0(%sum: f32):
+          plan.yield %sum : f32
+        }
+    plan.end
   }
 
   // The sums ask for a tile's part of the states, which the update reads then.
