@@ -4,6 +4,7 @@
 // others those of whole networks in docs/internals/performance_log.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace gradus {
@@ -24,9 +25,12 @@ struct ProductWork {
   double flops, pairFlops, operations;
 };
 
-/// The time that it takes on a machine of so many FLOPs a second.
+/// The time that it takes on a machine of so many FLOPs a second; rates that
+/// are not known are 0, and count as 1.
 constexpr double productSeconds(const ProductWork &work, double flops,
                                 double pairFlops) {
+  flops = std::max(1.0, flops);
+  pairFlops = std::max(1.0, pairFlops);
   return (work.flops / flops + work.pairFlops / pairFlops) / kProductShare +
          work.operations / (kOperationShare * flops);
 }

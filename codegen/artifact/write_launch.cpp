@@ -8,12 +8,22 @@ using namespace gradus;
 
 namespace fb = gradus::artifact;
 
+/// The largest whole number that is not above a count and that the artifact can
+/// hold: counts of large kernels may be more than 2^64, of which a conversion
+/// would be undefined.
+static uint64_t wholeCount(double count) {
+  constexpr double end = 18446744073709551616.0; // 2^64
+  if (!(count > 0))
+    return 0;
+  return count < end ? uint64_t(count) : UINT64_MAX;
+}
+
 static flatbuffers::Offset<fb::Products>
 productsOf(flatbuffers::FlatBufferBuilder &tables, plan::KernelOp kernel) {
   std::optional<KernelWork> work = workOf(kernel);
-  return work ? fb::CreateProducts(tables, uint64_t(work->flops),
-                                   uint64_t(work->pairFlops),
-                                   uint64_t(work->operations))
+  return work ? fb::CreateProducts(tables, wholeCount(work->flops),
+                                   wholeCount(work->pairFlops),
+                                   wholeCount(work->operations))
               : flatbuffers::Offset<fb::Products>();
 }
 

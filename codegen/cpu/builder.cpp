@@ -64,8 +64,8 @@ Value *CpuBuilder::fma(Value *x, Value *y, Value *z) {
   return CreateIntrinsic(Intrinsic::fma, {values[0]->getType()}, values);
 }
 
-/// Lanes `first` and following of a vector, or of one that has a single value;
-/// undefined ones behind its end.
+/// The result has lane `first` of a vector and those that follow, undefined
+/// ones behind its end. A single value becomes the first lane, before zeros.
 Value *CpuBuilder::lanesFrom(Value *x, unsigned first, unsigned count) {
   if (lanesOf(x) == 1)
     return CreateInsertElement(

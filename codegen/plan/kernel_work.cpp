@@ -28,14 +28,14 @@ namespace {
 constexpr double kApart = 16;
 
 /// The operations of an access, one element of a vector along a dimension.
-double costOf(const Access &access, unsigned dim) {
+double accessCost(const Access &access, unsigned dim) {
   return access.hasStride(dim, 0) || access.hasStride(dim, 1) ? 1 : kApart;
 }
 
-double costOf(ArrayRef<Access> accesses, unsigned dim) {
+double accessCosts(ArrayRef<Access> accesses, unsigned dim) {
   double cost = 0;
   for (const Access &access : accesses)
-    cost += costOf(access, dim);
+    cost += accessCost(access, dim);
   return cost;
 }
 
@@ -47,7 +47,7 @@ bool isScaled(Value value) {
 double arithmeticOf(Region &region) {
   if (region.empty())
     return 0;
-  double work = double(gradus::costOf(region).work);
+  double work = double(costOf(region).work);
   for (Operation &op : region.front())
     if (isa<arith::AddFOp, arith::SubFOp>(op) &&
         (isScaled(op.getOperand(0)) || isScaled(op.getOperand(1))))
@@ -107,9 +107,11 @@ public:
   }
 
 private:
-  /// Counts a block at each of `count` positions from `first` on. Where the
-  /// loops in it ask which one it is, it does so at some that no loop of few
-  /// steps falls in with, for all.
+  /// Counts a block at `count` positions from `first` on. One position stands
+  /// for all unless the ranges of loops in the block depend on it. If they do
+  /// and there are many positions, a few stand for all: multiples of the golden
+  /// ratio spread these without a period, as work that recurs every few
+  /// positions would be misjudged by samples at regular distances.
   void over(Block &block, int64_t first, int64_t count, double times) {
     constexpr double golden = 0.6180339887498949;
     const int64_t most = std::max(2, 16 >> positions_.size());
@@ -167,14 +169,15 @@ private:
                double(product(op.getParallel().drop_front(positions_.size()))),
            sums = points * double(product(op.getReduced()));
     KernelWork work;
-    work.operations = points * (arithmeticOf(op.getThen()) +
-                                costOf(inputs.drop_front(nest.mapInputs), dim) +
-                                costOf(nest.outputs, dim));
+    work.operations =
+        points * (arithmeticOf(op.getThen()) +
+                  accessCosts(inputs.drop_front(nest.mapInputs), dim) +
+                  accessCosts(nest.outputs, dim));
     Operation *multiplied = productOf(op);
     if (!multiplied && nest.hasReduction())
       work.operations +=
           sums * (arithmeticOf(op.getMap()) + double(nest.combine.size()) +
-                  costOf(inputs.take_front(nest.mapInputs), dim));
+                  accessCosts(inputs.take_front(nest.mapInputs), dim));
     else if (isa_and_nonnull<plan::DotPairsOp>(multiplied))
       work.pairFlops = 4 * sums;
     else if (multiplied)

@@ -67,8 +67,7 @@ const Products *productsOf(const Command &command) {
 double secondsOnMachine(const Command &command, const DeviceRates &rates) {
   double threads = busyThreads(command, rates);
   double part = threads / std::max(1, rates.threads);
-  double flops = std::max(1.0, rates.flops * part),
-         start = threads > 1 ? kCommandSeconds : 0,
+  double flops = rates.flops * part, start = threads > 1 ? kCommandSeconds : 0,
          moving = command.bytes() / std::max(1.0, rates.bytes * part);
   // Products wait for what is read before them, which is not prefetched.
   if (const Products *products = productsOf(command))
@@ -80,9 +79,10 @@ double secondsOnMachine(const Command &command, const DeviceRates &rates) {
   const auto *library = command.kind_as_LibraryCommand();
   if (library && library->op_type() == LibraryOp::reorder)
     return moving / kReorderShare + start;
-  double computing = command.flops() / (library ? shareOf(*library) * part *
-                                                      mostFlops(command, rates)
-                                                : kKernelShare * flops);
+  double computing =
+      command.flops() /
+      (library ? shareOf(*library) * part * mostFlops(command, rates)
+               : kKernelShare * std::max(1.0, flops));
   return std::max(computing, moving) + start;
 }
 
