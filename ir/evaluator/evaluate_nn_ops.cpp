@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 using namespace mlir;
 using namespace gradus;
@@ -19,49 +21,118 @@ static Results single(HostTensor tensor) {
 //===-- windows -----------------------------------------------------------===//
 
 namespace {
-/// An element under a window: its offset in a channel of the input, and in the
-/// window.
-struct Tap {
-  int64_t inInput, inWindow;
+/// The elements under a window along one dimension that lie inside the input:
+/// the offsets of the first in a channel of the input and in the window, and
+/// the distances from each to the next.
+struct Span {
+  int64_t inInput = 0, inWindow = 0, count = 1, inputStep = 0, windowStep = 0;
 };
 
-/// The elements under the window at each position of the output, without those
-/// in the padding, in row-major order.
-class Taps {
-public:
-  Taps(const Window &window, ArrayRef<int64_t> outputSizes,
-       ArrayRef<int64_t> inputSizes);
+/// The elements under a window at one position of the output, without those in
+/// the padding. A window of one dimension has rows of which there is one.
+struct Place {
+  SmallVector<Span> outer; // dimensions before the last two
+  Span rows, columns;
 
-  int64_t positions() const { return ends_.size(); }
-  ArrayRef<Tap> at(int64_t position) const {
-    return ArrayRef(taps_)
-        .slice(0, ends_[position])
-        .drop_front(position ? ends_[position - 1] : 0);
+  /// Calls `visit(offset in a channel of the input, offset in the window)` for
+  /// each element, in row-major order.
+  template <typename Visit> void forEachTap(Visit visit) const {
+    if (outer.empty())
+      return forEachInPlane(0, 0, visit);
+    forEachPlane(outer, 0, 0, [&](int64_t inInput, int64_t inWindow) {
+      forEachInPlane(inInput, inWindow, visit);
+    });
   }
 
 private:
-  std::vector<Tap> taps_;
-  std::vector<size_t> ends_; // behind the last of each position
+  template <typename Visit>
+  static void forEachPlane(ArrayRef<Span> spans, int64_t inInput,
+                           int64_t inWindow, const Visit &visit) {
+    if (spans.empty())
+      return visit(inInput, inWindow);
+    const Span &span = spans.front();
+    for (int64_t i = 0; i < span.count; ++i)
+      forEachPlane(spans.drop_front(),
+                   inInput + span.inInput + i * span.inputStep,
+                   inWindow + span.inWindow + i * span.windowStep, visit);
+  }
+
+  template <typename Visit>
+  void forEachInPlane(int64_t inInput, int64_t inWindow, Visit visit) const {
+    inInput += rows.inInput + columns.inInput;
+    inWindow += rows.inWindow + columns.inWindow;
+    for (int64_t i = 0; i < rows.count; ++i)
+      for (int64_t j = 0; j < columns.count; ++j)
+        visit(inInput + i * rows.inputStep + j * columns.inputStep,
+              inWindow + i * rows.windowStep + j * columns.windowStep);
+  }
+};
+
+/// The windows at all positions of the output. The elements under a window are
+/// the product of its spans, so only the spans of each dimension are kept.
+class Places {
+public:
+  Places(const Window &window, ArrayRef<int64_t> outputSizes,
+         ArrayRef<int64_t> inputSizes);
+
+  /// Calls `visit(place)` for each position of the output, in row-major order.
+  template <typename Visit> void forEach(Visit visit) const {
+    Place place;
+    place.outer.resize(outerSizes_.size());
+    forEachIndex(outerSizes_, [&](ArrayRef<int64_t> index) {
+      for (size_t d = 0; d < index.size(); ++d)
+        place.outer[d] = spans_[d][index[d]];
+      for (const Span &rows : spans_[spans_.size() - 2])
+        for (const Span &columns : spans_.back()) {
+          place.rows = rows;
+          place.columns = columns;
+          visit(std::as_const(place));
+        }
+    });
+  }
+
+private:
+  std::vector<std::vector<Span>> spans_; // [dimension][position], at least two
+  SmallVector<int64_t> outerSizes_;      // of the output, without the last two
 };
 } // namespace
 
-Taps::Taps(const Window &window, ArrayRef<int64_t> outputSizes,
-           ArrayRef<int64_t> inputSizes) {
-  SmallVector<int64_t> at(window.rank());
-  forEachIndex(outputSizes, [&](ArrayRef<int64_t> output) {
-    int64_t inWindow = 0;
-    forEachIndex(window.size, [&](ArrayRef<int64_t> tap) {
-      bool isInside = true;
-      for (int64_t d = 0; d < window.rank(); ++d) {
-        at[d] = window.inputIndex(d, output[d], tap[d]);
-        isInside &= at[d] >= 0 && at[d] < inputSizes[d];
-      }
-      if (isInside)
-        taps_.push_back({offsetOf(at, inputSizes), inWindow});
-      ++inWindow;
-    });
-    ends_.push_back(taps_.size());
-  });
+/// The span at position `output` along dimension `d`.
+static Span spanOf(const Window &window, int64_t d, int64_t output,
+                   int64_t inputSize) {
+  int64_t first = 0, end = window.size[d];
+  while (first < end && window.inputIndex(d, output, first) < 0)
+    ++first;
+  while (first < end && window.inputIndex(d, output, end - 1) >= inputSize)
+    --end;
+  Span span;
+  span.inInput = window.inputIndex(d, output, first);
+  span.inWindow = first;
+  span.count = end - first;
+  span.inputStep = window.dilations[d];
+  span.windowStep = 1;
+  return span;
+}
+
+Places::Places(const Window &window, ArrayRef<int64_t> outputSizes,
+               ArrayRef<int64_t> inputSizes) {
+  if (window.rank() < 2)
+    spans_.push_back({Span()});
+  else
+    outerSizes_.append(outputSizes.begin(), outputSizes.end() - 2);
+  SmallVector<int64_t> inputSteps = stepsOf(inputSizes),
+                       windowSteps = stepsOf(window.size);
+  for (int64_t d = 0; d < window.rank(); ++d) {
+    std::vector<Span> &spans = spans_.emplace_back();
+    for (int64_t output = 0; output < outputSizes[d]; ++output) {
+      Span span = spanOf(window, d, output, inputSizes[d]);
+      span.inInput *= inputSteps[d];
+      span.inputStep *= inputSteps[d];
+      span.inWindow *= windowSteps[d];
+      span.windowStep *= windowSteps[d];
+      spans.push_back(span);
+    }
+  }
 }
 
 //===-- convolution -------------------------------------------------------===//
@@ -79,19 +150,28 @@ struct Convolution {
 template <typename Visit>
 static void forEachProduct(const Convolution &c, Visit visit) {
   ArrayRef<int64_t> inputSizes = c.x.drop_front(2);
-  Taps taps(c.window, c.y.drop_front(2), inputSizes);
+  Places places(c.window, c.y.drop_front(2), inputSizes);
   int64_t inputSize = llvm::product_of(inputSizes),
           windowSize = llvm::product_of(c.window.size);
   int64_t filtersPerGroup = c.w[0] / (c.x[1] / c.w[1]);
+  // All channels share the elements under a window, so they are listed once.
+  std::vector<std::pair<int64_t, int64_t>> taps;
+  taps.reserve(windowSize);
   int64_t y = 0;
   for (int64_t plane = 0; plane < c.y[0] * c.y[1]; ++plane) {
     int64_t sample = plane / c.y[1], filter = plane % c.y[1];
     int64_t channel = sample * c.x[1] + filter / filtersPerGroup * c.w[1];
-    for (int64_t position = 0; position < taps.positions(); ++position, ++y)
+    places.forEach([&](const Place &place) {
+      taps.clear();
+      place.forEachTap([&](int64_t inInput, int64_t inWindow) {
+        taps.push_back({inInput, inWindow});
+      });
       for (int64_t i = 0; i < c.w[1]; ++i)
-        for (Tap tap : taps.at(position))
-          visit((channel + i) * inputSize + tap.inInput,
-                (filter * c.w[1] + i) * windowSize + tap.inWindow, y);
+        for (auto [inInput, inWindow] : taps)
+          visit((channel + i) * inputSize + inInput,
+                (filter * c.w[1] + i) * windowSize + inWindow, y);
+      ++y;
+    });
   }
 }
 
@@ -141,13 +221,16 @@ template <typename Visit>
 static void forEachPooled(const Window &window, RankedTensorType input,
                           RankedTensorType output, Visit visit) {
   ArrayRef<int64_t> sizes = input.getShape().drop_front(2);
-  Taps taps(window, output.getShape().drop_front(2), sizes);
+  Places places(window, output.getShape().drop_front(2), sizes);
   int64_t inputSize = llvm::product_of(sizes);
   int64_t planes = output.getDimSize(0) * output.getDimSize(1), to = 0;
   for (int64_t plane = 0; plane < planes; ++plane)
-    for (int64_t position = 0; position < taps.positions(); ++position, ++to)
-      for (Tap tap : taps.at(position))
-        visit(plane * inputSize + tap.inInput, to, tap.inWindow);
+    places.forEach([&](const Place &place) {
+      place.forEachTap([&](int64_t inInput, int64_t inWindow) {
+        visit(plane * inputSize + inInput, to, inWindow);
+      });
+      ++to;
+    });
 }
 
 /// The first of equal maxima wins, and NaN wins over all.

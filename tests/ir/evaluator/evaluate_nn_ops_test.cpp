@@ -39,6 +39,28 @@ TEST(Evaluate, ConvolutionPadsStridesAndDilates) {
   EXPECT_EQ(y[0].floats, (Doubles{30, 52, 4}));
 }
 
+// Rows and columns differ in stride, padding and dilation.
+TEST(Evaluate, ConvolutionInTwoDimensionsIsThatOfALoop) {
+  HostTensor x = counting({1, 2, 5, 6}), w = counting({1, 2, 2, 3});
+  auto y = evaluate("%x: tensor<1x2x5x6xf32>, %w: tensor<1x2x2x3xf32>",
+                    "%y = gradus.convolution %x, %w strides [2, 1] pads [1, 2] "
+                    "to [2, 1] dilations [3, 2] : tensor<1x2x5x6xf32>, "
+                    "tensor<1x2x2x3xf32> -> tensor<1x1x3x5xf32>",
+                    {x, w});
+  Doubles expected;
+  for (int row = 0; row < 3; ++row)
+    for (int column = 0; column < 5; ++column) {
+      double sum = 0;
+      for (int tap = 0; tap < 12; ++tap) { // [channel, row, column]
+        int i = row * 2 - 1 + tap / 3 % 2 * 3, j = column - 2 + tap % 3 * 2;
+        if (i >= 0 && i < 5 && j >= 0 && j < 6)
+          sum += x.floats[(tap / 6 * 5 + i) * 6 + j] * w.floats[tap];
+      }
+      expected.push_back(sum);
+    }
+  EXPECT_EQ(y[0].floats, expected);
+}
+
 TEST(Evaluate, ConvolutionKeepsGroupsApart) {
   auto y = evaluate("%x: tensor<1x2x1xf32>, %w: tensor<4x1x1xf32>",
                     "%y = gradus.convolution %x, %w strides [1] pads [0] to "
@@ -108,6 +130,21 @@ TEST(Evaluate, AveragePoolCountsThePaddingOnlyIfTold) {
   EXPECT_EQ(evaluate(inputs, op + types, {x})[0].floats, (Doubles{3, 5}));
   EXPECT_EQ(evaluate(inputs, op + " count_include_pad" + types, {x})[0].floats,
             (Doubles{1.5, 2.5}));
+}
+
+// The elements under all windows together would take 125 MB if they were kept.
+TEST(Evaluate, MaxPoolWithALargeWindowKeepsNoElements) {
+  auto y = evaluate("%x: tensor<1x1x61x61xf32>",
+                    "%y, %i = gradus.max_pool %x window [61, 61] strides "
+                    "[1, 1] pads [30, 30] to [30, 30] dilations [1, 1] : "
+                    "tensor<1x1x61x61xf32> -> tensor<1x1x61x61xf32>, "
+                    "tensor<1x1x61x61xi32>",
+                    {counting({1, 1, 61, 61})});
+  // The first window ends at row and column 30, where the last one starts.
+  EXPECT_EQ(y[0].floats.front(), 30 * 61 + 30 + 1);
+  EXPECT_EQ(y[1].integers.front(), 60 * 61 + 60);
+  EXPECT_EQ(y[0].floats.back(), 61 * 61);
+  EXPECT_EQ(y[1].integers.back(), 30 * 61 + 30);
 }
 
 //===-- losses and metrics ------------------------------------------------===//
