@@ -12,9 +12,16 @@ def RecognizeAttention : GradusPass<"recognize-attention"> {
       scores, give the scale.
     * A summand of the scores is the mask, before it is broadcast; so is a
       selection between a score and -inf, or, if it is known to leave each query
-      a key, a number less than -1e9. One that hides from each query exactly
-      the keys after it is `causal`, if it is a constant or computed of
-      constants and positions.
+      a key, a number of at most -1e9. Only a constant condition, possibly
+      broadcast over other dimensions than the keys, is known to do so; one
+      that is computed of positions is taken with -inf alone.
+    * A mask that hides from each query exactly the keys after it is `causal`,
+      if it is a constant or computed of constants and positions. Floats are
+      rounded to their element type after each op. The pass evaluates at most
+      2^25 elements in total, summed over the ops of all masks, and frees them
+      after their last use: eight ops for a mask of 2048 x 2048. The layers
+      share one evaluation of the same mask. A mask beyond that is not
+      evaluated and remains an operand of the attention.
     * A selection of 0 if the softmax is NaN, which newer exporters write for
       queries without keys, is removed: the op gives zeros for such queries.
     * Transposes of k are undone.

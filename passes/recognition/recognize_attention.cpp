@@ -5,8 +5,10 @@
 
 #include "ir/build.h"
 #include "ir/evaluator/evaluator.h"
+#include "ir/rounded.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/passes.h"
 #include "passes/recognition/factors.h"
 
@@ -46,38 +48,65 @@ bool isOfMasks(Operation *op) {
           op->hasTrait<MovesElements>() || isa<IotaOp>(op));
 }
 
-/// Collects the ops that compute a mask, operands first. Returns false if it
-/// depends on more than constants and positions, or the evaluator would take
-/// long.
-bool collect(Value mask, llvm::SetVector<Operation *> &ops, int depth = 0) {
-  constexpr int mostOps = 40;
-  constexpr int64_t mostElements = int64_t(1) << 22;
+/// Collects the ops that compute a mask, operands first, and takes their
+/// elements off the budget. Returns false if the mask depends on more than
+/// constants and positions, or exceeds the budget.
+bool collect(Value mask, llvm::SetVector<Operation *> &ops, int64_t &budget,
+             int depth = 0) {
+  constexpr size_t mostOps = 40;
   Operation *op = mask.getDefiningOp();
-  if (!op || !isOfMasks(op) || depth == mostOps)
+  if (!op || !isOfMasks(op) || size_t(depth) == mostOps)
     return false;
-  if (ops.contains(op) || matchPattern(op, m_Constant()))
-    return ops.insert(op), true;
+  if (ops.contains(op))
+    return true;
+  auto type = dyn_cast<RankedTensorType>(mask.getType());
+  if (!type || !type.hasStaticShape() || type.getNumElements() > budget)
+    return false;
+  budget -= type.getNumElements();
   for (Value operand : op->getOperands())
-    if (!collect(operand, ops, depth + 1))
+    if (!collect(operand, ops, budget, depth + 1))
       return false;
   ops.insert(op);
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  return type && type.getNumElements() <= mostElements && ops.size() <= mostOps;
+  return ops.size() <= mostOps;
 }
 
-/// The elements of a mask that depends on no input or state.
-std::optional<HostTensor> elementsOf(Value mask) {
+/// Rounds floats, which the evaluator computes in f64, to the element type of
+/// the value that they belong to.
+void roundTo(Value value, HostTensor &elements) {
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value));
+  if (!type || !elements.isFloat || type.isF64())
+    return;
+  for (double &number : elements.floats)
+    number = rounded(number, type);
+}
+
+/// The elements of a mask that depends on no input or state. The elements of
+/// all ops that are evaluated are taken off the budget.
+std::optional<HostTensor> elementsOf(Value mask, int64_t &budget) {
   llvm::SetVector<Operation *> ops;
-  if (!collect(mask, ops))
+  int64_t left = budget;
+  if (!collect(mask, ops, left))
     return std::nullopt;
+  budget = left;
+  DenseMap<Value, int64_t> uses;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      ++uses[operand];
   DenseMap<Value, HostTensor> values;
   for (Operation *op : ops) {
     SmallVector<HostTensor> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(values.at(operand));
+    for (Value operand : op->getOperands()) {
+      HostTensor &known = values.find(operand)->second;
+      // The last use takes the elements along, which frees them.
+      if (--uses[operand] == 0)
+        operands.push_back(std::move(known));
+      else
+        operands.push_back(known);
+    }
     auto results = evaluateOp(op, operands);
     if (failed(results))
       return std::nullopt;
+    roundTo(op->getResult(0), results->front());
     values[op->getResult(0)] = std::move(results->front());
   }
   return std::move(values.find(mask)->second);
@@ -103,7 +132,7 @@ public:
     for (const Known &known : known_)
       if (known.hides == hides && isSame(mask, known.mask))
         return known.isCausal;
-    std::optional<HostTensor> elements = elementsOf(mask);
+    std::optional<HostTensor> elements = elementsOf(mask, budget_);
     if (!elements)
       return false;
     known_.push_back({mask, hides, isCausal(*elements, hides)});
@@ -130,6 +159,9 @@ private:
     return true;
   }
 
+  /// The elements that may still be evaluated, summed over all ops: eight ops
+  /// of 2048 x 2048 elements at first.
+  int64_t budget_ = int64_t(1) << 25;
   SmallVector<Known> known_;
   DenseSet<std::pair<Value, Value>> same_;
 };

@@ -254,3 +254,26 @@ gradus.program @other {
     gradus.return %y, %z : tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32>
   }
 }
+
+// Positions above 256 are rounded in bf16, where this mask leaves queries some
+// keys after them: it is not causal.
+// CHECK-LABEL: gradus.program @rounded
+// CHECK-NOT:     causal
+// CHECK:         gradus.attention
+// CHECK-NOT:     causal
+gradus.program @rounded {
+  gradus.graph @predict(%q: tensor<1x1x300x16xf32>) -> (y: tensor<1x1x300x16xf32>) {
+    %i0 = gradus.iota axis 0 : tensor<300x300xi64>
+    %j0 = gradus.iota axis 1 : tensor<300x300xi64>
+    %i = arith.sitofp %i0 : tensor<300x300xi64> to tensor<300x300xbf16>
+    %j = arith.sitofp %j0 : tensor<300x300xi64> to tensor<300x300xbf16>
+    %m = arith.cmpf ole, %j, %i : tensor<300x300xbf16>
+    %mb = gradus.broadcast %m dims [2, 3] : tensor<300x300xi1> -> tensor<1x1x300x300xi1>
+    %low = arith.constant dense<0xFF800000> : tensor<1x1x300x300xf32>
+    %s = gradus.matmul %q, %q transposed : tensor<1x1x300x16xf32>, tensor<1x1x300x16xf32> -> tensor<1x1x300x300xf32>
+    %s1 = arith.select %mb, %s, %low : tensor<1x1x300x300xi1>, tensor<1x1x300x300xf32>
+    %p = gradus.softmax %s1 axis 3 : tensor<1x1x300x300xf32>
+    %y = gradus.matmul %p, %q : tensor<1x1x300x300xf32>, tensor<1x1x300x16xf32> -> tensor<1x1x300x16xf32>
+    gradus.return %y : tensor<1x1x300x16xf32>
+  }
+}
