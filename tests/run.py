@@ -174,7 +174,7 @@ def run_lit(tally, number, parts, tests=TESTS):
     try:
         add_lit_outcomes(results, tally)
     except (OSError, ValueError):
-        tally.add("lit", "failed", f"{text}{ending}")
+        tally.add(f"lit (part {number} of {parts})", "failed", f"{text}{ending}")
 
 
 def add_lit_outcomes(path, tally):
