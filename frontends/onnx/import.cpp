@@ -301,12 +301,22 @@ absl::Status checkInputs(const Importer &importer, const Operator &op,
   return absl::OkStatus();
 }
 
+/// Whether an op had `axis` and `broadcast` before opset 7.
+bool broadcastAlongAxis(const Node &node) {
+  return llvm::is_contained({"Add", "And", "Div", "Equal", "Greater", "Less",
+                             "Mul", "Or", "Pow", "Sub", "Xor"},
+                            node.type());
+}
+
 /// Refuses broadcasts along an axis other than the last ones. Before opset 7 an
 /// attribute named the axes of the first input that match the second; it says
 /// nothing unless another one lets the node broadcast.
 absl::Status checkOldBroadcast(const Importer &importer, const Node &node) {
-  if (node.opset() >= 7 || !node.hasAttribute("broadcast") ||
-      !node.hasAttribute("axis") || !node.integer("broadcast", 0))
+  if (node.opset() >= 7)
+    return absl::OkStatus();
+  // Both are read, as either may stand alone.
+  bool broadcasts = node.integer("broadcast", 0);
+  if (!broadcastAlongAxis(node) || !node.hasAttribute("axis") || !broadcasts)
     return absl::OkStatus();
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType left, importer.type(node, 0));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType right, importer.type(node, 1));

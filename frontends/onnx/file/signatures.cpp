@@ -188,13 +188,35 @@ bool isFallback(const AttributeProto &attribute, const Known &known) {
   }
 }
 
-/// The first elements of a list.
+/// The first characters of a text; says how much is left out.
+std::string shortened(llvm::StringRef text) {
+  constexpr size_t most = 64;
+  size_t end = std::min(text.size(), most);
+  // The cut is in front of a character, not inside it.
+  while (end > 0 && end < text.size() && (text[end] & 0xc0) == 0x80)
+    --end;
+  std::string words = printable(text.take_front(end));
+  return end < text.size()
+             ? message(words, "... (", text.size() - end, " more bytes)")
+             : words;
+}
+
+/// The first elements of a list of texts.
+std::string
+listed(const google::protobuf::RepeatedPtrField<std::string> &texts) {
+  constexpr int most = 8;
+  std::vector<std::string> first;
+  for (int i = 0; i < std::min(texts.size(), most); ++i)
+    first.push_back(shortened(texts[i]));
+  return message("[", joined(first), texts.size() > most ? ", ...]" : "]");
+}
+
+/// The first elements of a list of numbers.
 template <typename Values> std::string listed(const Values &values) {
   constexpr int most = 8;
   std::vector<typename Values::value_type> first(
       values.begin(), values.begin() + std::min(values.size(), most));
-  return message("[", printable(joined(first)),
-                 values.size() > most ? ", ...]" : "]");
+  return message("[", joined(first), values.size() > most ? ", ...]" : "]");
 }
 
 std::string wordsOf(const Known &known) {
@@ -215,7 +237,7 @@ std::string valueOf(const AttributeProto &attribute) {
   case AttributeProto::FLOAT:
     return message(attribute.f());
   case AttributeProto::STRING:
-    return message("\"", printable(attribute.s()), "\"");
+    return message("\"", shortened(attribute.s()), "\"");
   case AttributeProto::INTS:
     return listed(attribute.ints());
   case AttributeProto::FLOATS:

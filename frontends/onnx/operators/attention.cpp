@@ -147,14 +147,12 @@ absl::Status limitKeys(const Building &b, Parts &parts) {
 
 //===-- attention ---------------------------------------------------------===//
 
-/// Whether a query sees no key at all; null if that cannot happen.
+/// Whether a query sees no key at all; null if that cannot happen. The scores
+/// are of the softmax's type: its cast makes large finite masks infinite.
 Value isAlone(const Building &b, const Parts &parts, Value scores) {
   if (!parts.bias && !parts.allowed)
     return {};
-  Value zero = b.number(0, scores), none = b.number(kNone, scores);
-  Value bias = parts.bias ? parts.bias : zero;
-  Value masked = parts.allowed ? b.select(parts.allowed, bias, none) : bias;
-  Value best = reduce(b.builder, b.loc, Reduction::max, masked, {3});
+  Value best = reduce(b.builder, b.loc, Reduction::max, scores, {3});
   Value alone =
       b.compare(arith::CmpFPredicate::OEQ, best, b.number(kNone, best));
   return broadcastAlong(b.builder, b.loc, alone, tensorType(scores).getShape(),
@@ -164,13 +162,13 @@ Value isAlone(const Building &b, const Parts &parts, Value scores) {
 /// The softmax of the scores. Rows without a visible key become zeros outside
 /// the softmax, so that its gradient is finite.
 Value probabilities(const Building &b, const Parts &parts, Value scores) {
+  Type own = tensorType(scores).getElementType();
+  scores = castTo(b, scores, parts.softmax);
   Value alone = isAlone(b, parts, scores), zero = b.number(0, scores);
   if (alone)
     scores = b.select(alone, zero, scores);
-  Type own = tensorType(scores).getElementType();
-  Value result = castTo(
-      b, b.make<SoftmaxOp>(false, castTo(b, scores, parts.softmax), 3), own);
-  return alone ? b.select(alone, zero, result) : result;
+  Value result = b.make<SoftmaxOp>(false, scores, 3);
+  return castTo(b, alone ? b.select(alone, zero, result) : result, own);
 }
 
 /// The scores at each stage; output 3 returns one of them.
@@ -203,7 +201,8 @@ Scores scoresOf(const Building &b, const Parts &parts) {
   return scores;
 }
 
-/// Whether AttentionOp can compute it: f32, no scores as output and no softcap.
+/// Whether AttentionOp can compute it: the query and the softmax are of f32,
+/// the node gives no scores and has no softcap.
 bool isPlain(const Building &b, const Parts &parts) {
   return b.node.output(3).empty() && b.node.number("softcap", 0) <= 0 &&
          tensorType(parts.query).getElementType().isF32() &&

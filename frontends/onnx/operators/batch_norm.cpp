@@ -334,7 +334,9 @@ const Operator kOperators[] = {
       judgeBatchNorm},
      batchNormalization},
     {"InstanceNormalization", {6, "input, scale, B"}, instanceNormalization},
-    {"GroupNormalization", {18, "X, scale, bias"}, groupNormalization}};
+    {"GroupNormalization",
+     {18, "X, scale, bias", "`stash_type` but f32 or the own type"},
+     groupNormalization}};
 
 // Op list: the nodes that ONNX has for ops.
 constexpr ExportRow kExports[] = {

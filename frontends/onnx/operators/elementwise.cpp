@@ -274,8 +274,7 @@ const Operator kOperators[] = {
     {"Identity", {6, "input"}, identity, foldIdentity},
     {"Dropout",
      {6, "data",
-      "output `mask` where training drops; computed `ratio`, `training_mode`; "
-      "`seed` (the recipe's is taken)"},
+      "output `mask` where training drops; computed `ratio`, `training_mode`"},
      dropout},
 };
 

@@ -98,6 +98,19 @@ absl::StatusOr<Quantized> quantizedLike(const Building &b, int zeroPoint,
   return Quantized{element, isUnsigned(otherwise)};
 }
 
+/// Refuses an `output_dtype` that is not the type of the zero point.
+absl::Status checkOutputType(const Building &b, int64_t wanted,
+                             const Quantized &type) {
+  if (wanted == 0 ||
+      (elementType(wanted, b.importer.context()) == type.element &&
+       isUnsigned(wanted) == type.isUnsigned))
+    return absl::OkStatus();
+  return b.node.error("its attribute \"output_dtype\" is ",
+                      dataTypeName(wanted), ", expected ",
+                      type.isUnsigned ? "UINT" : "INT", type.width(),
+                      ", the type of its zero point");
+}
+
 /// Clips `scaled` to the range of the type, rounds it (ties to even) and
 /// defines the output. Inside the range the gradient goes to `source`, if there
 /// is one.
@@ -135,6 +148,7 @@ absl::Status quantize(Importer &importer, const Node &node) {
   int64_t wanted = node.integer("output_dtype", 0);
   GRADUS_ASSIGN_OR_RETURN(Quantized type,
                           quantizedLike(b, 2, wanted ? wanted : Types::UINT8));
+  GRADUS_RETURN_IF_ERROR(checkOutputType(b, wanted, type));
   GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
   Type real = computeType(tensorType(x).getElementType());
   if (!isa<FloatType>(real))
@@ -258,7 +272,9 @@ absl::Status quantizedMatMul(Importer &importer, const Node &node) {
 
 const Operator kOperators[] = {
     {"QuantizeLinear",
-     {10, "", "types of more than 16 bits, or less than 8"},
+     {10, "",
+      "types of more than 16 bits, or less than 8; `precision` but "
+      "that of `x`"},
      quantize},
     {"DequantizeLinear",
      {10, "x_scale", "`output_dtype` of other than floats"},

@@ -465,7 +465,7 @@ absl::Status writeUniform(const OpWriter &w, const char *node) {
 /// The table entry of an op that draws; it is never folded.
 constexpr Operator drawing(const char *name, int64_t since, Handler build) {
   return {name,
-          {since, "", "`seed` (the recipe's is taken)"},
+          {since},
           build,
           nullptr,
           /*foldsByEvaluation=*/false};

@@ -279,6 +279,9 @@ absl::StatusOr<SmallVector<std::string>> activationsOf(const Node &node,
     for (int64_t i = 0; i < directions; ++i)
       for (StringRef name : kind.activations)
         names.push_back(name.str());
+  // ONNX's default for RNN lists both directions, whichever the node has.
+  if (node.type() == "RNN" && names == SmallVector<std::string>{"Tanh", "Tanh"})
+    names.resize(count * directions);
   if (names.size() != count * directions)
     return node.error("has ", names.size(), " activations, expected ",
                       count * directions);

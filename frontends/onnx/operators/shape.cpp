@@ -479,7 +479,10 @@ const Operator kOperators[] = {
      {6, "", "`sparse_value`, `value_string`, `value_strings`"},
      constant},
     {"ConstantOfShape", {9, "", "computed `shape`"}, constantOfShape},
-    {"Range", {11}, nullptr, foldRange},
+    {"Range",
+     {11, "", "`stash_type` but f32 for f16 and bf16"},
+     nullptr,
+     foldRange},
     {"NonZero",
      {9, "", "computed `X`", nullptr,
       ". Its size hangs on the data, as of x[mask] and torch.nonzero: keep all "

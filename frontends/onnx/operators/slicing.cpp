@@ -98,15 +98,25 @@ absl::Status checkParts(const Node &node, ArrayRef<int64_t> parts,
                     joined(parts), "]");
 }
 
+/// Refuses a number of parts other than that of the outputs.
+absl::Status checkOutputCount(const Node &node) {
+  int64_t outputs = node.outputCount(),
+          found = node.integer("num_outputs", outputs);
+  return found == outputs ? absl::OkStatus()
+                          : node.error("num_outputs is ", found,
+                                       ", but it has ", outputs, " outputs");
+}
+
 absl::Status split(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(tensorType(input).getRank(), 0));
   int64_t size = tensorType(input).getDimSize(axis);
+  GRADUS_RETURN_IF_ERROR(checkOutputCount(node));
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> parts,
                           numbersOf(importer, node, 1, "split"));
   if (parts.empty())
-    parts = evenParts(size, node.integer("num_outputs", node.outputCount()));
+    parts = evenParts(size, node.outputCount());
   if (int64_t(parts.size()) != node.outputCount())
     return node.error("has ", node.outputCount(), " outputs for ", parts.size(),
                       " parts");
@@ -256,7 +266,9 @@ absl::Status writeConcatenate(const OpWriter &w, const char *node) {
 
 const Operator kOperators[] = {
     {"Slice", {6, "data", "computed `starts`, `ends`, `axes`, `steps`"}, slice},
-    {"Split", {6, "input", "computed `split`"}, split},
+    {"Split",
+     {6, "input", "computed `split`; `num_outputs` but that of outputs"},
+     split},
     {"SplitToSequence",
      {11, "input", "computed `split`"},
      splitToSequence,

@@ -121,8 +121,12 @@ absl::Status writeRmsNorm(const OpWriter &w, const char *node) {
 const Operator kOperators[] = {
     {"Softmax", {6, "input"}, ofFloats<softmax<false>>},
     {"LogSoftmax", {6, "input"}, ofFloats<softmax<true>>},
-    {"LayerNormalization", {17, "X, Scale, B"}, normalization<false>},
-    {"RMSNormalization", {23, "X, scale"}, normalization<true>},
+    {"LayerNormalization",
+     {17, "X, Scale, B", "`stash_type` but f32 or the own type"},
+     normalization<false>},
+    {"RMSNormalization",
+     {23, "X, scale", "`stash_type` but f32 or the own type"},
+     normalization<true>},
     {"SimplifiedLayerNormalization", {6, "X, scale"}, normalization<true>},
 };
 

@@ -132,6 +132,25 @@ TEST(Signatures, RefuseWhatTheImportDidNotRead) {
             "node without it");
 }
 
+TEST(Signatures, CutLongTexts) {
+  SmallModel model;
+  model.input("x", {2}).node("Constant", {}, {"c"}).with("value_int", 1);
+  model.with("value_string", std::string(100, 'a').c_str());
+  EXPECT_EQ(
+      errorOf(model.node("Identity", {"x"}, {"y"})),
+      "node \"the Constant\" (Constant): its attribute \"value_string\" "
+      "is \"" +
+          std::string(64, 'a') +
+          "... (36 more bytes)\", which is not supported; expected a node "
+          "without it");
+}
+
+TEST(Signatures, TakeAnAxisThatNothingBroadcastsAlong) {
+  SmallModel model;
+  model.input("x", {2, 4}).node("Add", {"x", "x"}, {"y"}).with("axis", 0);
+  EXPECT_EQ(errorOf(model.setOpset(6)), "");
+}
+
 // Values for which ONNX says that nothing changes, or leaves open what does.
 TEST(Signatures, LetAttributesPassThatChangeNothing) {
   SmallModel scaled;
@@ -188,6 +207,7 @@ TEST(Signatures, RefuseOtherPrecisionThanOurs) {
 TEST(Signatures, RefuseAnotherNumberOfPartsThanOutputs) {
   SmallModel model;
   model.input("x", {2, 4}).node("Split", {"x"}, {"y", "z"});
-  EXPECT_EQ(errorOf(model.with("num_outputs", 3)),
-            "node \"the Split\" (Split): has 2 outputs for 3 parts");
+  EXPECT_EQ(
+      errorOf(model.with("num_outputs", 3)),
+      "node \"the Split\" (Split): num_outputs is 3, but it has 2 outputs");
 }

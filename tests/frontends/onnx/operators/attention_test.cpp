@@ -3,6 +3,7 @@
 #include "tests/frontends/onnx/small_model.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace gradus;
 using namespace gradus::testing;
@@ -51,6 +52,17 @@ TEST(Attention, IsZeroWhereAMaskLeavesNothing) {
   const float no = -INFINITY;
   model.floats("m", {3, 3}, {0, 0, no, no, no, no, no, 0, 0});
   expectEqual(run(model), {1.5, 0, 4});
+}
+
+TEST(Attention, IsZeroWhereTheSoftmaxsTypeMakesAMaskInfinite) {
+  const std::pair<int, float> masks[] = {
+      {::onnx::TensorProto::FLOAT16, -1e9f},
+      {::onnx::TensorProto::BFLOAT16, std::numeric_limits<float>::lowest()}};
+  for (auto [type, no] : masks) {
+    SmallModel model = even({"m"}).with("softmax_precision", type);
+    model.floats("m", {3, 3}, {0, 0, no, no, no, no, no, 0, 0});
+    expectEqual(run(model), {1.5, 0, 4});
+  }
 }
 
 TEST(Attention, TakesTwoMasksForOne) {

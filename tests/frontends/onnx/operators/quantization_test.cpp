@@ -36,6 +36,19 @@ TEST(Quantization, RoundsAndCuts) {
   EXPECT_EQ(asBytes(evaluate(model, {x})), (Numbers{128, 129, 130, 255, 1, 0}));
 }
 
+TEST(Quantization, RefusesAnotherTypeThanItsZeroPoints) {
+  SmallModel model;
+  model.input("x", {6}).floats("scale", {}, {2});
+  bytes(model, "zero", {}, {128})
+      .node("QuantizeLinear", {"x", "scale", "zero"}, {"y"})
+      .with("output_dtype", int(::onnx::TensorProto::INT8))
+      .setOpset(21);
+  EXPECT_EQ(errorOf(model),
+            "node \"the QuantizeLinear\" (QuantizeLinear): its attribute "
+            "\"output_dtype\" is INT8, expected UINT8, the type of its zero "
+            "point");
+}
+
 TEST(Quantization, GivesNumbersBackByChannel) {
   SmallModel model;
   model.input("x", {2, 2}, ::onnx::TensorProto::INT8)

@@ -121,6 +121,19 @@ TEST(Recurrent, RnnTakesItsActivation) {
             "Sigmoid, Tanh and Relu are");
 }
 
+TEST(Recurrent, RnnTakesOnnxsDefaultForBothDirections) {
+  SmallModel model = layer("RNN", 2, {1}, {2}, {0, .5f});
+  Values expected = run(model, "y", {1, -2});
+  auto &attribute = *model.graph().mutable_node(0)->add_attribute();
+  attribute.set_name("activations");
+  attribute.add_strings("Tanh");
+  attribute.add_strings("Tanh");
+  expectEqual(run(model, "y", {1, -2}), expected);
+  attribute.set_strings(1, "Relu");
+  EXPECT_EQ(import(model.output("y")).error,
+            "node \"the RNN\" (RNN): has 2 activations, expected 1");
+}
+
 /// What goes into an activation, the cell's state included.
 TEST(Recurrent, ClipsBeforeActivations) {
   SmallModel model = layer("LSTM", 3, lw, lr, lb);

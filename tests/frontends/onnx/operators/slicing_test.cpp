@@ -44,6 +44,20 @@ TEST(Slicing, SplitsIntoGivenOrEvenParts) {
                             "5 into parts of [2, 2]");
 }
 
+TEST(Slicing, ComparesNumOutputsWithItsOutputs) {
+  for (int64_t parts : {int64_t(2), int64_t(1000000000), INT64_MAX})
+    for (bool given : {false, true}) {
+      SmallModel model;
+      model.input("x", {5}).integers("parts", {2}, {2, 3});
+      model.node("Split", {"x", given ? "parts" : ""}, {"a", "y"});
+      EXPECT_EQ(errorOf(model.with("num_outputs", parts)),
+                parts == 2
+                    ? ""
+                    : "node \"the Split\" (Split): num_outputs is " +
+                          std::to_string(parts) + ", but it has 2 outputs");
+    }
+}
+
 TEST(Slicing, JoinsOnlyTensorsOfOneRank) {
   SmallModel model;
   model.floats("x", {0}, {}).input("z", {});
