@@ -13,7 +13,7 @@ using namespace gradus;
 /// fall to the other side of a ReLU's zero.
 Limits gradus::limitsOf(const Case &wanted, int ranks) {
   if (!wanted.isNarrow || (ranks & (ranks - 1)) == 0)
-    return {};
+    return {.gradients = Limits().gradients * wanted.cancellation};
   double half = 0x1p-9;
   return {3 * half, 3 * half, INFINITY};
 }

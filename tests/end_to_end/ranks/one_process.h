@@ -20,6 +20,9 @@ struct Case {
   int firstUpdate = 0;        // the step in which the first gradients are used
   bool isNarrow = false;      // bf16
   bool hasOwnOutputs = false; // those of a rank are of its own samples
+  /// How many times the sizes of a sum's terms are, together, that of the sum,
+  /// where states have sums of products with gradients.
+  double cancellation = 1;
 };
 
 /// Bounds of gaps, as parts of the largest number of a tensor.
