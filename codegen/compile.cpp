@@ -132,7 +132,7 @@ struct TargetGroup {
 
 } // namespace
 
-/// What a program has that options of devices are for.
+/// Tells which of the things a program has that options of devices are for.
 struct OptionUses {
   bool narrow, convolutions, choiceOfConvolutions, blocksOf8;
 };

@@ -101,8 +101,8 @@ Real scaleInOne(Real x, Real n) {
   }));
 }
 
-/// Of (exp(r) - 1 - r) / r^2. In f32 the largest error relative to exp(r) is
-/// 0.05 of half a unit in the last place.
+/// Coefficients of (exp(r) - 1 - r) / r^2. In f32 the largest error relative to
+/// exp(r) is 0.05 of half a unit in the last place.
 constexpr double kExpPolynomial32[] = {1.3814539989e-3, 8.3687451164e-3,
                                        4.1668390787e-2, 1.6666520399e-1,
                                        4.9999993432e-1};

@@ -243,7 +243,7 @@ private:
   AffineExpr panel() { return item() % tiles_.panels; }
   AffineExpr rowBlock() { return item().floorDiv(tiles_.panels); }
 
-  /// Which part of the terms a nest sums. Sums of all but the last are in
+  /// Tells which part of the terms a nest sums. Sums of all but the last are in
   /// scratch.
   struct Part {
     bool isFirst = false, isLast = false;

@@ -314,8 +314,8 @@ bool isPooled(Op op, const PooledSizes &sizes, Value other) {
          isF32(op.getGradient()) && sizes.fits() && sizes.pays();
 }
 
-/// What a gradient of a convolution reads beside that of the output, and the
-/// shapes of the weights and of the input.
+/// Holds what a gradient of a convolution reads beside that of the output, and
+/// the shapes of the weights and of the input.
 struct Convolved {
   Value other;
   ArrayRef<int64_t> weight, input;

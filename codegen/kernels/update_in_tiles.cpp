@@ -228,8 +228,8 @@ private:
 
 //===-- launches ----------------------------------------------------------===//
 
-/// What the update reads and is made behind the matmul, in order, if all of it
-/// is scalars; nothing: if it isn't.
+/// Returns the ops behind the matmul that make what the update reads, in order,
+/// if all of them make scalars, and nothing if one doesn't.
 std::optional<SmallVector<Operation *>> scalarsBehind(Pair pair) {
   llvm::SetVector<Operation *> behind;
   SmallVector<Value> values = pair.others();
@@ -254,8 +254,8 @@ std::optional<SmallVector<Operation *>> scalarsBehind(Pair pair) {
   return ops;
 }
 
-/// Where the launch of both stands: where the matmul does, so that what this
-/// reads dies early, or else where the update does.
+/// Returns the op before which the launch of both stands: the matmul, so that
+/// what it reads dies early, or else the update.
 Operation *placeOf(Pair pair) {
   auto scalars = scalarsBehind(pair);
   if (!scalars)

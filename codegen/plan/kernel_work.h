@@ -14,10 +14,10 @@ void setMultiplies(plan::KernelOp kernel);
 
 /// The work of all items of a kernel.
 struct KernelWork {
-  /// Of products of single numbers, two each; of f64 four, as a vector has half
-  /// as many.
+  /// Products of single numbers count two each; those of f64 four, as a vector
+  /// has half as many.
   double flops = 0;
-  double pairFlops = 0; // of products of pairs of bf16, four a pair
+  double pairFlops = 0; // products of pairs of bf16 count four a pair
   /// Nests do these beside products for each element that they make:
   /// arithmetic, a multiplication with an addition being one operation, loads
   /// and stores.

@@ -101,7 +101,7 @@ TEST_P(UpdateInTiles, WritesTheBitsOfALaunchOfItsOwn) {
   std::vector<char> apart = artifactOf(programOf(c, /*returnsGradient=*/true)),
                     joined = artifactOf(programOf(c, false));
   EXPECT_FALSE(names(apart, "matmul_of_pairs+update"));
-  // Where the processor has pairs of bf16 at all.
+  // Only processors with pairs of bf16 have such kernels.
   EXPECT_EQ(names(joined, "matmul_of_pairs+update"),
             names(apart, "matmul_of_pairs"));
   NamedTensors expected = steps(apart, c, 2);
