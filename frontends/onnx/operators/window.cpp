@@ -55,13 +55,21 @@ void padToSame(Sliding &sliding, ArrayRef<int64_t> spatial, bool oddAtEnd) {
   }
 }
 
+/// Checks the paddings. Some exporters write pads of 0 beside auto_pad, which
+/// contradict nothing.
 absl::Status judgeWindow(const Node &node) {
   std::string mode = node.text("auto_pad", "NOTSET");
-  if (mode == "NOTSET" || mode == "VALID" || mode == "SAME_UPPER" ||
-      mode == "SAME_LOWER")
+  if (!llvm::is_contained({"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"},
+                          mode))
+    return node.error("auto_pad is \"", mode,
+                      "\", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+  SmallVector<int64_t> pads = node.integers("pads");
+  if (mode == "NOTSET" ||
+      llvm::all_of(pads, [](int64_t pad) { return pad == 0; }))
     return absl::OkStatus();
-  return node.error("auto_pad is \"", mode,
-                    "\", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+  return node.error("has pads [", joined(pads), "] beside auto_pad \"", mode,
+                    "\": ONNX allows one of both; remove the one that the "
+                    "model does not mean");
 }
 
 absl::StatusOr<Sliding> readWindow(const Node &node, ArrayRef<int64_t> size,
@@ -80,8 +88,6 @@ absl::StatusOr<Sliding> readWindow(const Node &node, ArrayRef<int64_t> size,
   std::string mode = node.text("auto_pad", "NOTSET");
   if (mode == "SAME_UPPER" || mode == "SAME_LOWER")
     padToSame(sliding, spatial, mode == "SAME_UPPER");
-  else if (mode == "VALID")
-    sliding.padsBegin = sliding.padsEnd = SmallVector<int64_t>(rank, 0);
   return sliding;
 }
 

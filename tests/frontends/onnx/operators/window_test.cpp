@@ -42,6 +42,11 @@ TEST(Window, PadsByItself) {
             (Values{1, 3, 5, 3}));
   EXPECT_EQ(slid(line("Conv", 4, 2).with("auto_pad", "SAME_LOWER"), 4),
             (Values{0, 1, 3, 5}));
+  EXPECT_EQ(slid(line("Conv", 4, 2)
+                     .with("auto_pad", "SAME_UPPER")
+                     .with("pads", Shape{0, 0}),
+                 4),
+            slid(line("Conv", 4, 2).with("auto_pad", "SAME_UPPER"), 4));
   EXPECT_EQ(slid(line("Conv", 4, 2).with("auto_pad", "VALID"), 4),
             (Values{1, 3, 5}));
 }
@@ -187,6 +192,14 @@ TEST(Window, SaysWhatDoesNotFit) {
   EXPECT_EQ(refusal(line("Conv", 4, 2).with("auto_pad", "SOME")),
             "node \"the Conv\" (Conv): auto_pad is \"SOME\", expected NOTSET, "
             "VALID, SAME_UPPER or SAME_LOWER");
+  for (const char *type : {"Conv", "MaxPool", "AveragePool", "LpPool"})
+    EXPECT_EQ(refusal(line(type, 4, 2)
+                          .with("auto_pad", "SAME_UPPER")
+                          .with("pads", Shape{0, 1})),
+              message("node \"the ", type, "\" (", type,
+                      "): has pads [0, 1] beside auto_pad \"SAME_UPPER\": ONNX "
+                      "allows one of both; remove the one that the model does "
+                      "not mean"));
   EXPECT_EQ(refusal(SmallModel()
                         .input("x", {2, 2})
                         .node("MaxPool", {"x"}, {"y"})
