@@ -36,6 +36,8 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // Check first, before anything changes.
        program.addPass(createCheckCombinations());
+       // No later pass needs to know what it makes of no elements.
+       program.addPass(createFoldEmpty());
        // Fold the shape arithmetic that exporters leave behind.
        program.addPass(createCanonicalizerPass());
        // Change whole layers of the model before other graphs are derived.

@@ -10,6 +10,50 @@ def CheckCombinations : GradusPass<"check-combinations"> {
   }];
 }
 
+def FoldEmpty : GradusPass<"fold-empty"> {
+  let summary = "Replaces what is computed of tensors without elements by constants";
+  let description = [{
+    A tensor with a dimension of size 0 has no elements: whatever makes one is
+    replaced by a constant, and what is computed of nothing but such tensors
+    and constants by what the reference evaluator says. A sum over no elements
+    is 0, their maximum is negative infinity (in integers the smallest one),
+    and their mean is NaN. So no later pass sees a dimension of size 0, but in
+    inputs, outputs, states and operands of ops that move elements. An op that
+    would need more than that, such as the gather of elements that are not
+    there, is an error.
+
+    A state without elements stays, and keeps its name in checkpoints.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @none : tensor<0x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %none = gradus.read @none : tensor<0x4xf32>
+        %positive = gradus.relu %none : tensor<0x4xf32>
+        %total = gradus.reduce sum %positive axes [0] : tensor<0x4xf32> -> tensor<4xf32>
+        %y = arith.subf %x, %total : tensor<4xf32>
+        gradus.return %y : tensor<4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @none : tensor<0x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %total = arith.constant dense<0.0> : tensor<4xf32>
+        %y = arith.subf %x, %total : tensor<4xf32>
+        gradus.return %y : tensor<4xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def LessBn : GradusPass<"less-bn"> {
   let summary = "Removes redundant batch normalizations from blocks that have several";
   let description = [{

@@ -57,6 +57,9 @@ std::string gradus::unsupportedIn(plan::NestOp nest) {
   for (auto kind : nest.getCombine().getAsRange<ReductionAttr>())
     if (kind.getValue() == Reduction::mean)
       return "combines by mean, expected sum, max or min";
+  if (llvm::is_contained(nest.getReduced(), 0))
+    return "combines the elements along a dimension of size 0, of which there "
+           "are none";
   return "";
 }
 

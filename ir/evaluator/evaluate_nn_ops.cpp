@@ -142,6 +142,7 @@ namespace {
 struct Convolution {
   ArrayRef<int64_t> x, w, y;
   Window window;
+  int64_t groups;
 };
 } // namespace
 
@@ -153,7 +154,7 @@ static void forEachProduct(const Convolution &c, Visit visit) {
   Places places(c.window, c.y.drop_front(2), inputSizes);
   int64_t inputSize = llvm::product_of(inputSizes),
           windowSize = llvm::product_of(c.window.size);
-  int64_t filtersPerGroup = c.w[0] / (c.x[1] / c.w[1]);
+  int64_t filtersPerGroup = c.w[0] / c.groups;
   // All channels share the elements under a window, so they are listed once.
   std::vector<std::pair<int64_t, int64_t>> taps;
   taps.reserve(windowSize);
@@ -180,7 +181,8 @@ static Convolution convolutionOf(Op op, Value x, Value w, Value y) {
   auto shape = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getShape();
   };
-  return {shape(x), shape(w), shape(y), windowOf(op, shape(w).drop_front(2))};
+  return {shape(x), shape(w), shape(y), windowOf(op, shape(w).drop_front(2)),
+          int64_t(op.getGroups())};
 }
 
 Results ConvolutionOp::evaluate(ArrayRef<HostTensor> operands) {

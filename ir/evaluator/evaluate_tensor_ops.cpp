@@ -4,7 +4,6 @@
 #include "ir/evaluator/row_major.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace gradus;
@@ -75,20 +74,29 @@ static Number combine(Reduction kind, Number a, Number b) {
   return a + b;
 }
 
+/// The smallest and the largest number of an element type.
+template <typename Number> static std::pair<Number, Number> range(Type type) {
+  if (isa<FloatType>(type))
+    return {-INFINITY, INFINITY};
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (bits == 1)
+    return {0, 1};
+  return {llvm::minIntN(bits), llvm::maxIntN(bits)};
+}
+
 /// The neutral element: combined with it, a number stays as it is.
-template <typename Number> static Number neutral(Reduction kind) {
-  using Limits = std::numeric_limits<Number>;
+template <typename Number> static Number neutral(Reduction kind, Type element) {
+  auto [least, most] = range<Number>(element);
   if (kind == Reduction::max)
-    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-  if (kind == Reduction::min)
-    return Limits::has_infinity ? Limits::infinity() : Limits::max();
-  return 0;
+    return least;
+  return kind == Reduction::min ? most : 0;
 }
 
 template <typename Number>
 static void reduceInto(ReduceOp op, const std::vector<Number> &from,
                        std::vector<Number> &to) {
-  std::fill(to.begin(), to.end(), neutral<Number>(op.getKind()));
+  std::fill(to.begin(), to.end(),
+            neutral<Number>(op.getKind(), getElementTypeOrSelf(op)));
   ArrayRef<int64_t> shape = op.getInput().getType().getShape();
   SmallVector<int64_t> kept = stepsOf(op.getType().getShape()), steps;
   for (int64_t d = 0, next = 0; d < int64_t(shape.size()); ++d)

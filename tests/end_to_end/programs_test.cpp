@@ -117,6 +117,7 @@ std::vector<Case> cases() {
       {"mlp_regression_adamw", mlp(16, 10, 32, 1, mse, adamw), 2},
       {"mlp_odd_sizes", mlp(7, 13, 19, 5, crossEntropy, momentum), 5},
       {"mlp_wide", mlp(64, 300, 200, 10, crossEntropy, adamw), 10},
+      {"mlp_without_units", mlp(6, 5, 0, 2, mse, adamw), 2},
       {"mlp_dropout", dropping(mlp(24, 40, 70, 5, crossEntropy, momentum)), 5},
       {"network_average", network("average", momentum), 5},
       {"network_max", network("max", adamw), 5}};

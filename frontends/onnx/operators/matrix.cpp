@@ -83,10 +83,10 @@ SmallVector<int64_t> concatenated(ArrayRef<int64_t> front,
 /// [.., m, k] x [k, n] as one matmul of matrices.
 Value timesMatrix(OpBuilder &builder, Location location, Value a, Value b) {
   ArrayRef<int64_t> shape = tensorType(a).getShape();
-  int64_t columns = shape.back(),
-          rows = columns ? tensorType(a).getNumElements() / columns : 0;
-  Value product = matmul(builder, location,
-                         reshape(builder, location, a, {rows, columns}), b);
+  int64_t rows = llvm::product_of(shape.drop_back());
+  Value product =
+      matmul(builder, location,
+             reshape(builder, location, a, {rows, shape.back()}), b);
   return reshape(
       builder, location, product,
       concatenated(shape.drop_back(), {tensorType(b).getDimSize(1)}));

@@ -78,7 +78,11 @@ absl::Status reduceAlong(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> axes,
                           reducedAxes(importer, node, shape.size()));
   Value result = reduced(b, kind, input, axes);
-  result = castTo(b, b.ordered(result, isUnsigned && isExtreme), element);
+  result = b.ordered(result, isUnsigned && isExtreme);
+  if (isBoolean) // The extremes of no elements are the limits of i8.
+    result = b.make<arith::CmpIOp>(arith::CmpIPredicate::sgt, result,
+                                   b.number(0, result));
+  result = castTo(b, result, element);
   if (node.integer("keepdims", 1))
     result = b.shaped(result, keptShape(shape, axes));
   return importer.define(node, 0, result);

@@ -40,3 +40,14 @@ gradus.program @p {
     gradus.return %0 : tensor<2x4xi7>
   }
 }
+
+// -----
+
+// The pass fold-empty has replaced such a sum.
+gradus.program @p {
+  gradus.graph @predict(%x: tensor<0x4xf32>) -> (y: tensor<4xf32>) {
+    // expected-error @below {{'gradus.reduce' combines the elements along a dimension of size 0, of which there are none}}
+    %y = gradus.reduce sum %x axes [0] : tensor<0x4xf32> -> tensor<4xf32>
+    gradus.return %y : tensor<4xf32>
+  }
+}

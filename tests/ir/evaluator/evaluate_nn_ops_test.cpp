@@ -39,6 +39,15 @@ TEST(Evaluate, ConvolutionPadsStridesAndDilates) {
   EXPECT_EQ(y[0].floats, (Doubles{30, 52, 4}));
 }
 
+TEST(Evaluate, ConvolutionOfNoChannelsIsZero) {
+  auto y = evaluate(
+      "%x: tensor<1x0x3xf32>, %w: tensor<2x0x2xf32>",
+      "%y = gradus.convolution %x, %w strides [1] pads [0] to [0] dilations "
+      "[1] : tensor<1x0x3xf32>, tensor<2x0x2xf32> -> tensor<1x2x2xf32>",
+      {zeros({1, 0, 3}), zeros({2, 0, 2})});
+  EXPECT_EQ(y[0].floats, (Doubles{0, 0, 0, 0}));
+}
+
 // Rows and columns differ in stride, padding and dilation.
 TEST(Evaluate, ConvolutionInTwoDimensionsIsThatOfALoop) {
   HostTensor x = counting({1, 2, 5, 6}), w = counting({1, 2, 2, 3});

@@ -69,6 +69,26 @@ TEST(Evaluate, ReduceTakesIntegers) {
   EXPECT_EQ(y[0].integers, (Integers{-2}));
 }
 
+TEST(Evaluate, ReduceOfNothingIsWhatChangesNoNumber) {
+  auto ofNone = [](const std::string &kind, const std::string &element) {
+    std::string none = "tensor<0x" + element + ">";
+    HostTensor input = zeros({0}, element[0] == 'f');
+    return evaluate("%x: " + none,
+                    "%y = gradus.reduce " + kind + " %x axes [0] : " + none +
+                        " -> tensor<" + element + ">",
+                    {input})[0];
+  };
+  EXPECT_EQ(ofNone("sum", "f32").floats, (Doubles{0}));
+  EXPECT_EQ(ofNone("max", "f32").floats, (Doubles{-INFINITY}));
+  EXPECT_EQ(ofNone("min", "f32").floats, (Doubles{INFINITY}));
+  EXPECT_TRUE(std::isnan(ofNone("mean", "f32").floats[0]));
+  EXPECT_EQ(ofNone("max", "i8").integers, (Integers{-128}));
+  EXPECT_EQ(ofNone("min", "i32").integers, (Integers{INT32_MAX}));
+  EXPECT_EQ(ofNone("max", "i64").integers, (Integers{INT64_MIN}));
+  EXPECT_EQ(ofNone("max", "i1").integers, (Integers{0}));
+  EXPECT_EQ(ofNone("min", "i1").integers, (Integers{1}));
+}
+
 // [1 2; 3 4] times [5 6; 7 8], with either operand stored transposed.
 TEST(Evaluate, MatmulMultipliesRowsByColumns) {
   const Doubles product = {19, 22, 43, 50};

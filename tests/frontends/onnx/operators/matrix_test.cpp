@@ -97,3 +97,14 @@ TEST(Matrix, TakesABatchTimesAMatrixForOneProduct) {
       mlir::cast<mlir::RankedTensorType>(product.getA().getType()).getShape(),
       llvm::ArrayRef<int64_t>({12, 2}));
 }
+
+TEST(Matrix, SumsNothingToZeros) {
+  SmallModel model;
+  model.floats("a", {3, 2, 0}, {}).floats("b", {0, 4}, {});
+  model.input("x", {4}).node("MatMul", {"a", "b"}, {"product"});
+  model.node("Add", {"product", "x"}, {"y"}).output("y");
+  HostTensor y = evaluate(model, {tensor({4}, {1, 2, 3, 4})});
+  EXPECT_EQ(y.shape, (llvm::SmallVector<int64_t>{3, 2, 4}));
+  EXPECT_EQ(y.floats, (Values{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4,
+                              1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}));
+}

@@ -69,6 +69,35 @@ TEST(Reduction, TakesAllAxesWhereNoneIsGiven) {
   EXPECT_EQ(evaluate(model, {kInput}).floats, (Values{21}));
 }
 
+/// What onnx.reference computes of no elements, too.
+TEST(Reduction, OfNothingIsAsONNXSays) {
+  using Type = ::onnx::TensorProto;
+  auto ofNone = [](const char *type, int element) {
+    SmallModel model;
+    model.input("x", {2, 3}).integers("axes", {1}, {1});
+    model.integers("none", {1}, {0});
+    model.node("Slice", {"x", "none", "none", "axes"}, {"empty"});
+    model.node("Cast", {"empty"}, {"c"}).with("to", element);
+    model.node(type, {"c", "axes"}, {"r"}).node("Cast", {"r"}, {"y"});
+    return evaluate(model.with("to", int(Type::FLOAT)).output("y"), {kInput})
+        .floats;
+  };
+  for (const char *type :
+       {"ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare"})
+    EXPECT_EQ(ofNone(type, Type::FLOAT), (Values{0, 0})) << type;
+  for (const char *type : {"ReduceMax", "ReduceLogSum", "ReduceLogSumExp"})
+    EXPECT_EQ(ofNone(type, Type::FLOAT), (Values{-INFINITY, -INFINITY}))
+        << type;
+  EXPECT_EQ(ofNone("ReduceProd", Type::FLOAT), (Values{1, 1}));
+  EXPECT_EQ(ofNone("ReduceMin", Type::FLOAT), (Values{INFINITY, INFINITY}));
+  EXPECT_TRUE(std::isnan(ofNone("ReduceMean", Type::FLOAT)[0]));
+  EXPECT_EQ(ofNone("ReduceMax", Type::INT8), (Values{-128, -128}));
+  EXPECT_EQ(ofNone("ReduceMax", Type::UINT8), (Values{0, 0}));
+  EXPECT_EQ(ofNone("ReduceMin", Type::UINT8), (Values{255, 255}));
+  EXPECT_EQ(ofNone("ReduceMax", Type::BOOL), (Values{0, 0}));
+  EXPECT_EQ(ofNone("ReduceMin", Type::BOOL), (Values{1, 1}));
+}
+
 TEST(Reduction, AveragesWholeImages) {
   SmallModel model;
   model.input("x", {1, 2, 1, 2})
