@@ -76,12 +76,13 @@ static Number combine(Reduction kind, Number a, Number b) {
 
 /// The smallest and the largest number of an element type.
 template <typename Number> static std::pair<Number, Number> range(Type type) {
-  if (isa<FloatType>(type))
+  if constexpr (std::is_floating_point_v<Number>)
     return {-INFINITY, INFINITY};
-  unsigned bits = type.getIntOrFloatBitWidth();
-  if (bits == 1)
+  else if (type.isInteger(1))
     return {0, 1};
-  return {llvm::minIntN(bits), llvm::maxIntN(bits)};
+  else
+    return {llvm::minIntN(type.getIntOrFloatBitWidth()),
+            llvm::maxIntN(type.getIntOrFloatBitWidth())};
 }
 
 /// The neutral element: combined with it, a number stays as it is.
