@@ -126,7 +126,7 @@ std::optional<PointCall> NestFunctions::atPoints(plan::NestOp op,
   auto number = points_.find(op);
   if (!number)
     return std::nullopt;
-  return points_.call(*number, *PointForm::of(nest, tiling),
+  return points_.call(*number, *PointForm::of(nest, tiling), nest,
                       points_.declare(*number, b_, module_));
 }
 

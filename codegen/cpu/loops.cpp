@@ -37,6 +37,7 @@ private:
   Value *firstLanes(Value *count, unsigned lanes);
   void addLanes(Instance &instance, unsigned dim, int64_t offset, int64_t size);
   void callFor(ArrayRef<Instance> instances);
+  Value *ahead(const Access &access);
   void finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators);
   // Reduced dimensions:
   void ask(ArrayRef<Instance> instances, Value *round);
@@ -231,8 +232,40 @@ void NestEmitter::callFor(ArrayRef<Instance> instances) {
     Values arguments = {call_->table};
     for (unsigned first : call_->firsts)
       arguments.push_back(memory_.address(accessOf(nest_, first), at));
+    if (call_->asked)
+      arguments.push_back(ahead(*call_->asked));
     b_.CreateCall(call_->function, arguments);
   }
+}
+
+/// The bytes from an access to that of a position some rounds ahead: along the
+/// innermost dimension, and where this ends in the dimension around it.
+Value *NestEmitter::ahead(const Access &access) {
+  constexpr int64_t rounds = 2; // with 1 they are still on the way
+  int64_t bytes = divideCeil(access.element.getIntOrFloatBitWidth(), 8);
+  SmallVector<unsigned> dims; // the innermost first
+  for (unsigned dim = nest_.parallel; dim-- > 0;)
+    if (int(dim) != tiling_.vectorDim && int(dim) != nest_.itemDim &&
+        nest_.extents[dim] > sizes_[dim] && access.place.strides[dim])
+      dims.push_back(dim);
+  Value *zero = b_.getInt64(0), *carried = zero;
+  for (unsigned number = dims.size(); number-- > 1;) {
+    unsigned inner = dims[number - 1];
+    int64_t step = access.place.strides[dims[number]],
+            back = nest_.extents[inner] * access.place.strides[inner],
+            steps = number == 1 ? rounds : 1;
+    Value *ends = b_.CreateICmpSGE(
+        position_.base[inner],
+        b_.getInt64(nest_.extents[inner] - steps * sizes_[inner]));
+    carried = b_.CreateSelect(
+        ends, b_.CreateNSWAdd(carried, b_.getInt64((step - back) * bytes)),
+        zero);
+  }
+  int64_t step = dims.empty() ? 0
+                              : std::min(rounds * sizes_[dims[0]],
+                                         nest_.extents[dims[0]]) *
+                                    access.place.strides[dims[0]];
+  return b_.CreateNSWAdd(carried, b_.getInt64(step * bytes));
 }
 
 /// Runs the `then` region on every position and stores the results after all

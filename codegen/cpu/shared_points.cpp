@@ -48,6 +48,22 @@ static int64_t bytesOf(mlir::Type element) {
   return divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
+/// The pointer of many vectors that are read of an argument of the kernel; -1:
+/// there is none. (Scratch is in the cache.)
+static int askedPointer(const PointForm &form) {
+  constexpr int64_t many = 8;
+  for (auto [pointer, first] : enumerate(form.firsts)) {
+    auto isRead = [&, number = pointer](const PointForm::Element &element) {
+      return element.pointer == number && element.isVector;
+    };
+    if (first < form.nest.inputs.size() &&
+        isa<mlir::BlockArgument>(form.nest.inputs[first].buffer) &&
+        count_if(form.elements, isRead) >= many)
+      return pointer;
+  }
+  return -1;
+}
+
 std::optional<PointForm> PointForm::of(const Nest &nest, const Tiling &tiling) {
   constexpr unsigned mostPointers = 5; // and the table: they are in registers
   if (nest.hasReduction() || !isLong(nest.then()) || !isWhole(nest, tiling))
@@ -76,13 +92,14 @@ std::optional<PointForm> PointForm::of(const Nest &nest, const Tiling &tiling) {
     form.elements.push_back({access.element, pointer, step == LaneStep::next,
                              distance * bytesOf(access.element)});
   }
-  if (form.firsts.size() > mostPointers)
+  form.asked = askedPointer(form);
+  if (form.firsts.size() + (form.asked >= 0) > mostPointers)
     return std::nullopt;
   return form;
 }
 
 bool PointForm::operator==(const PointForm &other) const {
-  return lanes == other.lanes &&
+  return lanes == other.lanes && asked == other.asked &&
          nest.inputs.size() == other.nest.inputs.size() &&
          equal(elements, other.elements,
                [](const Element &x, const Element &y) {
@@ -168,9 +185,11 @@ Function *SharedPoints::declare(unsigned number, CpuBuilder &b,
   std::string name = "p" + std::to_string(number);
   if (Function *known = module.getFunction(name))
     return known;
-  SmallVector<Type *> pointers(1 + groups_[number].form.firsts.size(),
-                               b.getPtrTy());
-  return b.declare(module, pointers, GlobalValue::ExternalLinkage, name);
+  const PointForm &form = groups_[number].form;
+  SmallVector<Type *> types(1 + form.firsts.size(), b.getPtrTy());
+  if (form.asked >= 0)
+    types.push_back(b.getInt64Ty());
+  return b.declare(module, types, GlobalValue::ExternalLinkage, name);
 }
 
 /// The address at a distance from a pointer that is in a row of the table.
@@ -210,6 +229,35 @@ static Values addresses(CpuBuilder &b, const PointForm &form,
   return found;
 }
 
+/// Asks for what a position ahead reads of the asked pointer: for each line of
+/// a row of elements once, and for its last element, as rows may begin anywhere
+/// in a line. The hardware follows no rows as short as those of a tile.
+static void ask(CpuBuilder &b, const PointForm &form,
+                ArrayRef<std::optional<int64_t>> steps,
+                ArrayRef<Value *> places, Function &function) {
+  constexpr int read = 0, first = 3, data = 1;
+  constexpr int64_t line = 64;
+  Value *ahead = function.getArg(1 + form.firsts.size());
+  SmallVector<unsigned> rows; // the numbers of the pointer's reads
+  for (unsigned i = 0; i < form.nest.inputs.size(); ++i)
+    if (int(form.elements[i].pointer) == form.asked)
+      rows.push_back(i);
+  int64_t since = line;
+  for (auto [place, i] : enumerate(rows)) {
+    auto isNear = [&](unsigned number) {
+      return steps[number] && std::abs(*steps[number]) < line;
+    };
+    since = place && isNear(i) ? since + *steps[i] : line;
+    bool endsRow = place + 1 == rows.size() || !isNear(rows[place + 1]);
+    if (since < line && !(endsRow && since > 0))
+      continue;
+    since = 0;
+    b.CreateIntrinsic(Intrinsic::prefetch, {b.getPtrTy()},
+                      {b.CreateGEP(b.getInt8Ty(), places[i], ahead),
+                       b.getInt32(read), b.getInt32(first), b.getInt32(data)});
+  }
+}
+
 void SharedPoints::emit(unsigned number, CpuBuilder &b,
                         Function &function) const {
   const auto &[form, nests, steps] = groups_[number];
@@ -217,6 +265,8 @@ void SharedPoints::emit(unsigned number, CpuBuilder &b,
   b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", &function));
   Values places = addresses(b, form, steps, function), arguments;
   size_t inputs = form.nest.inputs.size();
+  if (form.asked >= 0)
+    ask(b, form, steps, places, function);
   auto typeOf = [&](const PointForm::Element &element) {
     return b.wide(memoryType(b, element.type),
                   element.isVector ? form.lanes : 1);
@@ -236,7 +286,9 @@ void SharedPoints::emit(unsigned number, CpuBuilder &b,
 }
 
 PointCall SharedPoints::call(unsigned number, const PointForm &form,
-                             Function *function) const {
+                             const Nest &nest, Function *function) const {
+  const Access *asked =
+      form.asked < 0 ? nullptr : &nest.inputs[form.firsts[form.asked]];
   SmallVector<int64_t> offsets;
   for (auto [element, step] : zip_equal(form.elements, groups_[number].steps))
     if (!step)
@@ -245,11 +297,11 @@ PointCall SharedPoints::call(unsigned number, const PointForm &form,
     return {function,
             ConstantPointerNull::get(
                 PointerType::getUnqual(function->getContext())),
-            form.firsts};
+            form.firsts, asked};
   Constant *numbers = ConstantDataArray::get(function->getContext(), offsets);
   auto *table =
       new GlobalVariable(*function->getParent(), numbers->getType(), true,
                          GlobalValue::InternalLinkage, numbers, "distances");
   table->setAlignment(Align(8));
-  return {function, table, form.firsts};
+  return {function, table, form.firsts, asked};
 }

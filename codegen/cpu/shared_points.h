@@ -34,6 +34,9 @@ struct PointForm {
   unsigned lanes = 1;
   llvm::SmallVector<Element> elements; // of the inputs, then of the outputs
   llvm::SmallVector<unsigned> firsts;  // the number of each pointer's element
+  /// The pointer whose elements a call also asks for at a position ahead, so
+  /// that they are in the cache by then; -1: none.
+  int asked = -1;
 
   /// Nothing: the nest's code is better emitted in its loops.
   static std::optional<PointForm> of(const Nest &nest, const Tiling &tiling);
@@ -43,11 +46,13 @@ struct PointForm {
 };
 
 /// A call for a position of a nest: of `function`, with a table of distances
-/// and the addresses of some accesses, which are numbered as in PointForm.
+/// and the addresses of some accesses, which are numbered as in PointForm. If
+/// one is `asked` for, the bytes from it to that of a position ahead follow.
 struct PointCall {
   llvm::Function *function;
   llvm::Constant *table;
   llvm::SmallVector<unsigned> firsts;
+  const Access *asked = nullptr;
 };
 
 /// Groups equal forms. A function serves a group; of its elements' distances
@@ -73,7 +78,7 @@ public:
             llvm::Function &function) const;
   /// Returns the call that a nest makes; its table is made in the function's
   /// module.
-  PointCall call(unsigned number, const PointForm &form,
+  PointCall call(unsigned number, const PointForm &form, const Nest &nest,
                  llvm::Function *function) const;
 
 private:

@@ -25,14 +25,15 @@ std::string chain(int64_t ops, int64_t inputs) {
          std::to_string(ops - 2) + " : f32, f32\n";
 }
 
-/// y[r, c] and y[r + rows, c] from x[r .. r + 2, c] and b[c].
-NestText nest(int64_t rows, int64_t width, int64_t ops = 80) {
-  NestText nest{{rows, width}, {}, {}, {}, {}, {}, "", chain(ops, 4)};
+/// y[r, c] and y[r + rows, c] from x[r .. r + reads - 1, c] and b[c].
+NestText nest(int64_t rows, int64_t width, int64_t ops = 80,
+              int64_t reads = 3) {
+  NestText nest{{rows, width}, {}, {}, {}, {}, {}, "", chain(ops, reads + 1)};
   auto at = [&](int64_t row) {
     return "(m, n) -> (m + " + std::to_string(row) + ", n)";
   };
-  for (int64_t row = 0; row < 3; ++row)
-    nest.with.push_back({"%x", buffer({rows + 2, width}), at(row)});
+  for (int64_t row = 0; row < reads; ++row)
+    nest.with.push_back({"%x", buffer({rows + reads - 1, width}), at(row)});
   nest.with.push_back({"%b", buffer({width}), "(m, n) -> (n)"});
   nest.outs = {{"%y", buffer({2 * rows, width}), at(0)},
                {"%y", buffer({2 * rows, width}), at(rows)}};
@@ -40,14 +41,14 @@ NestText nest(int64_t rows, int64_t width, int64_t ops = 80) {
 }
 
 std::string kernelOfRows(int64_t rows, int64_t width, int64_t ops = 80,
-                         std::string suffix = "") {
-  Operands arguments = {{"%x", buffer({rows + 2, width}), ""},
+                         std::string suffix = "", int64_t reads = 3) {
+  Operands arguments = {{"%x", buffer({rows + reads - 1, width}), ""},
                         {"%b", buffer({width}), ""},
                         {"%y", buffer({2 * rows, width}), ""}};
   std::string name =
       "k" + std::to_string(rows) + "x" + std::to_string(width) + suffix;
   return kernel(name, arguments, 2, "rows", rows,
-                nest(rows, width, ops).text());
+                nest(rows, width, ops, reads).text());
 }
 
 /// How many nests call functions, and how many functions there are.
@@ -60,6 +61,17 @@ std::pair<size_t, size_t> calls(const std::string &text, const char *name) {
   size_t calls = 0;
   module->walk([&](plan::NestOp op) { calls += points.find(op).has_value(); });
   return {calls, points.functions().size()};
+}
+
+/// The pointer that the calls of the first nest ask for.
+int askedOf(const std::string &text) {
+  Context context;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
+  auto kernel = *module->getOps<plan::KernelOp>().begin();
+  plan::NestOp op = *kernel.getBody().getOps<plan::NestOp>().begin();
+  Nest nest = readNest(op, kernel.getSplit());
+  CpuTarget target = llvm::cantFail(cpuTarget("cpu:x86-64-v4"));
+  return PointForm::of(nest, chooseTiling(nest, target)).value().asked;
 }
 
 size_t codeSize(const std::string &text) {
@@ -103,6 +115,30 @@ TEST(SharedPoints, HaveManyOps) {
 TEST(SharedPoints, AreWholeVectors) {
   EXPECT_EQ(calls(kernelOfRows(3, 40) + kernelOfRows(5, 72), "cpu:x86-64-v4"),
             Counts(0, 0));
+}
+
+// Nine rows of the first argument lie apart, at each position.
+TEST(SharedPoints, AskForManyReadsOfAnArgument) {
+  EXPECT_EQ(askedOf(kernelOfRows(3, 32, 80, "", 9)), 0);
+  EXPECT_EQ(askedOf(kernelOfRows(3, 32)), -1);
+}
+
+TEST(SharedPoints, DoNotAskForScratch) {
+  std::string text = nest(3, 32, 80, 9).text();
+  for (size_t at; (at = text.find("%x")) != std::string::npos;)
+    text.replace(at, 2, "%scratch");
+  Operands arguments = {{"%b", buffer({32}), ""}, {"%y", buffer({6, 32}), ""}};
+  EXPECT_EQ(askedOf(kernel("k", arguments, 1, "rows", 3,
+                           "  %scratch = plan.scratch : " + buffer({11, 32}) +
+                               "\n" + text)),
+            -1);
+}
+
+// What is asked for at the last positions lies behind the argument.
+TEST(SharedPoints, ComputeTheSameIfTheyAsk) {
+  KernelCheck().run(kernelOfRows(3, 32, 80, "", 9) +
+                    kernelOfRows(5, 64, 80, "", 9) +
+                    kernelOfRows(1, 16, 80, "", 9));
 }
 
 TEST(SharedPoints, CostTheCodeOfOne) {
