@@ -41,6 +41,7 @@ private:
   void finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators);
   // Reduced dimensions:
   void ask(ArrayRef<Instance> instances, Value *round);
+  void askFor(ArrayRef<Instance> instances, Value *number, unsigned rows);
   Values reduce(ArrayRef<Instance> instances);
   Values reduceLoops(unsigned dim, ArrayRef<Instance> instances,
                      ArrayRef<Value *> carried);
@@ -287,10 +288,9 @@ void NestEmitter::finish(ArrayRef<Instance> instances,
 //===-- reduced dimensions ------------------------------------------------===//
 
 /// Asks for a vector of each input that the `then` region does not use, in each
-/// round another one of the tile. They go to the second cache: the first has
-/// the terms of the sums.
+/// of the first rounds another one of the tile. They go to the second cache:
+/// the first has the terms of the sums.
 void NestEmitter::ask(ArrayRef<Instance> instances, Value *round) {
-  constexpr int read = 0, second = 2, data = 1;
   SmallVector<unsigned> tiled;
   for (unsigned dim = 0; dim < nest_.parallel; ++dim)
     if (sizes_[dim] > 1 && int(dim) != tiling_.vectorDim)
@@ -298,9 +298,16 @@ void NestEmitter::ask(ArrayRef<Instance> instances, Value *round) {
   if (asked_.empty() || tiled.size() != 1 || tiling_.vectorDim < 0 ||
       isVectorReduced())
     return;
-  Value *number = b_.CreateBinaryIntrinsic(Intrinsic::umin, round,
-                                           b_.getInt64(instances.size() - 1));
-  Value *vectors = b_.getInt64(int64_t(instances.size()) / sizes_[tiled[0]]),
+  int64_t count = instances.size();
+  b_.loop(round, b_.getInt64(count), count,
+          [&](Value *number) { askFor(instances, number, tiled[0]); });
+}
+
+/// Asks for the vectors that a position of a tile will read.
+void NestEmitter::askFor(ArrayRef<Instance> instances, Value *number,
+                         unsigned rows) {
+  constexpr int read = 0, second = 2, data = 1;
+  Value *vectors = b_.getInt64(int64_t(instances.size()) / sizes_[rows]),
         *row = b_.CreateUDiv(number, vectors),
         *lane = b_.CreateNSWMul(b_.CreateURem(number, vectors),
                                 b_.getInt64(tiling_.lanes));
@@ -308,7 +315,7 @@ void NestEmitter::ask(ArrayRef<Instance> instances, Value *round) {
     const Access &access = nest_.inputs[input];
     ArrayRef<int64_t> strides = access.place.strides;
     Value *offset = b_.CreateNSWAdd(
-        b_.CreateNSWMul(row, b_.getInt64(strides[tiled[0]])),
+        b_.CreateNSWMul(row, b_.getInt64(strides[rows])),
         b_.CreateNSWMul(lane, b_.getInt64(strides[tiling_.vectorDim])));
     Value *address =
         b_.CreateGEP(memoryType(b_, access.element),

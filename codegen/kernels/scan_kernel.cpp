@@ -41,11 +41,11 @@ private:
   //===-- indices ---------------------------------------------------------===//
 
   AffineExpr dim(unsigned number) { return builder_.getAffineDimExpr(number); }
+  /// The dimensions of a nest before its own: of the item and the step.
   unsigned around() const { return isInLoop_ ? 2 : 1; }
   AffineExpr step() {
-    AffineExpr position = dim(1);
     int64_t last = scan_.getSteps() - 1;
-    return scan_.getReverse() ? last - position : position;
+    return scan_.getReverse() ? last - dim(1) : dim(1);
   }
   /// The dimensions of a nest in the kernel, in terms of its own.
   struct Dims {
@@ -75,6 +75,7 @@ private:
   void join(ConcatenateOp op);
   ScanPlace partOf(ConcatenateOp op, unsigned number);
   void begin();
+  plan::LoopOp beginLoop(int64_t count);
   void body();
   void end();
   SmallVector<Value> launch(KernelTable &kernels);
@@ -224,7 +225,7 @@ AffineMap ScanKernel::access(const ScanPlace &place, AffineMap map,
 }
 
 /// Whether a nest multiplies rows with a whole matrix from outside. Then its
-/// columns become panels, of which the nest is one at a time.
+/// columns become panels, and the nest is one of them, in a loop.
 bool ScanKernel::packs(NestOp nest, Dims &dims, ScanPlace &packed,
                        MutableArrayRef<ScanRead> reads, unsigned number) {
   const ScanRead &weight = reads[number];
@@ -372,11 +373,16 @@ void ScanKernel::write(NestOp nest) {
   }
   auto body = [&](Region &region) {
     return [&](OpBuilder &inside, Location loc, ValueRange values) {
-      return copyBody(inside, region, values, [&](unsigned old) {
-        return emitAffine(inside, loc, dims.now[old]);
-      });
+      return copyBody(
+          inside, region, values.take_front(region.getNumArguments()),
+          [&](unsigned old) { return emitAffine(inside, loc, dims.now[old]); });
     };
   };
+  OpBuilder::InsertionGuard guard(builder_);
+  if (dims.packed != ~0u) {
+    askForNextPanel(parts, around());
+    beginLoop(dims.parallel[around()]);
+  }
   NestOp made =
       old.combine.empty()
           ? buildNest(builder_, loc_, parts, nullptr, body(nest.getThen()))
@@ -517,16 +523,21 @@ void ScanKernel::end() {
   plan::EndOp::create(builder_, loc_);
 }
 
+/// Goes on in a loop, of which a dimension of nests has the position.
+plan::LoopOp ScanKernel::beginLoop(int64_t count) {
+  auto bound = [&](int64_t number) {
+    return AffineMap::get(around(), 0, builder_.getAffineConstantExpr(number),
+                          builder_.getContext());
+  };
+  auto loop = plan::LoopOp::create(builder_, loc_, bound(0), bound(count),
+                                   /*at=*/Value());
+  builder_.createBlock(&loop.getBody());
+  return loop;
+}
+
 SmallVector<Value> ScanKernel::run(KernelTable &kernels) {
   begin();
-  MLIRContext *context = builder_.getContext();
-  auto loop = plan::LoopOp::create(
-      builder_, loc_,
-      AffineMap::get(1, 0, builder_.getAffineConstantExpr(0), context),
-      AffineMap::get(1, 0, builder_.getAffineConstantExpr(scan_.getSteps()),
-                     context),
-      /*at=*/Value());
-  builder_.createBlock(&loop.getBody());
+  plan::LoopOp loop = beginLoop(scan_.getSteps());
   isInLoop_ = true;
   body();
   isInLoop_ = false;

@@ -53,7 +53,6 @@ std::optional<ScanPanels> panelsOf(NestOp nest, unsigned number,
   panels.isTurned = map.getResult(0) == column;
   panels.columns = nest.getParallel()[1];
   panels.inner = nest.getReduced()[0];
-  panels.width = panelWidth(panels.columns);
   if (map.getResult(panels.isTurned ? 0 : 1) != column ||
       map.getResult(panels.isTurned ? 1 : 0) != term ||
       shape[panels.isTurned ? 0 : 1] != panels.columns ||
@@ -61,6 +60,7 @@ std::optional<ScanPanels> panelsOf(NestOp nest, unsigned number,
     return std::nullopt;
   panels.ofPairs = pairs && isProductOfBf16(nest) && panels.inner % 2 == 0 &&
                    readsRows(nest, 1 - number, reads[1 - number]);
+  panels.width = panelWidth(panels.columns, panels.ofPairs);
   return panels;
 }
 
@@ -82,6 +82,19 @@ Value packedMatrix(OpBuilder &builder, Location loc, Value matrix,
     order = {2, 0, 3, 1};
   }
   return transpose(builder, loc, reshape(builder, loc, matrix, shape), order);
+}
+
+void askForNextPanel(NestParts &parts, unsigned panel) {
+  unsigned dims = parts.parallel.size();
+  Builder builder(parts.outs[0].getContext());
+  AffineExpr position = builder.getAffineDimExpr(panel),
+             next = (position + 1) % parts.parallel[panel];
+  SmallVector<NestRead> asked;
+  for (const NestRead &read : parts.thenReads)
+    if (isa<BlockArgument>(read.value) && read.guard == IntegerSet())
+      asked.push_back(
+          {read.value, read.map.replace(position, next, dims, 0), {}});
+  llvm::append_range(parts.thenReads, asked);
 }
 
 Value pairsOf(OpBuilder &builder, Value buffer) {

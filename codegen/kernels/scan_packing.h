@@ -28,6 +28,10 @@ std::optional<ScanPanels> panelsOf(plan::NestOp nest, unsigned number,
 mlir::Value packedMatrix(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value matrix, const ScanPanels &panels);
 
+/// Lets the sums of a panel, a dimension of a nest, ask for what the next one
+/// adds to its sums: it was written long ago and lies in no cache.
+void askForNextPanel(NestParts &parts, unsigned panel);
+
 /// A buffer of a kernel with numbers of 16 bits, seen as pairs of neighbours.
 mlir::Value pairsOf(mlir::OpBuilder &builder, mlir::Value buffer);
 

@@ -52,12 +52,12 @@ inline int64_t rowsOfItem(int64_t rows) {
   return rows;
 }
 
-/// The columns of a panel: as many as a tile of registers, or all.
-inline int64_t panelWidth(int64_t columns) {
-  for (int64_t width : {64, 48, 32, 16})
-    if (columns % width == 0)
-      return width;
-  return columns;
+/// The columns of a panel: a vector of f32, or two of them where the products
+/// are of pairs, which take longer; all if they are no whole panels.
+inline int64_t panelWidth(int64_t columns, bool ofPairs) {
+  if (ofPairs && columns % 32 == 0)
+    return 32;
+  return columns % 16 == 0 ? 16 : columns;
 }
 
 /// How the rows of a batch are divided: `all` is 0 if a nest mixes them.

@@ -3,8 +3,10 @@
 
 // Rows of a batch are items; a weight is packed once for all steps; the step
 // reads its slice and writes its place.
+// CHECK-DAG: #[[THIS:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d0 * 8 + d3, d2 * 16 + d4)>
+// CHECK-DAG: #[[NEXT:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d0 * 8 + d3, ((d2 + 1) mod 2) * 16 + d4)>
 // CHECK-LABEL: gradus.graph @rows
-// CHECK: %[[PARTS:.*]] = gradus.reshape %w : tensor<32x16xf32> -> tensor<1x32x16xf32>
+// CHECK: %[[PARTS:.*]] = gradus.reshape %w : tensor<32x16xf32> -> tensor<2x16x16xf32>
 // CHECK: %[[PACKED:.*]] = gradus.transpose %[[PARTS]] perm [0, 2, 1]
 // CHECK: plan.launch @[[ROWS:.*]](%{{.*}}) items [3]
 // CHECK-NOT: gradus.scan
@@ -74,5 +76,8 @@ gradus.program @p {
 }
 
 // The nests are in a loop over the steps, backwards for a reverse scan.
+// A matmul is a loop over panels, which asks for what the next one adds.
 // CHECK: plan.kernel @[[ROWS]]
 // CHECK: plan.loop from
+// CHECK: plan.loop from
+// CHECK-NEXT: plan.nest parallel [3, 2, 2, 8, 16] reduced [16] {{.*}} with(%[[X:[a-z0-9]+]], %[[X]] : {{.*}} then_input_maps = [#[[THIS]], #[[NEXT]]]

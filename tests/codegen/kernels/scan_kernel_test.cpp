@@ -63,8 +63,12 @@ NamedTensors inputsOf(const std::string &text) {
 
 /// Sizes with whole panels and rows in equal parts, and with neither.
 TEST(ScanKernel, ComputesWhatTheStepsCompute) {
-  for (auto [steps, rows, width] :
-       {std::tuple(3, 16, 32), {5, 7, 5}, {1, 1, 8}, {4, 22, 24}, {2, 2, 64}})
+  for (auto [steps, rows, width] : {std::tuple(3, 16, 32),
+                                    {5, 7, 5},
+                                    {1, 1, 8},
+                                    {4, 22, 24},
+                                    {2, 2, 64},
+                                    {2, 33, 100}})
     for (const char *how : {"", " reverse"}) {
       std::string text = program(steps, rows, width, how);
       SCOPED_TRACE(text);

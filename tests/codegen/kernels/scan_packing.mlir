@@ -11,7 +11,7 @@
 // CHECK:         plan.launch @[[K:.*]](%{{.*}}, %[[Q]], %[[S]])
 // CHECK:       plan.kernel @[[K]]
 // CHECK-COUNT-2: plan.dot_pairs
-// WIDE:          gradus.reshape %w : tensor<32x16xbf16> -> tensor<1x32x16xbf16>
+// WIDE:          gradus.reshape %w : tensor<32x16xbf16> -> tensor<2x16x16xbf16>
 // WIDE-NOT:      plan.dot_pairs
 gradus.program @p {
   gradus.graph @pairs(%h: tensor<24x16xf32>, %w: tensor<32x16xbf16>, %u: tensor<32x16xbf16>) -> (y: tensor<24x16xf32>) {
