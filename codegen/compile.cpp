@@ -12,6 +12,7 @@
 #include "codegen/names.h"
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
+#include "ir/op_costs.h"
 #include "passes/model/losses.h"
 #include "passes/passes.h"
 #include "passes/recognition/mixed_precision.h"
@@ -132,14 +133,28 @@ struct TargetGroup {
 
 } // namespace
 
+/// Whether a program has a matmul of which our kernels may be faster than a
+/// library without pairs of bf16; `lower-to-kernels` looks at all of its sizes.
+static bool hasLargeWeightGradients(ProgramOp program) {
+  constexpr int64_t large = 50'000'000;
+  auto result = program.walk([&](MatmulOp op) {
+    return op.getTransposeA() && graphFlops(*op) >= large
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 /// Tells which of the things a program has that options of devices are for.
 struct OptionUses {
-  bool narrow, convolutions, choiceOfConvolutions, blocksOf8;
+  bool narrow, matmuls, convolutions, choiceOfConvolutions, blocksOf8;
 };
 
 static OptionUses optionUses(ProgramOp program) {
-  return {hasBf16(program), hasConvolutions(program),
-          leavesChoiceOfConvolutions(program), mayHaveBlocksOf8(program)};
+  bool narrow = hasBf16(program);
+  return {narrow, narrow || hasLargeWeightGradients(program),
+          hasConvolutions(program), leavesChoiceOfConvolutions(program),
+          mayHaveBlocksOf8(program)};
 }
 
 /// The model without the options that the program does not use.
@@ -150,7 +165,8 @@ static DeviceModel usedOptions(DeviceModel model, const OptionUses &uses) {
   };
   SelectOptions &select = model.select;
   onlyFor(uses.narrow, select.narrow, select.tiles, model.lowerScans.pairs,
-          model.lowerToKernels.pairs, model.lowerToKernels.matmuls);
+          model.lowerToKernels.pairs);
+  onlyFor(uses.matmuls, model.lowerToKernels.matmuls);
   onlyFor(uses.convolutions, select.tiles, model.lowerToNests.lanes);
   onlyFor(uses.choiceOfConvolutions, select.winograd);
   onlyFor(uses.blocksOf8, select.blocksOf8);

@@ -1,7 +1,8 @@
-// Lowers a library's matmul of bf16 to kernels of our own. The right matrix is
-// packed before, in panels that tiles stream through, and so is the left one
-// where it is transposed, or copied where its rows would evict each other. The
-// library packs in each thread and each call, and transposes slowly.
+// Lowers a library's matmul of bf16 to kernels of our own, and one of f32 whose
+// left matrix is transposed. The right matrix is packed before, in panels that
+// tiles stream through, and so is the left one where it is transposed, or
+// copied where its rows would evict each other. The library packs in each
+// thread and each call, and transposes slowly.
 //
 // An item of the matmul has a block of rows, which stays in a core's cache, and
 // one panel of columns. Its tiles are nests, whose sums fill the registers and
@@ -56,10 +57,12 @@ std::optional<MatmulSizes> sizesOf(LibraryOp op) {
            isTransposed(op.getResult(0), op.getLayouts().getValue().back());
   Type element = getElementTypeOrSelf(left);
   auto result = cast<RankedTensorType>(op.getResult(0).getType());
-  if (!leftIs || !rightIs || resultIs != false || !element.isBF16() ||
+  if (!leftIs || !rightIs || resultIs != false ||
+      !(element.isBF16() || element.isF32()) ||
       getElementTypeOrSelf(right) != element)
     return std::nullopt;
   MatmulSizes sizes;
+  sizes.ofPairs = element.isBF16();
   sizes.rows = result.getDimSize(0);
   sizes.columns = result.getDimSize(1);
   sizes.inner = shapeOf(left)[*leftIs ? 0 : 1];
@@ -74,6 +77,16 @@ std::optional<MatmulSizes> sizesOf(LibraryOp op) {
 class PartWriter : public KernelWriter {
 protected:
   using KernelWriter::KernelWriter;
+
+  /// The terms of sums in an operand that isn't packed: pairs, or single
+  /// numbers.
+  Value terms(unsigned number) {
+    return isOfPairs(operand(number)) ? pairs(operand(number))
+                                      : operand(number);
+  }
+  static bool isOfPairs(Value buffer) {
+    return cast<MemRefType>(buffer.getType()).getElementType().isBF16();
+  }
 
   /// Calls `body` with the size of a part of `all`: `size`, or what is left for
   /// the last one.
@@ -90,8 +103,8 @@ protected:
 
 //===-- packing -----------------------------------------------------------===//
 
-/// Packs a matrix [terms, columns], or one of [columns, terms], in panels
-/// [panels, terms / 2, width] of pairs along the terms. An item reads what lies
+/// Packs a matrix [inner, columns], or one of [columns, inner], in panels
+/// [panels, terms, width] of terms, which may be pairs. An item reads what lies
 /// together in memory: some terms for all panels, or the columns of a panel.
 class PackingKernel : public PartWriter {
 public:
@@ -104,7 +117,7 @@ public:
         columns_(shapeOf(matrix)[alongTerms ? 0 : 1]) {}
 
   KernelOp alongTerms() {
-    Value from = pairs(operand(0));
+    Value from = terms(0);
     forPart(item(), columns_, width_, [&](int64_t columns) {
       nest({{terms_, columns}}, {}, At{from, {item() * width_ + x(1), x(0)}},
            At{result(0), {item(), x(0), x(1)}},
@@ -117,14 +130,28 @@ public:
 
   KernelOp acrossTerms() {
     forPart(item(), terms_, kTermsOfItem, [&](int64_t terms) {
-      forTiles({constant(0), columns_}, width_, {}, {},
-               [&](Span columns) { interleave(terms, columns); });
+      forTiles({constant(0), columns_}, width_, {}, {}, [&](Span columns) {
+        if (isOfPairs(operand(0)))
+          interleave(terms, columns);
+        else
+          copy(terms, columns);
+      });
     });
     return finished();
   }
 
 private:
   static constexpr int64_t kTermsOfItem = 4;
+
+  void copy(int64_t terms, Span columns) {
+    AffineExpr term = item() * kTermsOfItem + x(0),
+               column = columns.start + x(1);
+    nest({{terms, columns.size}}, {}, At{operand(0), {term, column}},
+         At{result(0), {columns.start.floorDiv(width_), term, x(1)}},
+         [](const Scalars &, ValueRange values) {
+           return SmallVector<Value>(values);
+         });
+  }
 
   void interleave(int64_t terms, Span columns) {
     AffineExpr term = item() * kTermsOfItem + x(0),
@@ -191,7 +218,7 @@ Value packed(OpBuilder &builder, Operation *reader, Value matrix,
   int64_t columns = shapeOf(matrix)[alongTerms ? 0 : 1];
   auto type = RankedTensorType::get(
       {int64_t(llvm::divideCeil(columns, width)), sizes.terms(), width},
-      builder.getI32Type());
+      sizes.ofPairs ? builder.getI32Type() : getElementTypeOrSelf(matrix));
   PackingKernel code(matrix, alongTerms, type);
   return packed(builder, reader, matrix, type,
                 alongTerms ? code.alongTerms() : code.acrossTerms(), kernels);
@@ -219,8 +246,7 @@ public:
                    tiles.rowBlocks * tiles.panels),
         sizes_(sizes), tiles_(tiles), hasBias_(operands.size() > 2),
         element_(cast<RankedTensorType>(result).getElementType()) {
-    bool isPacked = tensorType(operands[0]).getElementType().isInteger();
-    left_ = isPacked ? operand(0) : pairs(operand(0));
+    left_ = terms(0);
   }
 
   KernelOp kernel() {
@@ -328,7 +354,7 @@ SmallVector<Value> lowerToKernel(OpBuilder &builder, LibraryOp op,
   operands[1] = packed(builder, op, operands[1], sizes->rightIsTransposed,
                        *sizes, MatmulTiles::kWidth, kernels);
   Type type = op.getResult(0).getType();
-  std::string label = "matmul_of_pairs";
+  std::string label = sizes->ofPairs ? "matmul_of_pairs" : "matmul";
   if (operands.size() > 2)
     label += "+bias";
   KernelOp kernel = kernels.add(

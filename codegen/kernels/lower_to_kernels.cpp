@@ -105,7 +105,7 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
     if (isa<plan::LibraryOp>(op))
       remark::passed(op->getLoc(), remark::RemarkOpts::name("Lowered").category(
                                        getArgument()))
-          << "matmul by kernels of pairs of bf16 instead of the library";
+          << "matmul by kernels of our own instead of the library";
     op->replaceAllUsesWith(values);
     op->erase();
   }

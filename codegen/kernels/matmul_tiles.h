@@ -1,5 +1,5 @@
-// Divides a matmul of pairs of bf16 into items for threads, and items into
-// tiles whose sums fill the registers.
+// Divides a matmul of pairs of bf16, or of f32, into items for threads, and
+// items into tiles whose sums fill the registers.
 #pragma once
 
 #include "llvm/Support/MathExtras.h"
@@ -10,20 +10,22 @@
 namespace gradus {
 
 /// A matrix [rows, inner] times one of [inner, columns]; each may be transposed
-/// in memory.
+/// in memory. A term of a sum is a product of pairs, or of single numbers.
 struct MatmulSizes {
   int64_t rows = 0, inner = 0, columns = 0;
-  bool leftIsTransposed = false, rightIsTransposed = false;
+  bool leftIsTransposed = false, rightIsTransposed = false, ofPairs = true;
 
   static constexpr int64_t kTermsOfLine = 16; // 64 bytes, a line of a cache
+  /// The columns whose panels read a left matrix often enough for a copy.
+  static constexpr int64_t kFewestColumns = 192;
 
-  int64_t terms() const { return inner / 2; } // pairs
+  int64_t terms() const { return ofPairs ? inner / 2 : inner; }
   /// Whether the rows of a tile would share one set of the first cache, which
   /// holds fewer of them, and enough panels read them to make a copy worth it.
   bool sharesSets() const {
-    constexpr int64_t linesOfWay = 64, fewest = 192; // columns
+    constexpr int64_t linesOfWay = 64;
     return !leftIsTransposed && terms() % (linesOfWay * kTermsOfLine) == 0 &&
-           columns >= fewest;
+           columns >= kFewestColumns;
   }
   /// Whether kernels of our own can compute it.
   bool areOurs() const;
@@ -53,11 +55,13 @@ struct MatmulTiles {
   }
 };
 
-/// Smaller ones fill no tiles.
+/// Smaller ones fill no tiles. Of f32 it is gradients of weights alone, whose
+/// left matrix is transposed, which the library is slow at.
 inline bool MatmulSizes::areOurs() const {
   constexpr int64_t least = 64;
-  return rows >= least && inner >= least && columns >= MatmulTiles::kWidth &&
-         inner % 2 == 0;
+  bool pays = ofPairs ? inner % 2 == 0 && columns >= MatmulTiles::kWidth
+                      : leftIsTransposed && columns >= kFewestColumns;
+  return pays && rows >= least && inner >= least;
 }
 
 } // namespace gradus

@@ -24,7 +24,8 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
 
     With `matmuls` a library's matmul of bf16 becomes launches of kernels that
     pack its operands in panels of pairs, where they are not read along pairs
-    already, and of one that multiplies these in tiles.
+    already, and of one that multiplies these in tiles. So does a large gradient
+    of weights in f32, whose left matrix is transposed; it has no pairs.
 
     `gradus.gram` becomes a launch of a kernel over blocks and parts of the rows,
     which packs a tile of rows at a time, and a nest that sums the parts.
@@ -69,7 +70,7 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     Option<"pairs", "pairs", "bool", /*default=*/"true",
            "Whether attention multiplies pairs of bf16: the target has instructions for them">,
     Option<"matmuls", "matmuls", "bool", /*default=*/"false",
-           "Whether large matmuls of bf16 are kernels of pairs instead of library calls">,
+           "Whether large matmuls of bf16, and gradients of weights, are our kernels instead of library calls">,
     Option<"pooled", "pooled", "bool", /*default=*/"true",
            "Whether gradients of convolutions visit what a max pool chose alone: the target has kernels for it">,
   ];

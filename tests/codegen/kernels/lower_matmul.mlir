@@ -21,6 +21,12 @@
 // CHECK-NEXT:    plan.launch @{{.*}}(%[[X]], %[[W]])
 // CHECK-NOT:     plan.launch @[[S]](
 // CHECK:         plan.launch @{{.*}}(%x, %{{.*}})
+// Of f32 it is gradients of weights, if enough panels read the rows.
+// CHECK-LABEL: gradus.graph @single
+// CHECK:         %[[L:.*]] = plan.launch @{{.*}}(%x) items [16] {{.*}} -> tensor<5x64x14xf32>
+// CHECK:         %[[G:.*]] = plan.launch @{{.*}}(%g) items [16] {{.*}} -> tensor<6x64x32xf32>
+// CHECK:         plan.launch @{{.*}}(%[[L]], %[[G]]) {{.*}}label = "matmul"}
+// CHECK-COUNT-2: plan.library "matmul"
 // An activation and an odd number of terms stay the library's.
 // CHECK-LABEL: gradus.graph @others
 // CHECK-COUNT-2: plan.library "matmul"
@@ -54,6 +60,19 @@ gradus.program @matmuls {
         {dims = array<i64: 70, 2048>}, {dims = array<i64: 2048, 160>}, {dims = array<i64: 70, 160>}]
         : (tensor<70x2048xbf16>, tensor<2048x160xbf16>) -> tensor<70x160xf32>
     gradus.return %p, %q : tensor<70x192xf32>, tensor<70x160xf32>
+  }
+  gradus.graph @single(%x: tensor<64x70xf32>, %g: tensor<64x192xf32>, %h: tensor<64x191xf32>, %y: tensor<70x64xf32>)
+      -> (d: tensor<70x192xf32>, e: tensor<70x191xf32>, p: tensor<70x192xf32>) {
+    %d = plan.library "matmul"(%x, %g) config {} layouts [
+        {dims = array<i64: 70, 64>, strides = array<i64: 1, 70>}, {dims = array<i64: 64, 192>}, {dims = array<i64: 70, 192>}]
+        : (tensor<64x70xf32>, tensor<64x192xf32>) -> tensor<70x192xf32>
+    %e = plan.library "matmul"(%x, %h) config {} layouts [
+        {dims = array<i64: 70, 64>, strides = array<i64: 1, 70>}, {dims = array<i64: 64, 191>}, {dims = array<i64: 70, 191>}]
+        : (tensor<64x70xf32>, tensor<64x191xf32>) -> tensor<70x191xf32>
+    %p = plan.library "matmul"(%y, %g) config {} layouts [
+        {dims = array<i64: 70, 64>}, {dims = array<i64: 64, 192>}, {dims = array<i64: 70, 192>}]
+        : (tensor<70x64xf32>, tensor<64x192xf32>) -> tensor<70x192xf32>
+    gradus.return %d, %e, %p : tensor<70x192xf32>, tensor<70x191xf32>, tensor<70x192xf32>
   }
   gradus.graph @others(%x: tensor<70x128xbf16>, %w: tensor<128x80xbf16>, %u: tensor<70x129xbf16>, %v: tensor<129x80xbf16>,
       %l: tensor<70x6400xbf16>, %r: tensor<6400x80xbf16>) -> (p: tensor<70x80xbf16>, q: tensor<70x80xf32>, s: tensor<70x80xbf16>) {

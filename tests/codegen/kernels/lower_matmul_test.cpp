@@ -1,8 +1,8 @@
-// Large matmuls of bf16 compute the sums of products, in whole and in ragged
-// tiles, panels and parts of sums, and the same bits on any number of threads.
-// They are kernels of our own where the processor multiplies pairs of bf16 and
-// has no tiles (AMX), which tests/codegen/targets tells; elsewhere the
-// library's.
+// Large matmuls of bf16, and gradients of weights of f32, compute the sums of
+// products, in whole and in ragged tiles, panels and parts of sums, and the
+// same bits on any number of threads. They are kernels of our own where the
+// processor multiplies pairs of bf16 and has no tiles (AMX), which
+// tests/codegen/targets tells; elsewhere the library's.
 
 #include "tests/codegen/kernels/winograd_cases.h"
 
@@ -16,6 +16,7 @@ struct Case {
   bool leftIsTransposed = false, rightIsTransposed = false;
   std::string to = "f32";
   bool hasBias = false;
+  std::string of = "bf16";
 
   Shape left() const {
     return leftIsTransposed ? Shape{inner, rows} : Shape{rows, inner};
@@ -30,8 +31,7 @@ void PrintTo(const Case &c, std::ostream *out) {
 }
 
 std::string programOf(const Case &c) {
-  std::string left = typeOf(c.left(), "bf16"),
-              right = typeOf(c.right(), "bf16"),
+  std::string left = typeOf(c.left(), c.of), right = typeOf(c.right(), c.of),
               bias = typeOf({c.columns}, "f32"),
               sums = typeOf({c.rows, c.columns}, "f32"),
               result = typeOf({c.rows, c.columns}, c.to), last = "%sums";
@@ -106,6 +106,10 @@ const Case cases[] = {
     {320, 256, 320, true, false},
     {333, 262, 290, true, false},
     {768, 66, 500, true, true, "bf16"},
+    {320, 256, 320, true, false, "f32", false, "f32"},
+    {333, 261, 290, true, false, "f32", false, "f32"},
+    {768, 66, 500, true, true, "f32", false, "f32"},
+    {67, 1931, 200, true, false, "f32", false, "f32"}, // in parts
     // The last block of rows has but a ragged tile.
     {422, 3072, 33, false, true},
     // A sum in parts is rounded once.
@@ -118,8 +122,8 @@ const Case cases[] = {
 
 TEST_P(Matmul, IsTheSumOfProducts) {
   const Case &c = GetParam();
-  HostTensor left = normal(c.left(), "bf16", 1),
-             right = normal(c.right(), "bf16", 2),
+  HostTensor left = normal(c.left(), c.of, 1),
+             right = normal(c.right(), c.of, 2),
              bias = normal({c.columns}, "f32", 3);
   NamedTensors inputs = {{"left", left}, {"right", right}};
   if (c.hasBias)

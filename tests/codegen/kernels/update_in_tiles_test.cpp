@@ -2,6 +2,7 @@
 // that a launch of its own writes, at whole and ragged tiles, after sums in
 // parts, and on any number of threads.
 
+#include "codegen/targets/target.h"
 #include "tests/codegen/kernels/winograd_cases.h"
 
 using namespace gradus;
@@ -11,21 +12,26 @@ namespace {
 
 struct Case {
   int64_t rows, terms, columns;
+  std::string of = "bf16";
+
+  bool isOfBf16() const { return of == "bf16"; }
 };
 
 void PrintTo(const Case &c, std::ostream *out) {
   *out << c.rows << " x " << c.terms << " x " << c.columns;
 }
 
-/// A step that moves a weight by momentum, reads it in two matmuls, and keeps a
-/// copy of it in 16 bits. The step that returns the gradient updates in a
-/// launch of its own.
+/// A step that moves a weight by momentum, and keeps a copy of it in 16 bits;
+/// another matmul reads the weight or its copy. The step that returns the
+/// gradient updates in a launch of its own.
 std::string programOf(const Case &c, bool returnsGradient) {
-  std::string x = typeOf({c.terms, c.rows}, "bf16"),
-              y = typeOf({c.terms, c.columns}, "bf16"),
+  std::string x = typeOf({c.terms, c.rows}, c.of),
+              y = typeOf({c.terms, c.columns}, c.of),
               wide = typeOf({c.rows, c.columns}, "f32"),
               narrow = typeOf({c.rows, c.columns}, "bf16"),
-              sums = typeOf({c.terms, c.columns}, "f32");
+              sums = typeOf({c.terms, c.columns}, "f32"),
+              read = c.isOfBf16() ? "%copy : " + x + ", " + narrow
+                                  : "%w : " + x + ", " + wide;
   auto state = [](const std::string &name, const std::string &type) {
     return "gradus.state @" + name + " : " + type +
            " {role = #gradus.role<buffer>, init = #gradus.init<zeros>}\n";
@@ -38,8 +44,7 @@ std::string programOf(const Case &c, bool returnsGradient) {
          "\n%m = gradus.read @m : " + wide +
          "\n%copy = gradus.read @copy : " + narrow +
          "\n%g = gradus.matmul %x transposed, %y : " + x + ", " + y + " -> " +
-         wide + "\n%z = gradus.matmul %x, %copy : " + x + ", " + narrow +
-         " -> " + sums +
+         wide + "\n%z = gradus.matmul %x, " + read + " -> " + sums +
          "\n%rates = gradus.broadcast %rate dims [] : "
          "tensor<f32> -> " +
          wide + "\n%kept = arith.mulf %m, %rates : " + wide +
@@ -69,8 +74,8 @@ NamedTensors steps(const std::vector<char> &bytes, const Case &c, int threads) {
     compiled.setState(name, normal({c.rows, c.columns}, element, seed));
   HostTensor rate;
   rate.floats = {0.5};
-  NamedTensors inputs = {{"x", normal({c.terms, c.rows}, "bf16", 4)},
-                         {"y", normal({c.terms, c.columns}, "bf16", 5)},
+  NamedTensors inputs = {{"x", normal({c.terms, c.rows}, c.of, 4)},
+                         {"y", normal({c.terms, c.columns}, c.of, 5)},
                          {"rate", rate}};
   compiled.run("g", inputs);
   NamedTensors found = compiled.run("g", inputs);
@@ -91,7 +96,7 @@ const Case cases[] = {
     {320, 256, 320}, // whole tiles
     {333, 262, 290}, // ragged ones of rows and columns
     {66, 6454, 65},  // sums in parts
-    {70, 9300, 64},
+    {70, 9300, 64},  {333, 262, 290, "f32"}, {66, 2101, 193, "f32"},
 };
 
 } // namespace
@@ -100,10 +105,11 @@ TEST_P(UpdateInTiles, WritesTheBitsOfALaunchOfItsOwn) {
   const Case &c = GetParam();
   std::vector<char> apart = artifactOf(programOf(c, /*returnsGradient=*/true)),
                     joined = artifactOf(programOf(c, false));
-  EXPECT_FALSE(names(apart, "matmul_of_pairs+update"));
-  // Only processors with pairs of bf16 have such kernels.
-  EXPECT_EQ(names(joined, "matmul_of_pairs+update"),
-            names(apart, "matmul_of_pairs"));
+  const std::string label =
+      c.isOfBf16() ? "matmul_of_pairs+update" : "matmul+update";
+  EXPECT_FALSE(names(apart, label));
+  EXPECT_EQ(names(joined, label),
+            llvm::cantFail(findTarget("cpu")).model.lowerToKernels.matmuls);
   NamedTensors expected = steps(apart, c, 2);
   for (int threads : {1, 2, 5}) {
     NamedTensors found = steps(joined, c, threads);
