@@ -141,7 +141,7 @@ public:
   }
 
 private:
-  static constexpr int64_t kTermsOfItem = 4;
+  static constexpr int64_t kTermsOfItem = 8;
 
   void copy(int64_t terms, Span columns) {
     AffineExpr term = item() * kTermsOfItem + x(0),

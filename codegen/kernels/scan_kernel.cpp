@@ -233,13 +233,14 @@ bool ScanKernel::packs(NestOp nest, Dims &dims, ScanPlace &packed,
     return false;
   auto argument = cast<BlockArgument>(weight.place.buffer);
   Value matrix = inputs_[argument.getArgNumber()];
-  auto panels = panelsOf(nest, number, reads, shapeOf(matrix), nests_.pairs);
+  unsigned first = around();
+  int64_t rows = dims.parallel[first];
+  auto panels =
+      panelsOf(nest, number, reads, shapeOf(matrix), rows, nests_.pairs);
   if (!panels)
     return false;
   packed.buffer = input(packedMatrix(outer_, loc_, matrix, *panels));
-  unsigned first = around();
   AffineExpr panel = dim(first), row = dim(first + 1), column = dim(first + 2);
-  int64_t rows = dims.parallel[first];
   dims.parallel.resize(first);
   dims.parallel.append({panels->count(), rows, panels->width});
   dims.row = row;

@@ -40,7 +40,8 @@ static bool readsRows(NestOp nest, unsigned number, const ScanRead &read) {
 
 std::optional<ScanPanels> panelsOf(NestOp nest, unsigned number,
                                    ArrayRef<ScanRead> reads,
-                                   ArrayRef<int64_t> shape, bool pairs) {
+                                   ArrayRef<int64_t> shape, int64_t rows,
+                                   bool pairs) {
   AffineMap map = reads[number].map;
   if (nest.getParallel().size() != 2 || nest.getReduced().size() != 1 ||
       !isContraction(nest) || nest.getGuard(number) != IntegerSet() ||
@@ -60,7 +61,7 @@ std::optional<ScanPanels> panelsOf(NestOp nest, unsigned number,
     return std::nullopt;
   panels.ofPairs = pairs && isProductOfBf16(nest) && panels.inner % 2 == 0 &&
                    readsRows(nest, 1 - number, reads[1 - number]);
-  panels.width = panelWidth(panels.columns, panels.ofPairs);
+  panels.width = panelWidth(panels.columns, rows, panels.ofPairs);
   return panels;
 }
 

@@ -19,10 +19,12 @@ struct ScanPanels {
 
 /// The panels of map input `number` of a nest, a tensor of that shape; none if
 /// the nest does more than multiply rows with all of a matrix. `reads` are its
-/// map inputs; `pairs` allows pairs, if the rows can be read so.
+/// map inputs, and an item multiplies so many rows; `pairs` allows pairs, if
+/// the rows can be read so.
 std::optional<ScanPanels> panelsOf(plan::NestOp nest, unsigned number,
                                    llvm::ArrayRef<ScanRead> reads,
-                                   llvm::ArrayRef<int64_t> shape, bool pairs);
+                                   llvm::ArrayRef<int64_t> shape, int64_t rows,
+                                   bool pairs);
 
 /// Packs a matrix in a graph.
 mlir::Value packedMatrix(mlir::OpBuilder &builder, mlir::Location loc,

@@ -52,12 +52,17 @@ inline int64_t rowsOfItem(int64_t rows) {
   return rows;
 }
 
-/// The columns of a panel: a vector of f32, or two of them where the products
-/// are of pairs, which take longer; all if they are no whole panels.
-inline int64_t panelWidth(int64_t columns, bool ofPairs) {
-  if (ofPairs && columns % 32 == 0)
-    return 32;
-  return columns % 16 == 0 ? 16 : columns;
+/// The columns of a panel: as few whole vectors of f32 as give a tile of `rows`
+/// enough sums that none waits for the one before, so that the panel stays in
+/// the first cache; all if no number of vectors divides them. Products of pairs
+/// take longer.
+inline int64_t panelWidth(int64_t columns, int64_t rows, bool ofPairs) {
+  constexpr int64_t lanes = 16, most = 4 * lanes;
+  int64_t sums = ofPairs ? 16 : 8, width = 0;
+  for (int64_t wide = most; wide >= lanes; wide -= lanes)
+    if (columns % wide == 0 && (!width || rows * wide >= sums * lanes))
+      width = wide;
+  return width ? width : columns;
 }
 
 /// How the rows of a batch are divided: `all` is 0 if a nest mixes them.

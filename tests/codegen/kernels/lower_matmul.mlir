@@ -12,8 +12,8 @@
 // A left matrix that is transposed is packed in panels of as many rows as a
 // tile has.
 // CHECK-LABEL: gradus.graph @weights
-// CHECK:         plan.launch @{{.*}}(%x) items [16] {{.*}} -> tensor<5x64x14xi32>
-// CHECK:         plan.launch @{{.*}}(%g) items [16] {{.*}} -> tensor<3x64x32xi32>
+// CHECK:         plan.launch @{{.*}}(%x) items [8] {{.*}} -> tensor<5x64x14xi32>
+// CHECK:         plan.launch @{{.*}}(%g) items [8] {{.*}} -> tensor<3x64x32xi32>
 // Rows of 4 KiB are copied to longer ones, unless few panels read them.
 // CHECK-LABEL: gradus.graph @spread
 // CHECK:         %[[X:.*]] = plan.launch @[[S:.*]](%x) items [9] {{.*}}label = "pack"} : (tensor<70x2048xbf16>) -> tensor<70x1040xi32>
@@ -23,8 +23,8 @@
 // CHECK:         plan.launch @{{.*}}(%x, %{{.*}})
 // Of f32 it is gradients of weights, if enough panels read the rows.
 // CHECK-LABEL: gradus.graph @single
-// CHECK:         %[[L:.*]] = plan.launch @{{.*}}(%x) items [16] {{.*}} -> tensor<5x64x14xf32>
-// CHECK:         %[[G:.*]] = plan.launch @{{.*}}(%g) items [16] {{.*}} -> tensor<6x64x32xf32>
+// CHECK:         %[[L:.*]] = plan.launch @{{.*}}(%x) items [8] {{.*}} -> tensor<5x64x14xf32>
+// CHECK:         %[[G:.*]] = plan.launch @{{.*}}(%g) items [8] {{.*}} -> tensor<6x64x32xf32>
 // CHECK:         plan.launch @{{.*}}(%[[L]], %[[G]]) {{.*}}label = "matmul"}
 // CHECK-COUNT-2: plan.library "matmul"
 // An activation and an odd number of terms stay the library's.

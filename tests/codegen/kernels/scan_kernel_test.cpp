@@ -68,7 +68,8 @@ TEST(ScanKernel, ComputesWhatTheStepsCompute) {
                                     {1, 1, 8},
                                     {4, 22, 24},
                                     {2, 2, 64},
-                                    {2, 33, 100}})
+                                    {2, 33, 100},
+                                    {3, 1, 64}})
     for (const char *how : {"", " reverse"}) {
       std::string text = program(steps, rows, width, how);
       SCOPED_TRACE(text);
