@@ -7,6 +7,7 @@ name (`runtime/Arena.ReusesFreedBytes`, `passes/autodiff.mlir`,
 
 import argparse
 import concurrent.futures
+import contextlib
 import glob
 import importlib.util
 import json
@@ -100,7 +101,10 @@ def run_process(command, folder, environment, seconds=TIME_LIMIT):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                                stdin=subprocess.DEVNULL, cwd=folder, env=os.environ | environment, start_new_session=True)
     try:
-        return process.communicate(timeout=seconds)[0], f"the program ended with {process.returncode}"
+        text = process.communicate(timeout=seconds)[0]
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # what it left behind
+        return text, f"the program ended with {process.returncode}"
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         return process.communicate()[0], f"no end after {seconds} s"
@@ -159,22 +163,29 @@ def run_googletest(program, folder, wanted, tally):
         wanted = rest
 
 
-def run_lit(tally, number, parts, tests=TESTS):
-    """Runs one of so many parts of lit's tests, one test after another. Parts are cut by the tests' names alone."""
+def run_lit(tally, number, parts, tests=TESTS, seconds=2 * TIME_LIMIT):
+    """Runs one of so many parts of lit's tests, one test after another. Parts are cut by the tests' names alone. A test that
+    does not end in time is a failure, and those behind it get a new process."""
     results = os.path.join(BUILD, "tests", f"lit-{number}.json")
-    command = [sys.executable, LIT, "-q", "-j1", "--order=lexical", "--skip-test-time-recording", f"--num-shards={parts}",
-               f"--run-shard={number}", "--ignore-fail", "--allow-empty-runs", "-o", results, tests]
-    if tally.only:
-        command.insert(2, "--filter=" + re.escape(tally.only))
-    if os.path.exists(results):
-        os.remove(results)
-    text, ending = run_process(command, None, {}, 2 * TIME_LIMIT)  # for many tests
-    if not os.path.exists(results) and re.search("(did not match|did not discover|does not contain) any tests", text):
-        return
-    try:
-        add_lit_outcomes(results, tally)
-    except (OSError, ValueError):
-        tally.add(f"lit (part {number} of {parts})", "failed", f"{text}{ending}")
+    picked = [f"--num-shards={parts}", f"--run-shard={number}", tests]
+    while picked:
+        command = [sys.executable, LIT, "-q", "-j1", "--order=lexical", "--skip-test-time-recording", f"--max-time={seconds}",
+                   "--show-skipped", "--ignore-fail", "--allow-empty-runs", "-o", results, *picked]
+        if tally.only:
+            command.insert(2, "--filter=" + re.escape(tally.only))
+        if os.path.exists(results):
+            os.remove(results)
+        text, ending = run_process(command, None, {}, seconds + 60)
+        if not os.path.exists(results) and re.search("(did not match|did not discover|does not contain) any tests", text):
+            return
+        try:
+            add_lit_outcomes(results, tally)
+        except (OSError, ValueError):
+            tally.add(f"lit (part {number} of {parts})", "failed", f"{text}{ending}")
+            return
+        if rest := without_outcome(text):
+            tally.add(rest[0], "failed", f"no end after {seconds} s")
+        picked = [os.path.join(tests, name) for name in rest[1:]]
 
 
 def add_lit_outcomes(path, tally):
@@ -187,6 +198,12 @@ def add_lit_outcomes(path, tally):
         if test["code"] in ("EXCLUDED", "SKIPPED") or not tally.wants(name):
             continue
         tally.add(name, words.get(test["code"], "failed"), test["output"], test["elapsed"] or 0.0)
+
+
+def without_outcome(text):
+    """The tests that lit did not end, in the order in which it runs them. Its file does not have them."""
+    listed = re.search(r"^Skipped Tests \(\d+\):\n((?:  .*\n)+)", text, re.MULTILINE)
+    return sorted(line.split(" :: ")[-1] for line in listed[1].splitlines()) if listed else []
 
 
 class Recorder(unittest.TestResult):

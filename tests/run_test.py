@@ -65,20 +65,33 @@ class LitOutput(unittest.TestCase):
         self.assertEqual(tally.line(), "1 passed, 1 failed, 0 skipped")
         self.assertEqual(tally.slowest(), ["     2.5 s  passes/slow.mlir", "     0.1 s  passes/bad.mlir"])
 
-    def test_each_test_is_in_one_part(self):
-        tally = run.Tally("")
+    @contextlib.contextmanager
+    def few(self, commands):
+        """A folder with a test for each command: a.test, b.test, ..."""
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(run, "BUILD", folder):
             os.mkdir(os.path.join(folder, "tests"))
             with open(os.path.join(folder, "lit.cfg.py"), "w") as file:
                 file.write("import lit.formats\nconfig.name = 'few'\nconfig.test_format = lit.formats.ShTest()\n"
                            "config.suffixes = ['.test']\nconfig.test_source_root = config.test_exec_root = '%s'\n" % folder)
-            for name in ("a", "b", "c"):
+            for name, command in zip("abcdef", commands):
                 with open(os.path.join(folder, name + ".test"), "w") as file:
-                    file.write("# RUN: true\n")
+                    file.write(f"# RUN: {command}\n")
+            yield folder
+
+    def test_each_test_is_in_one_part(self):
+        tally = run.Tally("")
+        with self.few(["true"] * 3) as folder:
             for number in range(1, 5):  # The last has none.
                 run.run_lit(tally, number, 4, folder)
         self.assertEqual(sorted(name for _, name in tally.took), ["a.test", "b.test", "c.test"])
         self.assertEqual(tally.line(), "3 passed, 0 failed, 0 skipped")
+
+    def test_those_around_one_that_hangs_are_counted(self):
+        tally, printed = run.Tally(""), io.StringIO()
+        with self.few(["true", "sleep 1000", "true", "false"]) as folder, contextlib.redirect_stdout(printed):
+            run.run_lit(tally, 1, 1, folder, seconds=3)
+        self.assertEqual(tally.line(), "2 passed, 2 failed, 0 skipped")
+        self.assertIn("FAILED b.test\nno end after 3 s", printed.getvalue())
 
 
 class UnittestFiles(unittest.TestCase):
