@@ -135,6 +135,61 @@ Places::Places(const Window &window, ArrayRef<int64_t> outputSizes,
   }
 }
 
+namespace {
+/// An element under a window: its offset in a channel of the input, and in the
+/// window.
+struct Tap {
+  int64_t inInput, inWindow;
+};
+
+/// The elements under the window at each position of the output, in row-major
+/// order. All channels of all samples share them, so a few MB of them are kept.
+class Taps {
+public:
+  Taps(const Window &window, ArrayRef<int64_t> outputSizes,
+       ArrayRef<int64_t> inputSizes)
+      : places_(window, outputSizes, inputSizes) {
+    constexpr int64_t most = 4'000'000 / sizeof(Tap);
+    int64_t inWindow = llvm::product_of(window.size);
+    taps_.reserve(inWindow);
+    if (llvm::product_of(outputSizes) > most / inWindow)
+      return;
+    places_.forEach([&](const Place &place) {
+      list(place);
+      ends_.push_back(taps_.size());
+    });
+  }
+
+  /// Calls `visit(taps)` for each position.
+  template <typename Visit> void forEachPosition(Visit visit) {
+    if (ends_.empty())
+      return places_.forEach([&](const Place &place) {
+        taps_.clear();
+        list(place);
+        visit(ArrayRef(taps_));
+      });
+    size_t first = 0;
+    for (size_t end : ends_) {
+      visit(ArrayRef(taps_).slice(first, end - first));
+      first = end;
+    }
+  }
+
+private:
+  void list(const Place &place) {
+    place.forEachTap([&](int64_t inInput, int64_t inWindow) {
+      taps_.push_back({inInput, inWindow});
+    });
+  }
+
+  Places places_;
+  std::vector<Tap> taps_;
+  /// `ends_` is behind the last of each position; it is empty where there are
+  /// too many, and `taps_` has those of one.
+  std::vector<size_t> ends_;
+};
+} // namespace
+
 //===-- convolution -------------------------------------------------------===//
 
 namespace {
@@ -151,26 +206,19 @@ struct Convolution {
 template <typename Visit>
 static void forEachProduct(const Convolution &c, Visit visit) {
   ArrayRef<int64_t> inputSizes = c.x.drop_front(2);
-  Places places(c.window, c.y.drop_front(2), inputSizes);
+  Taps all(c.window, c.y.drop_front(2), inputSizes);
   int64_t inputSize = llvm::product_of(inputSizes),
           windowSize = llvm::product_of(c.window.size);
   int64_t filtersPerGroup = c.w[0] / c.groups;
-  // All channels share the elements under a window, so they are listed once.
-  std::vector<std::pair<int64_t, int64_t>> taps;
-  taps.reserve(windowSize);
   int64_t y = 0;
   for (int64_t plane = 0; plane < c.y[0] * c.y[1]; ++plane) {
     int64_t sample = plane / c.y[1], filter = plane % c.y[1];
     int64_t channel = sample * c.x[1] + filter / filtersPerGroup * c.w[1];
-    places.forEach([&](const Place &place) {
-      taps.clear();
-      place.forEachTap([&](int64_t inInput, int64_t inWindow) {
-        taps.push_back({inInput, inWindow});
-      });
+    all.forEachPosition([&](ArrayRef<Tap> taps) {
       for (int64_t i = 0; i < c.w[1]; ++i)
-        for (auto [inInput, inWindow] : taps)
-          visit((channel + i) * inputSize + inInput,
-                (filter * c.w[1] + i) * windowSize + inWindow, y);
+        for (Tap tap : taps)
+          visit((channel + i) * inputSize + tap.inInput,
+                (filter * c.w[1] + i) * windowSize + tap.inWindow, y);
       ++y;
     });
   }
@@ -223,14 +271,13 @@ template <typename Visit>
 static void forEachPooled(const Window &window, RankedTensorType input,
                           RankedTensorType output, Visit visit) {
   ArrayRef<int64_t> sizes = input.getShape().drop_front(2);
-  Places places(window, output.getShape().drop_front(2), sizes);
+  Taps all(window, output.getShape().drop_front(2), sizes);
   int64_t inputSize = llvm::product_of(sizes);
   int64_t planes = output.getDimSize(0) * output.getDimSize(1), to = 0;
   for (int64_t plane = 0; plane < planes; ++plane)
-    places.forEach([&](const Place &place) {
-      place.forEachTap([&](int64_t inInput, int64_t inWindow) {
-        visit(plane * inputSize + inInput, to, inWindow);
-      });
+    all.forEachPosition([&](ArrayRef<Tap> taps) {
+      for (Tap tap : taps)
+        visit(plane * inputSize + tap.inInput, to, tap.inWindow);
       ++to;
     });
 }
