@@ -1,6 +1,7 @@
 """Holds frontends/onnx/file/signatures.def to the `onnx` package: for each op that is taken, and each opset in which its form changed,
-how many inputs and outputs a node may have, of what types its attributes are, and what they are where they are missing. Prints what
-is wrong, a line each; with --write writes the table instead."""
+how many inputs and outputs a node may have, of what types its attributes are, and what they are where they are missing. Holds the
+importer's handlers to the table: a number or text that one takes where an attribute is missing is what ONNX says there, for an op of
+its file. Prints what is wrong, a line each; with --write writes the table instead."""
 
 import os
 import re
@@ -25,14 +26,18 @@ HEADER = """\
 """
 
 
+def handlers():
+    """The importer's files: the names in the table of each, and its text."""
+    for file in sorted(os.listdir(FOLDER)):
+        if file.endswith(".cpp"):
+            with open(os.path.join(FOLDER, file)) as opened:
+                text = opened.read()
+            yield file, set(re.findall(r'(?:\{|drawing\()"(\w+)",\s*\{?(?:\d|\.since)', text)), text
+
+
 def taken_ops():
     """The names in the importer's tables."""
-    names = set()
-    for file in os.listdir(FOLDER):
-        if file.endswith(".cpp"):
-            with open(os.path.join(FOLDER, file)) as text:
-                names.update(re.findall(r'(?:\{|drawing\()"(\w+)",\s*\{?\d', text.read()))
-    return names
+    return set().union(*(names for _, names, _ in handlers()))
 
 
 def fallback(attribute):
@@ -67,6 +72,29 @@ def lines():
             yield f'GRADUS_SIGNATURE("{name}", {since}, {inputs}, {outputs}, "{attributes}")'
 
 
+def agrees(taken, said):
+    """Whether a handler's value is ONNX's; nothing is said where an attribute must be there, or its absence has a meaning."""
+    if said is None or said == taken.strip('"'):
+        return True
+    try:
+        return float(said) == float(taken.rstrip("f"))
+    except ValueError:
+        return False
+
+
+def unlike_onnx(table):
+    """What handlers take where an attribute is missing and no op of their file does by the table."""
+    values = {}  # (op, attribute) -> what its forms say
+    for op, attributes in re.findall(r'"(\w+)", \d+, -?\d+, -?\d+, "([^"]*)"', table):
+        for _, name, value in re.findall(r"(\w):(\w+)(?:=(\S+))?", attributes):
+            values.setdefault((op, name), set()).add(value or None)
+    for file, names, text in handlers():
+        for key, taken in re.findall(r'\b(?:integer|number|text)\(\s*"(\w+)",\s*("\w*"|-?[\d.e-]+f?)\)', text):
+            said = set().union(*(values.get((op, key), set()) for op in names))
+            if said and not any(agrees(taken, each) for each in said):
+                yield f"{file} takes {taken} for {key}, ONNX {', '.join(sorted(said))}"
+
+
 def main():
     text = HEADER + "\n".join(lines()) + "\n"
     if "--write" in sys.argv[1:]:
@@ -80,6 +108,8 @@ def main():
         print(f"signatures.def lacks {line}")
     for line in sorted(found - wanted):
         print(f"signatures.def has, and ONNX does not: {line}")
+    for line in unlike_onnx(text):
+        print(line)
 
 
 if __name__ == "__main__":

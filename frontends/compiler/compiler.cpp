@@ -424,8 +424,8 @@ public:
   std::vector<OnnxOp> onnxOps() override {
     std::vector<OnnxOp> all;
     for (const SupportedOp &op : supportedOps())
-      all.push_back(
-          {op.name, op.since, op.newest, op.gradient, op.refused, op.devices});
+      all.push_back({op.name, op.since, op.newest, op.gradient, op.refused,
+                     op.ignored, op.devices});
     return all;
   }
 

@@ -257,6 +257,7 @@ struct OnnxOp {
   int64_t since = 0, newest = 0; // versions of the operator set
   std::string gradient; // inputs that pass gradients on, "X, W"; empty: none
   std::string refused;  // forms that are not supported, in words
+  std::string ignored;  // attributes without effect, with the reason
   std::vector<std::string> devices;
 };
 

@@ -342,6 +342,8 @@ absl::StatusOr<bool> foldIfItFits(const Operator &op, Importer &importer,
 }
 
 absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
+  for (const Ignored &each : op.support.ignored)
+    node.ignore(each.attribute);
   GRADUS_RETURN_IF_ERROR(judge(op, node));
   GRADUS_ASSIGN_OR_RETURN(bool constant,
                           importer.allConstant(node, op.firstTypeInput));

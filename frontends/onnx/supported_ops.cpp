@@ -14,6 +14,15 @@ static std::string refusedBy(const onnx::Operator &op) {
   return words;
 }
 
+/// "`seed` (the recipe's is taken); `is_test` (...)"
+static std::string ignoredBy(const onnx::Operator &op) {
+  std::string words;
+  for (const onnx::Ignored &each : op.support.ignored)
+    words += std::string(words.empty() ? "`" : "; `") + each.attribute + "` (" +
+             each.reason + ")";
+  return words;
+}
+
 std::vector<SupportedOp> supportedOps() {
   std::vector<SupportedOp> all;
   for (const onnx::Operator *op : onnx::allOperators())
@@ -22,6 +31,7 @@ std::vector<SupportedOp> supportedOps() {
                    onnx::kNewestOpset,
                    op->support.gradient,
                    refusedBy(*op),
+                   ignoredBy(*op),
                    {"cpu", "cuda"}}); // They become ops of the graph, which
                                       // code generation has for both.
   return all;

@@ -13,6 +13,7 @@ struct SupportedOp {
   int64_t since, newest; // opsets, both included
   std::string gradient;  // inputs with gradients: "X, W"; or empty
   std::string refused;   // unsupported forms, in words
+  std::string ignored;   // attributes without effect, with the reason
   std::vector<std::string> devices;
 };
 

@@ -454,7 +454,7 @@ void inspectModel(InspectOptions &options) {
 // -- The ops of ONNX ----------------------------------------------------------
 
 void listOperators(bool json) {
-  Table table({"op", "opsets", "gradient", "devices", "refused"});
+  Table table({"op", "opsets", "gradient", "devices", "refused", "ignored"});
   for (const compiler::OnnxOp &op : compilerLibrary().onnxOps()) {
     std::string devices = absl::StrJoin(op.devices, " ");
     if (json)
@@ -463,10 +463,11 @@ void listOperators(bool json) {
                               {"newest", op.newest},
                               {"gradient", op.gradient},
                               {"devices", op.devices},
-                              {"refused", op.refused}}));
+                              {"refused", op.refused},
+                              {"ignored", op.ignored}}));
     table.row({op.name,
                std::to_string(op.since) + "-" + std::to_string(op.newest),
-               op.gradient, devices, op.refused});
+               op.gradient, devices, op.refused, op.ignored});
   }
   if (!json)
     std::fputs(table.text().c_str(), stdout);

@@ -401,7 +401,10 @@ absl::Status writeAttention(const OpWriter &w, const char *node) {
 }
 
 const Operator kOperators[] = {
-    {"Attention", {23, "Q, K, V, attn_mask, past_key, past_value"}, attention},
+    {"Attention",
+     {23, "Q, K, V, attn_mask, past_key, past_value",
+      "`softmax_precision` but f32, f16, f64 and bf16"},
+     attention},
     {"RotaryEmbedding", {23, "X, cos_cache, sin_cache"}, rotaryEmbedding}};
 
 // Op list: the nodes that ONNX has for ops.

@@ -124,8 +124,6 @@ absl::Status givenStatistics(Importer &importer, const Node &node,
 }
 
 absl::Status batchNormalization(Importer &importer, const Node &node) {
-  // The outputs say the same: the op has no others in test mode.
-  node.ignore("is_test");
   GRADUS_ASSIGN_OR_RETURN(BatchNorm norm, readBatchNorm(importer, node));
   bool kept =
       importer.makeBuffer(norm.mean) && importer.makeBuffer(norm.variance);
@@ -326,12 +324,15 @@ absl::Status writeGroupNorm(const OpWriter &w, const char *node) {
        attribute("num_groups", groupsOf(found))});
 }
 
+constexpr Ignored kIgnored[] = {
+    {"is_test", "the number of outputs says the same"}};
+
 const Operator kOperators[] = {
     {"BatchNormalization",
      {6, "X, scale, B",
       "`spatial` of 0 (before opset 9); other uses of the running statistics "
       "it gives",
-      judgeBatchNorm},
+      judgeBatchNorm, "", kIgnored},
      batchNormalization},
     {"InstanceNormalization", {6, "input, scale, B"}, instanceNormalization},
     {"GroupNormalization",

@@ -66,14 +66,7 @@ absl::Status checkPrecision(const Node &node, const char *key, Type element,
 
 namespace {
 
-/// Both attributes are for casts to floats of 8 bits, which are refused.
-void ignoreNarrowFloats(const Node &node) {
-  node.ignore("saturate");
-  node.ignore("round_mode");
-}
-
 absl::Status cast(Importer &importer, const Node &node) {
-  ignoreNarrowFloats(node);
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
   int64_t to = node.integer("to", 0);
@@ -86,7 +79,6 @@ absl::Status cast(Importer &importer, const Node &node) {
 }
 
 absl::Status castLike(Importer &importer, const Node &node) {
-  ignoreNarrowFloats(node);
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType like, importer.type(node, 1));
@@ -130,10 +122,15 @@ bool isTruth(Operation *op) {
   return asks && isNumber(op->getOperand(1), 0);
 }
 
+constexpr Ignored kIgnored[] = {{"saturate", kWhyNarrow},
+                                {"round_mode", kWhyNarrow}};
+
 const Operator kOperators[] = {
-    {"Cast", {6, "input", "types that Gradus has not", judgeCast}, cast},
+    {"Cast",
+     {6, "input", "types that Gradus has not", judgeCast, "", kIgnored},
+     cast},
     {"CastLike",
-     {15, "input", "types that Gradus has not"},
+     {15, "input", "types that Gradus has not", nullptr, "", kIgnored},
      castLike,
      nullptr,
      true,

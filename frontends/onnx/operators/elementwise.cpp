@@ -170,7 +170,7 @@ absl::StatusOr<bool> isInferenceForm(const Importer &importer,
 /// The ratio that the node gives as a constant; nothing if it does not.
 std::optional<double> statedRatio(const Importer &importer, const Node &node) {
   if (node.opset() < 12 && node.hasAttribute("ratio"))
-    return node.number("ratio", 0);
+    return node.number("ratio", 0.5);
   const Constant *ratio =
       node.opset() < 12 ? nullptr : importer.constant(node, 1);
   if (ratio && ratio->tensor.floats.size() == 1)
@@ -211,8 +211,6 @@ absl::Status letAllThrough(Importer &importer, const Node &node) {
 /// Drops elements in training if the node or the recipe says so; otherwise
 /// passes the input on.
 absl::Status dropout(Importer &importer, const Node &node) {
-  node.ignore("is_test"); // Training drops by the ratio in either form.
-  node.ignore("seed");    // The recipe's is taken; ONNX has no generator.
   GRADUS_ASSIGN_OR_RETURN(double ratio, ratioOf(importer, node));
   std::optional<double> wanted = importer.recipeNumber("dropout");
   ratio = wanted.value_or(ratio);
@@ -256,6 +254,10 @@ absl::Status writeStopGradient(const OpWriter &w, const char *node) {
          absl::OkStatus();
 }
 
+constexpr Ignored kIgnoredByDropout[] = {
+    {"is_test", "training drops by the ratio in either form"},
+    {"seed", kWhySeed}};
+
 const Operator kOperators[] = {
     {"Add", {6, "A, B"}, binary<arith::AddFOp, arith::AddIOp>, foldAdd},
     {"Sub", {6, "A, B"}, binary<arith::SubFOp, arith::SubIOp>, foldSub},
@@ -274,7 +276,8 @@ const Operator kOperators[] = {
     {"Identity", {6, "input"}, identity, foldIdentity},
     {"Dropout",
      {6, "data",
-      "output `mask` where training drops; computed `ratio`, `training_mode`"},
+      "output `mask` where training drops; computed `ratio`, `training_mode`",
+      nullptr, "", kIgnoredByDropout},
      dropout},
 };
 

@@ -202,7 +202,6 @@ absl::Status linearAttention(Importer &importer, const Node &node) {
   if (s.steps > kMostStepsWrittenOut) // each becomes ops of its own
     return node.error("has ", s.steps, " steps; at most ", kMostStepsWrittenOut,
                       " are supported");
-  node.ignore("chunk_size"); // ONNX calls it a hint for tuning.
   double scale = node.number("scale", 0);
   if (scale == 0)
     scale = 1 / std::sqrt(double(s.key));
@@ -223,12 +222,16 @@ absl::Status linearAttention(Importer &importer, const Node &node) {
   return importer.define(node, 1, castTo(b, state, type.getElementType()));
 }
 
+constexpr Ignored kIgnored[] = {
+    {"chunk_size", "ONNX calls it a hint for tuning"}};
+
 const Operator kOperators[] = {
     {"CausalConvWithState",
      {27, "input, weight, bias, past_state", "kernels of one element"},
      causalConvolution},
     {"LinearAttention",
-     {27, "query, key, value, decay, beta, past_state", "very long sequences"},
+     {27, "query, key, value, decay, beta, past_state", "very long sequences",
+      nullptr, "", kIgnored},
      linearAttention},
 };
 

@@ -11,6 +11,18 @@ namespace gradus::onnx {
 /// The inputs of a folded node; null for one that is left out.
 using Constants = llvm::ArrayRef<const Constant *>;
 
+/// An attribute that changes no result of an op, so that no handler reads it.
+struct Ignored {
+  const char *attribute;
+  const char *reason; // in words for users
+};
+
+/// The reason to ignore a `seed`: ONNX names no generator that it could start.
+inline constexpr const char *kWhySeed = "the recipe's is taken";
+/// The reason to ignore attributes of conversions to floats of 8 bits.
+inline constexpr const char *kWhyNarrow =
+    "it is for floats of 8 bits, which are refused";
+
 /// The documentation of an op's support (docs/reference/onnx_operators.md),
 /// which tests verify.
 struct Support {
@@ -25,6 +37,9 @@ struct Support {
   absl::Status (*judge)(const Node &) = nullptr;
   /// Advice if inputs of an op that needs constants are computed, in words.
   const char *wayOut = "";
+  /// Attributes that may have any value; of all others that nothing reads the
+  /// import takes ONNX's defaults alone.
+  llvm::ArrayRef<Ignored> ignored = {};
 };
 
 struct Operator {

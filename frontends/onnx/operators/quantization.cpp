@@ -153,7 +153,6 @@ absl::Status quantize(Importer &importer, const Node &node) {
   Type real = computeType(tensorType(x).getElementType());
   if (!isa<FloatType>(real))
     real = b.builder.getF32Type();
-  node.ignore("saturate"); // It is for floats of 8 bits, which are refused.
   GRADUS_RETURN_IF_ERROR(checkPrecision(node, "precision", real, 0));
   x = castTo(b, x, real);
   ArrayRef<int64_t> shape = tensorType(x).getShape();
@@ -270,11 +269,14 @@ absl::Status quantizedMatMul(Importer &importer, const Node &node) {
                          type);
 }
 
+constexpr Ignored kIgnored[] = {{"saturate", kWhyNarrow}};
+
 const Operator kOperators[] = {
     {"QuantizeLinear",
      {10, "",
       "types of more than 16 bits, or less than 8; `precision` but "
-      "that of `x`"},
+      "that of `x`",
+      nullptr, "", kIgnored},
      quantize},
     {"DequantizeLinear",
      {10, "x_scale", "`output_dtype` of other than floats"},

@@ -37,9 +37,7 @@ public:
   explicit Draws(const Building &b)
       : b_(b), graph_(b.builder.getInsertionBlock()
                           ->getParent()
-                          ->getParentOfType<GraphOp>()) {
-    b.node.ignore("seed"); // The recipe's is taken; ONNX has no generator.
-  }
+                          ->getParentOfType<GraphOp>()) {}
 
   /// Declares the state that counts steps.
   absl::Status start() {
@@ -462,10 +460,12 @@ absl::Status writeUniform(const OpWriter &w, const char *node) {
 
 //===-- the table ---------------------------------------------------------===//
 
+constexpr Ignored kIgnored[] = {{"seed", kWhySeed}};
+
 /// The table entry of an op that draws; it is never folded.
 constexpr Operator drawing(const char *name, int64_t since, Handler build) {
   return {name,
-          {since},
+          {.since = since, .ignored = kIgnored},
           build,
           nullptr,
           /*foldsByEvaluation=*/false};

@@ -174,7 +174,6 @@ Value elementsAt(const Building &b, Value input, Value places, int64_t axis) {
 
 /// The k largest (or smallest) elements of each row, and their indices.
 absl::Status topK(Importer &importer, const Node &node) {
-  node.ignore("sorted"); // The sorted order is one of those that 0 allows.
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
@@ -332,10 +331,13 @@ absl::Status oneHot(Importer &importer, const Node &node) {
   return absl::OkStatus();
 }
 
+constexpr Ignored kIgnoredByTopK[] = {
+    {"sorted", "elements are sorted always, as 0 allows too"}};
+
 const Operator kOperators[] = {
     {"ArgMax", {6}, argExtreme<Reduction::max>},
     {"ArgMin", {6}, argExtreme<Reduction::min>},
-    {"TopK", {6, "X", "computed `K`"}, topK},
+    {"TopK", {6, "X", "computed `K`", nullptr, "", kIgnoredByTopK}, topK},
     {"CumSum", {11, "x", "computed `axis`"}, cumulativeSum},
     {"Trilu", {14, "input", "computed `k`"}, triangle},
     {"OneHot", {9, "", "computed `depth`"}, oneHot},

@@ -9,7 +9,6 @@ namespace {
 using namespace mlir;
 
 absl::Status sequenceEmpty(Importer &importer, const Node &node) {
-  node.ignore("dtype"); // What is inserted has a type of its own.
   return importer.defineSequence(node, 0, {});
 }
 
@@ -73,8 +72,15 @@ absl::Status sequenceConstruct(Importer &importer, const Node &node) {
   return importer.defineSequence(node, 0, values);
 }
 
+constexpr Ignored kIgnoredByEmpty[] = {
+    {"dtype", "what is inserted has a type of its own"}};
+
 const Operator kOperators[] = {
-    {"SequenceEmpty", {11}, sequenceEmpty, nullptr, false},
+    {"SequenceEmpty",
+     {.since = 11, .ignored = kIgnoredByEmpty},
+     sequenceEmpty,
+     nullptr,
+     false},
     {"SequenceInsert",
      {11, "input_sequence, tensor", "computed `position`"},
      sequenceInsert,

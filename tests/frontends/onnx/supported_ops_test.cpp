@@ -25,6 +25,14 @@ TEST(SupportedOps, HaveVersionsAndGradients) {
   EXPECT_EQ(find("Floor").gradient, "");
 }
 
+TEST(SupportedOps, SayWhichAttributesChangeNothing) {
+  EXPECT_EQ(find("RandomUniform").ignored, "`seed` (the recipe's is taken)");
+  EXPECT_EQ(find("Dropout").ignored,
+            "`is_test` (training drops by the ratio in either form); `seed` "
+            "(the recipe's is taken)");
+  EXPECT_EQ(find("Gelu").ignored, "");
+}
+
 TEST(SupportedOps, SayWhatWorksOnConstantsAlone) {
   EXPECT_EQ(find("Range").refused,
             "computed inputs; `stash_type` but f32 for f16 and bf16");
