@@ -24,7 +24,9 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-constexpr StringLiteral kKey = "passes", kDone = "added_passes";
+constexpr StringLiteral kKey = "passes";
+/// An attribute of programs: the stages whose added passes have run.
+constexpr StringLiteral kDone = "added_passes";
 
 /// An entry `STAGE:PASS`, or what a key of a plug-in stands for.
 struct AddedPass {

@@ -1,4 +1,4 @@
-// Factors that wait are marked by an attribute of their product.
+// Factors that wait are known by an attribute of their product.
 
 #include "passes/deferred_factor.h"
 
@@ -7,6 +7,7 @@
 using namespace mlir;
 using namespace gradus;
 
+/// Marks the product of a loss with a factor that has to wait for other ranks.
 constexpr StringLiteral kDeferred = "gradus.deferred";
 
 Value gradus::deferFactor(const Arithmetic &math, Value value, Value factor) {

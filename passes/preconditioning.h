@@ -38,8 +38,8 @@ const recipe::Method<PreconditionSettings> &preconditioning();
 /// Whether a layer norm of the graph reads the parameter as its scale or bias.
 bool isOfLayerNorm(ParameterUpdate update);
 
-/// Names, on `gradus.factors`, the bias that joins the layer's weight: the
-/// factor of its inputs has a row and a column more, behind the others.
+/// An attribute of `gradus.factors`: the bias that joins the layer's weight;
+/// the factor of its inputs has a row and a column more, behind the others.
 constexpr llvm::StringLiteral kJoined = "gradus.joined";
 
 /// Marks factors of a weight whose groups are equal parts of its inputs, and

@@ -56,6 +56,7 @@ void gradus::setInitial(StateOp state, double initial) {
   state.setInitAttr(initialValue(builder, initial));
 }
 
+/// An attribute of programs: the parameters that passes have taken out.
 constexpr StringLiteral kTakenOut = "taken_out";
 
 void gradus::dropIfUnused(ProgramOp program, StringRef name) {

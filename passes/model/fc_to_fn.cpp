@@ -226,6 +226,7 @@ private:
                .str();
   }
 
+  /// An attribute of @predict whose heads are normalized.
   static constexpr StringLiteral kDone = "gradus.full_normalization";
 };
 

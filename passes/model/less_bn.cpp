@@ -119,6 +119,7 @@ private:
                  " kept: " + (isKept ? "`keep` names it" : verdict.reason);
   }
 
+  /// An attribute of @predict where layers have been taken out.
   static constexpr StringLiteral kDone = "gradus.less_normalization";
 };
 

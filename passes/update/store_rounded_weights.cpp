@@ -25,6 +25,10 @@ using namespace mlir;
 /// As the runtime knows it: runtime/session/session.cpp.
 constexpr StringLiteral kRefresh(well_known::kRoundWeights);
 
+/// An attribute of states that are a parameter rounded to 16 bits; the writer
+/// of the artifact (codegen/artifact/artifact_writer.cpp) asks for it.
+constexpr StringLiteral kCopy = "copy";
+
 /// The read whose elements a value consists of, in any order.
 ReadOp readBehind(Value value) {
   Operation *definingOp = value.getDefiningOp();
@@ -77,7 +81,7 @@ struct StoreRoundedWeightsPass
     if (failed(states->ensure(name, type.clone(element), Role::slot)))
       return failure();
     StateOp copy = states->find(name);
-    copy->setAttr("copy", UnitAttr::get(&getContext()));
+    copy->setAttr(kCopy, UnitAttr::get(&getContext()));
     copy.setDiffersAlongAttr(state.getDiffersAlongAttr());
     copies[state.getSymNameAttr()] = name;
     return success();
