@@ -2,7 +2,6 @@
 // beginning: the nests, the loops around them, and the scalar code inside.
 #pragma once
 
-#include "codegen/plan/kernel_work.h"
 #include "codegen/plan/nest.h"
 #include "ir/arithmetic.h"
 
@@ -116,7 +115,7 @@ protected:
   /// of the products of their pairs.
   void product(int64_t rows, int64_t columns, int64_t inner, At a, At b,
                llvm::ArrayRef<At> thenReads, At out, Code then) {
-    setMultiplies(kernel_);
+    kernel_.setMultiplies(true);
     nest({{rows, columns}, inner}, {a, b}, thenReads, out,
          [&](const Scalars &s, mlir::ValueRange values) {
            return llvm::SmallVector<mlir::Value>{then(s, values)};

@@ -11,7 +11,6 @@
 #include "codegen/kernels/kernel_writer.h"
 #include "codegen/kernels/lower_to_kernels.h"
 #include "codegen/kernels/matmul_tiles.h"
-#include "codegen/kernels/update_in_tiles.h"
 
 namespace gradus {
 using namespace mlir;
@@ -261,7 +260,7 @@ public:
     }
     add({constant(last), terms - last}, {.isFirst = !last, .isLast = true});
     KernelOp kernel = finished();
-    setWritesOnce(kernel);
+    kernel.setWritesOnce(true);
     return kernel;
   }
 

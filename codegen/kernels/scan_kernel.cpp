@@ -4,7 +4,6 @@
 
 #include "codegen/kernels/scan_packing.h"
 #include "codegen/nests/fuse_maps.h"
-#include "codegen/plan/kernel_work.h"
 #include "codegen/plan/nest_cost.h"
 
 namespace gradus {
@@ -248,7 +247,7 @@ bool ScanKernel::packs(NestOp nest, Dims &dims, ScanPlace &packed,
               panel * panels->width + column, dim(first + 3)};
   dims.all = first + 4;
   dims.packed = number;
-  setMultiplies(kernel_);
+  kernel_.setMultiplies(true);
   packed.lead = {panel, dims.now[2], column};
   if (panels->ofPairs) {
     dims.ofPairs = true;

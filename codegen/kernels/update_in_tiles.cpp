@@ -5,8 +5,6 @@
 // are computed, its part of the states is on the way already. Kernels are
 // changed as they are, so this pass knows nothing of how a matmul is divided.
 
-#include "codegen/kernels/update_in_tiles.h"
-
 #include "codegen/kernels/form_kernels_outline.h"
 #include "codegen/plan/nest_access.h"
 #include "codegen/plan/nest_cost.h"
@@ -17,12 +15,6 @@
 namespace gradus {
 #define GEN_PASS_DEF_UPDATEINTILES
 #include "codegen/plan/passes.h.inc"
-
-static constexpr llvm::StringRef kWritesOnce = "plan.writes_once";
-
-void setWritesOnce(plan::KernelOp kernel) {
-  kernel->setAttr(kWritesOnce, mlir::UnitAttr::get(kernel.getContext()));
-}
 
 namespace {
 using namespace mlir;
@@ -72,7 +64,7 @@ bool writesTile(Operation *op, Value sums) {
 /// Whether a kernel with one result writes it in tiles, each of them once.
 bool isOfTiles(KernelOp kernel) {
   Block &body = kernel.getBody().front();
-  if (!kernel->hasAttr(kWritesOnce) || kernel.getSplit() != Split::rows ||
+  if (!kernel.getWritesOnce() || kernel.getSplit() != Split::rows ||
       body.getNumArguments() != kernel.getInputs() + 1)
     return false;
   Value sums = body.getArguments().back();

@@ -273,7 +273,7 @@ private:
         llvm::all_of(producer.getThen().front(),
                      [](Operation &op) { return isa<plan::YieldOp>(op); });
     return !isContraction(consumer) ||
-           (readsOnly && !hasGuards(producer) && !isKept(producer));
+           (readsOnly && !hasGuards(producer) && !producer.getKept());
   }
 
   /// Inlines cheap computations on values that are in memory anyway: the

@@ -15,10 +15,6 @@ using namespace mlir;
 
 namespace {
 
-/// An attribute of both ends of a sum that is none: along an axis on which a
-/// process is alone.
-constexpr StringLiteral kBorder = "border";
-
 /// Whether the sum may be made in the memory of the value: a command makes it,
 /// and nothing else reads it, under another shape either.
 bool isOwn(Value value) {
@@ -27,7 +23,7 @@ bool isOwn(Value value) {
     uses = 1;
     Operation *maker = value.getDefiningOp();
     if (auto border = dyn_cast_or_null<plan::FinishOp>(maker);
-        border && border->hasAttr(kBorder)) {
+        border && border.getBorder()) {
       value = border.getBegun()[cast<OpResult>(value).getResultNumber()];
       uses = 2; // by both ends of the border
     } else if (maker && maker->hasTrait<NamesMemory>()) {
@@ -88,20 +84,17 @@ SmallVector<Value> lowerCollective(OpBuilder &builder, Operation *op) {
   int64_t number = numberOf(op);
   auto start =
       plan::StartOp::create(builder, op->getLoc(), none, operands, number,
-                            sum.getGroupsAttr(), sum.getPartsAttr());
+                            sum.getGroupsAttr(), sum.getPartsAttr(), isBorder);
   auto finish =
       plan::FinishOp::create(builder, op->getLoc(), sum.getResultTypes(),
-                             start.getToken(), operands, number);
-  if (isBorder)
-    for (Operation *end : {start.getOperation(), finish.getOperation()})
-      end->setAttr(kBorder, builder.getUnitAttr());
+                             start.getToken(), operands, number, isBorder);
   return SmallVector<Value>(finish.getResults());
 }
 
 void removeBorders(Block &block) {
   for (auto finish :
        llvm::make_early_inc_range(block.getOps<plan::FinishOp>())) {
-    if (!finish->hasAttr(kBorder))
+    if (!finish.getBorder())
       continue;
     Operation *start = finish.getToken().getDefiningOp();
     finish->replaceAllUsesWith(finish.getBegun());

@@ -283,7 +283,7 @@ void labelNests(Block::iterator first, Operation *op) {
     name.consume_back("i");
   for (Operation &lowered : llvm::make_range(first, op->getIterator()))
     if (auto nest = dyn_cast<NestOp>(lowered))
-      setLabel(nest, isPadding(nest) ? "pad" : isKept(nest) ? "copy" : name);
+      setLabel(nest, isPadding(nest) ? "pad" : nest.getKept() ? "copy" : name);
 }
 
 struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {

@@ -15,12 +15,6 @@ using plan::KernelOp;
 using plan::LoopOp;
 using plan::NestOp;
 
-static constexpr StringRef kMultiplies = "plan.multiplies";
-
-void setMultiplies(KernelOp kernel) {
-  kernel->setAttr(kMultiplies, UnitAttr::get(kernel.getContext()));
-}
-
 namespace {
 
 /// Elements that lie apart are loaded and stored one by one, where others are
@@ -194,7 +188,7 @@ private:
 } // namespace
 
 std::optional<KernelWork> workOf(KernelOp kernel) {
-  if (!kernel->hasAttr(kMultiplies))
+  if (!kernel.getMultiplies())
     return std::nullopt;
   return Counter(kernel).run();
 }

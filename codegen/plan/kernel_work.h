@@ -8,10 +8,6 @@
 
 namespace gradus {
 
-/// Marks a kernel that sums products of matrices in tiles of registers, as
-/// those of matmuls, attention, recurrent steps and Winograd's algorithm do.
-void setMultiplies(plan::KernelOp kernel);
-
 /// The work of all items of a kernel.
 struct KernelWork {
   /// Products of single numbers count two each; those of f64 four, as a vector
@@ -24,7 +20,7 @@ struct KernelWork {
   double operations = 0;
 };
 
-/// The work of a kernel that is marked; of others nothing.
+/// The work of a kernel that `multiplies`; of others nothing.
 std::optional<KernelWork> workOf(plan::KernelOp kernel);
 
 } // namespace gradus

@@ -70,21 +70,16 @@ NestParts partsOf(NestOp nest) {
   parts.resultTypes = SmallVector<Type>(nest.getResultTypes());
   parts.outs = SmallVector<Value>(nest.getOuts());
   parts.label = labelOf(nest);
-  parts.isKept = isKept(nest);
+  parts.isKept = nest.getKept();
   return parts;
 }
 
-StringRef labelOf(NestOp nest) {
-  auto label = nest->getAttrOfType<StringAttr>("label");
-  return label ? label.getValue() : StringRef();
-}
+StringRef labelOf(NestOp nest) { return nest.getLabel().value_or(StringRef()); }
 
 void setLabel(NestOp nest, StringRef label) {
   if (!label.empty())
-    nest->setAttr("label", StringAttr::get(nest.getContext(), label));
+    nest.setLabel(label);
 }
-
-bool isKept(NestOp nest) { return nest->hasAttr("kept"); }
 
 std::string joinLabels(StringRef a, StringRef b) {
   if (a.empty() || b.empty() || a == b || a.ends_with("+..."))
@@ -179,7 +174,8 @@ NestOp buildFrame(OpBuilder &builder, Location location, const NestParts &parts,
       valuesOf(mapReads.kept), valuesOf(thenReads.kept), parts.outs,
       builder.getArrayAttr(map.maps), builder.getArrayAttr(then.maps),
       builder.getAffineMapArrayAttr(parts.outputMaps),
-      builder.getArrayAttr(map.guards), builder.getArrayAttr(combine));
+      builder.getArrayAttr(map.guards), builder.getArrayAttr(combine),
+      /*label=*/StringAttr());
 }
 
 } // namespace
@@ -189,8 +185,7 @@ NestOp buildNest(OpBuilder &builder, Location location, const NestParts &parts,
   KeptReads mapReads(parts.mapReads), thenReads(parts.thenReads);
   NestOp nest = buildFrame(builder, location, parts, mapReads, thenReads);
   setLabel(nest, parts.label);
-  if (parts.isKept)
-    nest->setAttr("kept", builder.getUnitAttr());
+  nest.setKept(parts.isKept);
   SmallVector<Type> combined;
   if (!parts.combine.empty()) {
     fillRegion(builder, location, nest.getMap(), {}, mapReads, map);

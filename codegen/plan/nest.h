@@ -37,11 +37,10 @@ struct NestParts {
 
 NestParts partsOf(plan::NestOp nest);
 
-/// The operation of a nest in a few words: an attribute that fusion joins and
-/// that names commands; empty for a nest that only moves elements.
+/// The label of a nest; empty if it has none.
 llvm::StringRef labelOf(plan::NestOp nest);
+/// Sets the label of a nest; an empty one leaves it as it is.
 void setLabel(plan::NestOp nest, llvm::StringRef label);
-bool isKept(plan::NestOp nest);
 /// Joins labels: "a+b"; after three parts "+...".
 std::string joinLabels(llvm::StringRef a, llvm::StringRef b);
 

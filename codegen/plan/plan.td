@@ -52,6 +52,11 @@ def NestOp : PlanOp<"nest", [AttrSizedOperandSegments, IsolatedFromAbove,
     by `pad-rows`, which is never read. On tensors the outputs are results;
     inside a kernel they are the buffers `outs`.
 
+    `label` says in a few words what it computes: fusion joins labels
+    (`matmul+add+tanh`), and commands are named by them. A nest that only moves
+    elements has none. A nest that is `kept` is a copy that no contraction makes
+    while it reads.
+
     Scalars inside the regions are `arith` and `math` ops and `plan.index`; the
     regions see no value from outside. A nest on tensors has no side effect.
 
@@ -86,7 +91,8 @@ def NestOp : PlanOp<"nest", [AttrSizedOperandSegments, IsolatedFromAbove,
                        AffineMapArrayAttr:$then_input_maps,
                        AffineMapArrayAttr:$output_maps,
                        ArrayAttr:$guards,
-                       TypedArrayAttrBase<ReductionAttr, "reductions">:$combine);
+                       TypedArrayAttrBase<ReductionAttr, "reductions">:$combine,
+                       OptionalAttr<StrAttr>:$label, UnitAttr:$kept);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$map, SizedRegion<1>:$then);
   let assemblyFormat = [{
@@ -214,13 +220,21 @@ def KernelOp : PlanOp<"kernel", [Symbol, IsolatedFromAbove, FunctionOpInterface]
       maps, for rank-0 buffers); the code serves any size.
 
     A kernel is emitted once, however often it is launched.
+
+    A kernel that `multiplies` sums products of matrices in tiles of registers,
+    as those of matmuls, attention, recurrent steps and Winograd's algorithm do:
+    its expected time follows from what it counts
+    (codegen/plan/kernel_work.h). One that `writes_once` writes each element of
+    its result exactly once, when it is complete: `update-in-tiles` looks for
+    these.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
                        I64Attr:$inputs, SplitAttr:$split, I64Attr:$items,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs,
-                       OptionalAttr<StrAttr>:$sym_visibility);
+                       OptionalAttr<StrAttr>:$sym_visibility,
+                       UnitAttr:$multiplies, UnitAttr:$writes_once);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -444,6 +458,9 @@ def StartOp : CollectiveOp<"start", ["mayRunTwice"]> {
     `gradus.all_reduce`. The operands of one start lie one after the other in
     memory, as far as they are in the arena.
 
+    The start and the finish of a `border` sum nothing, as they are along an axis
+    on which a process is alone: `form-kernels` removes them.
+
     Example:
 
     ```mlir
@@ -453,7 +470,7 @@ def StartOp : CollectiveOp<"start", ["mayRunTwice"]> {
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$operands, I64Attr:$number,
                        OptionalAttr<GroupsAttr>:$groups,
-                       OptionalAttr<PartsAttr>:$parts);
+                       OptionalAttr<PartsAttr>:$parts, UnitAttr:$border);
   let results = (outs Token:$token);
   let assemblyFormat = "$operands `number` $number attr-dict `:` type($operands) `->` type($token)";
 }
@@ -470,7 +487,8 @@ def FinishOp : CollectiveOp<"finish", ["mayRunTwice", "getInplaceOperand"]> {
     %sum = plan.finish %token, %g number 0 : tensor<0xi8>, tensor<4xf32> -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins Token:$token, Variadic<AnyRankedTensor>:$begun, I64Attr:$number);
+  let arguments = (ins Token:$token, Variadic<AnyRankedTensor>:$begun, I64Attr:$number,
+                       UnitAttr:$border);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = "$token `,` $begun `number` $number attr-dict `:` type($token) `,` type($begun) `->` type($results)";
 }

@@ -94,7 +94,7 @@ def UpdateInTiles : Pass<"update-in-tiles", "::gradus::ProgramOp"> {
     each tile, which are in scratch. The gradient is never stored. The sums ask
     for the tile's part of the states, as inputs of `then` that it does not use.
     A gradient that anything else reads stays as it is, such as one whose norm
-    clips all of them. The kernel has the mark `plan.writes_once`, because an
+    clips all of them. The kernel has the mark `writes_once`, because an
     element that is written twice would be updated twice.
 
     Before:
@@ -118,7 +118,7 @@ def UpdateInTiles : Pass<"update-in-tiles", "::gradus::ProgramOp"> {
         gradus.write @w, %1 : tensor<8x32xf32>
         gradus.return
       }
-      plan.kernel @kernel0_matmul(%x: memref<8x64xf32>, %y: memref<64x32xf32>, %z: memref<8x32xf32>) attributes {inputs = 2 : i64, items = 1 : i64, plan.writes_once, split = #plan<split rows>} {
+      plan.kernel @kernel0_matmul(%x: memref<8x64xf32>, %y: memref<64x32xf32>, %z: memref<8x32xf32>) attributes {inputs = 2 : i64, items = 1 : i64, split = #plan<split rows>, writes_once} {
         plan.nest parallel [1, 8, 32] reduced [64] ins(%x, %y : memref<8x64xf32>, memref<64x32xf32>) outs(%z : memref<8x32xf32>)
             attributes {combine = [#gradus<reduction sum>], guards = [unit, unit],
                         map_input_maps = [affine_map<(d0, d1, d2, d3) -> (d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>],
@@ -147,7 +147,7 @@ def UpdateInTiles : Pass<"update-in-tiles", "::gradus::ProgramOp"> {
         gradus.write @w, %0 : tensor<8x32xf32>
         gradus.return
       }
-      plan.kernel @kernel1_matmul_update(%x: memref<8x64xf32>, %y: memref<64x32xf32>, %w: memref<8x32xf32>, %z: memref<8x32xf32>) attributes {inputs = 3 : i64, items = 1 : i64, plan.writes_once, split = #plan<split rows>} {
+      plan.kernel @kernel1_matmul_update(%x: memref<8x64xf32>, %y: memref<64x32xf32>, %w: memref<8x32xf32>, %z: memref<8x32xf32>) attributes {inputs = 3 : i64, items = 1 : i64, split = #plan<split rows>, writes_once} {
         %0 = plan.scratch : memref<8x32xf32>
         plan.nest parallel [1, 8, 32] reduced [64] ins(%x, %y : memref<8x64xf32>, memref<64x32xf32>) with(%w : memref<8x32xf32>) outs(%0 : memref<8x32xf32>)
             attributes {combine = [#gradus<reduction sum>], guards = [unit, unit, unit],

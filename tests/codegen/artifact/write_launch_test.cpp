@@ -67,7 +67,7 @@ gradus.program @p {
 }
 
 TEST(WriteLaunch, SaysWhatIsMultiplied) {
-  WrittenGraph marked(denseLayer(", plan.multiplies").c_str());
+  WrittenGraph marked(denseLayer(", multiplies").c_str());
   const fb::Products *products =
       marked.command(0).kind_as_KernelCommand()->products();
   ASSERT_TRUE(products);

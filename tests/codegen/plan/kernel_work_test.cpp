@@ -95,7 +95,7 @@ KernelWork loweredWork(const std::string &text, int64_t *launched = nullptr) {
 
 constexpr const char *kSingle = "%m = arith.mulf %p, %q : f32",
                      *kPair = "%m = plan.dot_pairs %p, %q",
-                     *kMark = ", plan.multiplies";
+                     *kMark = ", multiplies";
 
 } // namespace
 
