@@ -3,6 +3,7 @@
 
 #include "codegen/kernels/attention_kernel.h"
 #include "codegen/kernels/lower_to_kernels.h"
+#include "codegen/nests/lower_to_nests.h"
 
 namespace gradus {
 using namespace mlir;
@@ -135,17 +136,9 @@ Value sumOfParts(OpBuilder &builder, Location loc, Value found, int64_t parts) {
   Domain domain(builder.getContext());
   SmallVector<AffineExpr> at = domain.parallel(shape);
   AffineExpr part = domain.reduced(parts);
-  NestParts sum = domain.reducing(Reduction::sum);
-  sum.mapReads = {
-      {found, domain.map({at[0] * parts + part, at[1], at[2]}), {}}};
-  sum.outputMaps = {domain.thenMap(at)};
-  sum.resultTypes = {tensorType(found).clone(shape)};
-  auto same = [](OpBuilder &, Location, ValueRange values) {
-    return SmallVector<Value>(values);
-  };
-  plan::NestOp nest = buildNest(builder, loc, sum, same, same);
-  setLabel(nest, "attention_backward");
-  return nest.getResult(0);
+  return sumNest(builder, loc, domain, at, tensorType(found).clone(shape),
+                 {found, domain.map({at[0] * parts + part, at[1], at[2]}), {}},
+                 "attention_backward");
 }
 
 template <typename Op>

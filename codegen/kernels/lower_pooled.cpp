@@ -8,6 +8,7 @@
 #include "codegen/kernels/kernel_writer.h"
 #include "codegen/kernels/lower_to_kernels.h"
 #include "codegen/kernels/pooled_sizes.h"
+#include "codegen/nests/lower_to_nests.h"
 
 namespace gradus {
 using namespace mlir;
@@ -246,16 +247,8 @@ Value sumOfItems(OpBuilder &builder, Location location, Value parts,
                           from = {domain.reduced(shapeOf(parts)[0]), at[0]};
   from.append(at.begin() + 2, at.end());
   from.push_back(at[1]);
-  NestParts sum = domain.reducing(Reduction::sum);
-  sum.mapReads = {{parts, domain.map(from), {}}};
-  sum.outputMaps = {domain.thenMap(at)};
-  sum.resultTypes = {type};
-  auto same = [](OpBuilder &, Location, ValueRange values) {
-    return SmallVector<Value>(values);
-  };
-  plan::NestOp nest = buildNest(builder, location, sum, same, same);
-  setLabel(nest, "sum");
-  return nest.getResult(0);
+  return sumNest(builder, location, domain, at, type,
+                 {parts, domain.map(from), {}}, "sum");
 }
 
 //===-- the gradient of the input -----------------------------------------===//

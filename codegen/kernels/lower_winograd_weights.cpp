@@ -7,6 +7,7 @@
 
 #include "codegen/kernels/lower_to_kernels.h"
 #include "codegen/kernels/winograd_writer.h"
+#include "codegen/nests/lower_to_nests.h"
 #include "codegen/plan/winograd_weight_tiles.h"
 
 namespace gradus {
@@ -148,20 +149,8 @@ Value sumOfParts(OpBuilder &builder, WinogradOp op, Value parts) {
   Domain domain(builder.getContext());
   SmallVector<AffineExpr> at = domain.parallel(type.getShape()), from = at;
   from.insert(from.begin(), domain.reduced(shapeOf(parts)[0]));
-  NestParts sum = domain.reducing(Reduction::sum);
-  sum.mapReads = {{parts, domain.map(from), {}}};
-  sum.outputMaps = {domain.thenMap(at)};
-  sum.resultTypes = {type};
-  auto same = [](OpBuilder &, Location, ValueRange values) {
-    return SmallVector<Value>(values);
-  };
-  auto rounded = [&](OpBuilder &inside, Location loc, ValueRange values) {
-    return SmallVector<Value>{
-        converted(Scalars(inside, loc), values[0], type.getElementType())};
-  };
-  plan::NestOp nest = buildNest(builder, op.getLoc(), sum, same, rounded);
-  setLabel(nest, "sum");
-  return nest.getResult(0);
+  return sumNest(builder, op.getLoc(), domain, at, type,
+                 {parts, domain.map(from), {}}, "sum");
 }
 
 } // namespace

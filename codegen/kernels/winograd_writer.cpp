@@ -40,27 +40,18 @@ void WinogradWriter::forParts(AffineExpr images, AffineExpr rows,
   loop(tiles_.images, {}, end, ofImage);
 }
 
-Value converted(const Scalars &s, Value value, Type element) {
-  unsigned from = value.getType().getIntOrFloatBitWidth(),
-           to = element.getIntOrFloatBitWidth();
-  if (from < to)
-    return arith::ExtFOp::create(s.builder, s.loc, element, value);
-  return from > to
-             ? Value(arith::TruncFOp::create(s.builder, s.loc, element, value))
-             : value;
-}
-
 void WinogradWriter::transform(ArrayRef<int64_t> extents, ArrayRef<At> reads,
                                ArrayRef<At> outs, Codes code) {
   nest({SmallVector<int64_t>(extents)}, {}, reads, outs,
        [&](const Scalars &s, ValueRange values) {
          SmallVector<Value> wide;
          for (Value value : values)
-           wide.push_back(converted(s, value, f32_));
+           wide.push_back(convert(s.builder, s.loc, value, f32_));
          SmallVector<Value> found = code(s, wide);
          for (auto [value, out] : llvm::zip_equal(found, outs))
-           value = converted(s, value ? value : s.number(0, wide[0]),
-                             getElementTypeOrSelf(out.buffer.getType()));
+           value =
+               convert(s.builder, s.loc, value ? value : s.number(0, wide[0]),
+                       getElementTypeOrSelf(out.buffer.getType()));
          return found;
        });
 }

@@ -28,9 +28,6 @@ struct TileBlocks {
   int64_t count, channels;
 };
 
-/// The value in another type of floats.
-mlir::Value converted(const Scalars &s, mlir::Value value, mlir::Type element);
-
 class WinogradWriter : public KernelWriter {
 public:
   WinogradWriter(mlir::MLIRContext *context, const WinogradSizes &sizes,

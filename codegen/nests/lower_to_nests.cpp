@@ -54,6 +54,18 @@ NestOp elementwiseNest(OpBuilder &builder, Location location,
   return buildNest(builder, location, parts, nullptr, then);
 }
 
+Value sumNest(OpBuilder &builder, Location location, const Domain &domain,
+              ArrayRef<AffineExpr> position, RankedTensorType result,
+              const NestRead &read, StringRef label) {
+  NestParts parts = domain.reducing(Reduction::sum);
+  parts.mapReads = {read};
+  parts.outputMaps = {domain.thenMap(position)};
+  parts.resultTypes = {result};
+  parts.label = label.str();
+  return buildNest(builder, location, parts, passOn, roundTo(result))
+      .getResult(0);
+}
+
 namespace {
 
 /// A nest that copies elements of `input`, whose index `from` computes from the

@@ -29,6 +29,14 @@ plan::NestOp elementwiseNest(mlir::OpBuilder &builder, mlir::Location location,
                              mlir::Type result, llvm::ArrayRef<NestRead> reads,
                              ScalarBody then);
 
+/// Sums what `read` finds over the reduced dimensions of the domain, rounded to
+/// `result`; `label` is that of the nest.
+mlir::Value sumNest(mlir::OpBuilder &builder, mlir::Location location,
+                    const Domain &domain,
+                    llvm::ArrayRef<mlir::AffineExpr> position,
+                    mlir::RankedTensorType result, const NestRead &read,
+                    llvm::StringRef label);
+
 /// Lowers a convolution or pooling op to nests and returns the values of its
 /// results; nothing for other ops. A vector has `lanes` numbers; 0: there are
 /// none.
