@@ -27,6 +27,10 @@ if(GRADUS_SANITIZE)
   set(GRADUS_SANITIZERS ${sanitizers})
   add_compile_options(${GRADUS_SANITIZERS})
   add_link_options(-fsanitize=address,undefined)
+  # The sanitizers keep a place in the sources for each of their checks. Where a
+  # program lies where it was linked, it starts without relocating millions of
+  # them.
+  add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
 
 # Folders that read files of others add these: the runtime, the ways in, and what
