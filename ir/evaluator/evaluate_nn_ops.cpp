@@ -201,10 +201,11 @@ struct Convolution {
 };
 } // namespace
 
-/// Calls `visit(x, w, y)` with the offsets in input, weight and output of each
-/// multiplication of a convolution.
+/// Calls `visit(y, products)` for each element of the output, with its offset;
+/// `products(term)` calls `term(x, w)` with the offsets in input and weight of
+/// each multiplication of the element.
 template <typename Visit>
-static void forEachProduct(const Convolution &c, Visit visit) {
+static void forEachSum(const Convolution &c, Visit visit) {
   ArrayRef<int64_t> inputSizes = c.x.drop_front(2);
   Taps all(c.window, c.y.drop_front(2), inputSizes);
   int64_t inputSize = llvm::product_of(inputSizes),
@@ -215,11 +216,14 @@ static void forEachProduct(const Convolution &c, Visit visit) {
     int64_t sample = plane / c.y[1], filter = plane % c.y[1];
     int64_t channel = sample * c.x[1] + filter / filtersPerGroup * c.w[1];
     all.forEachPosition([&](ArrayRef<Tap> taps) {
-      for (int64_t i = 0; i < c.w[1]; ++i)
-        for (Tap tap : taps)
-          visit((channel + i) * inputSize + tap.inInput,
-                (filter * c.w[1] + i) * windowSize + tap.inWindow, y);
-      ++y;
+      visit(y++, [&](auto term) {
+        for (int64_t i = 0; i < c.w[1]; ++i) {
+          int64_t x = (channel + i) * inputSize,
+                  w = (filter * c.w[1] + i) * windowSize;
+          for (Tap tap : taps)
+            term(x + tap.inInput, w + tap.inWindow);
+        }
+      });
     });
   }
 }
@@ -235,31 +239,42 @@ static Convolution convolutionOf(Op op, Value x, Value w, Value y) {
 
 Results ConvolutionOp::evaluate(ArrayRef<HostTensor> operands) {
   HostTensor result = zeros(getType());
-  forEachProduct(convolutionOf(*this, getInput(), getWeight(), getResult()),
-                 [&](int64_t x, int64_t w, int64_t y) {
-                   result.floats[y] +=
-                       operands[0].floats[x] * operands[1].floats[w];
-                 });
+  const double *input = operands[0].floats.data(),
+               *weight = operands[1].floats.data();
+  forEachSum(convolutionOf(*this, getInput(), getWeight(), getResult()),
+             [&](int64_t y, auto products) {
+               double sum = 0;
+               products(
+                   [&](int64_t x, int64_t w) { sum += input[x] * weight[w]; });
+               result.floats[y] = sum;
+             });
   return single(std::move(result));
 }
 
 Results ConvolutionBackwardDataOp::evaluate(ArrayRef<HostTensor> operands) {
   HostTensor result = zeros(getType());
-  forEachProduct(convolutionOf(*this, getResult(), getWeight(), getGradient()),
-                 [&](int64_t x, int64_t w, int64_t y) {
-                   result.floats[x] +=
-                       operands[0].floats[y] * operands[1].floats[w];
-                 });
+  const double *weight = operands[1].floats.data();
+  double *sums = result.floats.data();
+  forEachSum(convolutionOf(*this, getResult(), getWeight(), getGradient()),
+             [&](int64_t y, auto products) {
+               double gradient = operands[0].floats[y];
+               products([&](int64_t x, int64_t w) {
+                 sums[x] += gradient * weight[w];
+               });
+             });
   return single(std::move(result));
 }
 
 Results ConvolutionBackwardWeightsOp::evaluate(ArrayRef<HostTensor> operands) {
   HostTensor result = zeros(getType());
-  forEachProduct(convolutionOf(*this, getInput(), getResult(), getGradient()),
-                 [&](int64_t x, int64_t w, int64_t y) {
-                   result.floats[w] +=
-                       operands[0].floats[x] * operands[1].floats[y];
-                 });
+  const double *input = operands[0].floats.data();
+  double *sums = result.floats.data();
+  forEachSum(
+      convolutionOf(*this, getInput(), getResult(), getGradient()),
+      [&](int64_t y, auto products) {
+        double gradient = operands[1].floats[y];
+        products([&](int64_t x, int64_t w) { sums[w] += input[x] * gradient; });
+      });
   return single(std::move(result));
 }
 

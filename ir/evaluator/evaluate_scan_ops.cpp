@@ -30,11 +30,11 @@ static void setSlice(HostTensor &sequence, int64_t step,
 
 /// What the body yields for the values of its arguments.
 static FailureOr<SmallVector<HostTensor>>
-yieldedBy(ScanOp op, ArrayRef<HostTensor> arguments, Settling &settling) {
+yieldedBy(ScanOp op, SmallVector<HostTensor> arguments, Settling &settling) {
   DenseMap<Value, HostTensor> values;
   for (auto [argument, value] :
        llvm::zip_equal(op.getBodyBlock().getArguments(), arguments))
-    values[argument] = value;
+    values[argument] = std::move(value);
   auto of = [&](OperandRange operands) {
     return llvm::map_to_vector(operands,
                                [&](Value value) { return values.at(value); });
@@ -70,7 +70,7 @@ gradus::evaluateSettling(ScanOp op, ArrayRef<HostTensor> operands,
     for (const HostTensor &sequence : operands.slice(carried, sequences))
       arguments.push_back(sliceAt(sequence, step));
     llvm::append_range(arguments, operands.drop_front(carried + sequences));
-    auto yielded = yieldedBy(op, arguments, settling);
+    auto yielded = yieldedBy(op, std::move(arguments), settling);
     if (failed(yielded))
       return failure();
     for (auto [number, value] : llvm::enumerate(*yielded))

@@ -155,6 +155,7 @@ public:
 
   LogicalResult begin(GraphOp graph, ArrayRef<HostTensor> inputs);
   LogicalResult run(Operation &op);
+  SmallVector<HostTensor> operandsOf(Operation &op);
   SmallVector<HostTensor> valuesOf(ValueRange range) const;
   void showWrites();
 
@@ -171,6 +172,7 @@ private:
   StateMap *gradients_;
   Settling &settling_;
   DenseMap<Value, HostTensor> values_;
+  DenseMap<Value, int64_t> usesLeft_; // of values that an op was given
 };
 } // namespace
 
@@ -223,12 +225,27 @@ LogicalResult GraphRun::update(UpdateOp op) {
 }
 
 LogicalResult GraphRun::compute(Operation &op) {
-  auto results = evaluateSettling(op, valuesOf(op.getOperands()), settling_);
+  auto results = evaluateSettling(op, operandsOf(op), settling_);
   if (failed(results))
     return failure();
   for (auto [value, result] : llvm::zip(op.getResults(), *results))
     add(value, std::move(result));
   return success();
+}
+
+/// Copies of the values that a later op uses, too; the others themselves.
+SmallVector<HostTensor> GraphRun::operandsOf(Operation &op) {
+  SmallVector<HostTensor> operands;
+  for (OpOperand &operand : op.getOpOperands()) {
+    HostTensor &value = values_.find(operand.get())->second;
+    int64_t uses = llvm::range_size(operand.get().getUses());
+    int64_t &left = usesLeft_.try_emplace(operand.get(), uses).first->second;
+    if (--left)
+      operands.push_back(value);
+    else
+      operands.push_back(std::move(value));
+  }
+  return operands;
 }
 
 SmallVector<HostTensor> GraphRun::valuesOf(ValueRange range) const {
