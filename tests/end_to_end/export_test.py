@@ -100,14 +100,40 @@ if not changes:
 assert list(before.opset_import) == list(after.opset_import) and list(before.graph.input) == list(after.graph.input)
 """
 
+# Runs each script that a line names with its arguments, in a process that has the packages already: they take longer to
+# load than any of the scripts takes to run.
+SCRIPTS = """
+import json, sys, traceback
+import numpy, onnx, onnxruntime
+for line in sys.stdin:
+    script, *sys.argv[1:] = json.loads(line)
+    try:
+        exec(script, {})
+        print(json.dumps(""), flush=True)
+    except BaseException:
+        print(json.dumps(traceback.format_exc()), flush=True)
+"""
+
+
 @unittest.skipUnless(os.path.exists(PYTHON), "ONNX Runtime is not there")
 class Export(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        os.makedirs(OUT, exist_ok=True)
+        cls.scripts = subprocess.Popen([PYTHON, "-c", SCRIPTS], cwd=OUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scripts.communicate()
+
+    def script(self, *script_and_arguments):
+        self.scripts.stdin.write(json.dumps(script_and_arguments) + "\n")
+        self.scripts.stdin.flush()
+        self.assertEqual(json.loads(self.scripts.stdout.readline()), "")
+
     def run_in(self, *command):
         done = subprocess.run(command, cwd=OUT, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-    def setUp(self):
-        os.makedirs(OUT, exist_ok=True)
 
     def test_a_trained_model_computes_the_same_in_onnx_runtime(self):
         lenet, test = os.path.join(DIGITS, "lenet.onnx"), os.path.join(DIGITS, "test.safetensors")
@@ -116,7 +142,7 @@ class Export(unittest.TestCase):
                     "--checkpoint", "lenet.safetensors", "--overwrite")
         self.run_in(GRADUS, "predict", "lenet.gradus", "--checkpoint", "lenet.safetensors", "--data", test, "-o", "out.safetensors")
         self.run_in(GRADUS, "export", lenet, "--checkpoint", "lenet.safetensors", "-o", "trained.onnx")
-        self.run_in(PYTHON, "-c", COMPARE, "trained.onnx", test, "out.safetensors")
+        self.script(COMPARE, "trained.onnx", test, "out.safetensors")
 
     def test_a_model_that_normalizes_by_itself_takes_what_predict_takes(self):
         lenet, test = os.path.join(DIGITS, "lenet.onnx"), os.path.join(DIGITS, "test.safetensors")
@@ -126,7 +152,7 @@ class Export(unittest.TestCase):
                     "--checkpoint", "normal.safetensors", "--overwrite")
         self.run_in(GRADUS, "predict", "normal.gradus", "--checkpoint", "normal.safetensors", "--data", test, "-o", "normal.out.safetensors")
         self.run_in(GRADUS, "export", lenet, "--checkpoint", "normal.safetensors", "--inference", "--with-normalization", "-o", "normal.onnx")
-        self.run_in(PYTHON, "-c", COMPARE, "normal.onnx", test, "normal.out.safetensors")
+        self.script(COMPARE, "normal.onnx", test, "normal.out.safetensors")
 
     def check_case(self, folder, file, *flags, changes=0, batch=None, predicts=True):
         """Trains a file of a recorded case a few steps and takes it back into the file."""
@@ -136,15 +162,15 @@ class Export(unittest.TestCase):
         data, artifact, checkpoint, out, model = (name + ending for ending in (
             ".data.safetensors", ".gradus", ".checkpoint.safetensors", ".out.safetensors", ".onnx"))
         original = os.path.join(MODELS, folder, file)
-        self.run_in(PYTHON, "-c", JOIN, os.path.join(MODELS, folder, "data.safetensors"), data)
+        self.script(JOIN, os.path.join(MODELS, folder, "data.safetensors"), data)
         self.run_in(GRADUS, "compile", original, "--recipe", self.recipe(case, file, name), "-o", artifact)
         self.run_in(GRADUS, "train", artifact, "--data", data, "--steps", "3", "--checkpoint", checkpoint, "--overwrite")
         self.run_in(GRADUS, "predict", artifact, "--checkpoint", checkpoint, "--data", data, "-o", out)
         self.run_in(GRADUS, "export", original, "--checkpoint", checkpoint, *flags, "-o", model)
-        self.run_in(PYTHON, "-c", SAME, original, model, checkpoint, str(changes))
+        self.script(SAME, original, model, checkpoint, str(changes))
         if predicts:
             batch = batch or case["inputs"][0]["shape"][0]
-            self.run_in(PYTHON, "-c", PREDICTS, model, data, out, case["output"]["name"], str(batch))
+            self.script(PREDICTS, model, data, out, case["output"]["name"], str(batch))
 
     def check_program(self, folder, *methods, files=("model.onnx", "model_dynamo.onnx"), ema=False, predicts=None):
         """Trains files, of both exporters, and writes what was trained from their artifacts. The one with the flags
@@ -156,7 +182,7 @@ class Export(unittest.TestCase):
             data, artifact, checkpoint, out, model = (name + ending for ending in (
                 ".data.safetensors", ".gradus", ".checkpoint.safetensors", ".out.safetensors", ".onnx"))
             averaged = ["--ema"] if ema else []
-            self.run_in(PYTHON, "-c", JOIN, os.path.join(MODELS, folder, "data.safetensors"), data)
+            self.script(JOIN, os.path.join(MODELS, folder, "data.safetensors"), data)
             self.run_in(GRADUS, "compile", os.path.join(MODELS, folder, file), "--recipe", self.recipe(case, file, name), *methods,
                         "-o", artifact)
             self.run_in(GRADUS, "train", artifact, "--data", data, "--steps", "3", "--checkpoint", checkpoint, "--overwrite")
@@ -166,7 +192,7 @@ class Export(unittest.TestCase):
                 self.run_in(GRADUS, "compile", os.path.join(MODELS, folder, file), "--recipe", name + ".json", *predicts, "-o", predictor)
             self.run_in(GRADUS, "predict", predictor, "--checkpoint", checkpoint, "--data", data, *averaged, "-o", out)
             self.run_in(GRADUS, "export", artifact, "--checkpoint", checkpoint, "--inference", *averaged, "-o", model)
-            self.run_in(PYTHON, "-c", PROGRAM, model, data, out, case["output"]["name"], str(case["inputs"][0]["shape"][0]))
+            self.script(PROGRAM, model, data, out, case["output"]["name"], str(case["inputs"][0]["shape"][0]))
 
     def recipe(self, case, file, name):
         shapes = {each["name"]: each["shape"] for each in case["inputs"]}
