@@ -31,6 +31,7 @@ SLOWEST = 10  # tests that are printed with their times
 TESTS_AT_ONCE = 40  # of a GoogleTest program, in one process
 PEERS = os.path.join(os.environ.get("GRADUS_DEPS") or os.path.expanduser("~/.cache/gradus"), "peers", "modules")
 CORES = len(os.sched_getaffinity(0))
+USED = threading.local()  # what used_so_far() tells
 
 
 class Tally:
@@ -100,17 +101,33 @@ def run_process(command, folder, environment, seconds=TIME_LIMIT):
     """What a process printed, and how it ended, in words. Where it does not end, it is ended with all that it started."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                                stdin=subprocess.DEVNULL, cwd=folder, env=os.environ | environment, start_new_session=True)
+    late = threading.Event()
+
+    def end():
+        late.set()
+        os.killpg(process.pid, signal.SIGKILL)
+
+    timer = threading.Timer(seconds, end)
+    timer.start()
     try:
-        text = process.communicate(timeout=seconds)[0]
+        text = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # what it left behind
-        return text, f"the program ended with {process.returncode}"
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()[0], f"no end after {seconds} s"
     except BaseException:  # Ctrl-C
         os.killpg(process.pid, signal.SIGKILL)
         raise
+    finally:
+        timer.cancel()
+    process.stdout.close()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    USED.seconds = used_so_far() + usage.ru_utime + usage.ru_stime
+    return text, f"no end after {seconds} s" if late.is_set() else f"the program ended with {process.returncode}"
+
+
+def used_so_far():
+    """The processor time of all processes that this thread has waited for, and of those that they waited for."""
+    return getattr(USED, "seconds", 0.0)
 
 
 def outcomes(text):
@@ -311,21 +328,24 @@ def run_unittests(path, tally):
 
 
 def run_all(tasks):
-    """Runs as many tasks at once as there are cores; prints what those of each name took together."""
-    seconds, adding = {}, threading.Lock()
+    """Runs as many tasks at once as there are cores; prints what those of each name took together, and how much of that
+    was the processor's time, which says the same on a busy machine."""
+    seconds, used, adding = {}, {}, threading.Lock()
 
     def timed(name, run):
-        start = time.monotonic()
+        start, before = time.monotonic(), used_so_far()
         run()
         with adding:
             seconds[name] = seconds.get(name, 0) + time.monotonic() - start
+            used[name] = used.get(name, 0) + used_so_far() - before
 
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
         for done in [pool.submit(timed, *task) for task in tasks]:
             done.result()
     for name in sorted(seconds):
         if seconds[name] >= 1:
-            print(f"{name}: {seconds[name]:.1f} s", flush=True)
+            print(f"{name}: {seconds[name]:.1f} s, {used[name]:.1f} s of a processor", flush=True)
+    print(f"all: {sum(used.values()):.0f} s of a processor", flush=True)
 
 
 def main():
