@@ -298,9 +298,9 @@ def all_cases(only=""):
     return [case for case in cases if not re.search(r"_expanded(_ver\d+)?$", case.name) and only in case.name]
 
 
-def run_all(only="", report=lambda result: None, device="cpu", each_op=False):
+def run_all(only="", report=lambda result: None, device="cpu", each_op=False, every=1):
     worker, results, seen = Worker("onnx_worker", device), [], set()
-    for case in all_cases(only):
+    for case in all_cases(only)[::every]:
         ops = []
         if each_op and case.kind != "node":
             continue
@@ -392,6 +392,7 @@ def main():
     parser.add_argument("--only", default="", metavar="PART", help="cases whose name has this in it")
     parser.add_argument("--verbose", action="store_true", help="a line per case")
     parser.add_argument("--each-op", action="store_true", help="node cases until each op has passed one")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="each Nth case alone")
     parser.add_argument("--device", default="cpu", help="where to run: cpu, cuda, emulated (cpu)")
     arguments = parser.parse_args()
 
@@ -399,7 +400,7 @@ def main():
         if result.outcome == "failed" or arguments.verbose:
             print(f"{result.outcome} {result.kind}/{result.name}: {result.words[:600]}", file=sys.stderr, flush=True)
 
-    results = run_all(arguments.only, report, arguments.device, arguments.each_op)
+    results = run_all(arguments.only, report, arguments.device, arguments.each_op, arguments.every)
     if arguments.write:
         with open(PAGE, "w") as file:
             file.write(page(results))

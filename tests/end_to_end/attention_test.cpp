@@ -3,6 +3,7 @@
 // evaluator's. And a bias of positions that is learned, beside a mask.
 
 #include "compiled.h"
+#include "tests/sanitized.h"
 
 using namespace gradus;
 
@@ -95,6 +96,7 @@ class LongAttention : public ::testing::TestWithParam<Long> {};
 } // namespace
 
 TEST_P(LongAttention, TrainsToTheSameBitsOnAnyNumberOfThreads) {
+  SKIP_WHERE_SANITIZED();
   NamedTensors one = trainedBy(1, GetParam());
   for (int64_t threads : {2, 5})
     for (auto &[name, state] : trainedBy(threads, GetParam()))

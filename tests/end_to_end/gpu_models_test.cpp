@@ -3,7 +3,7 @@
 
 #include "tests/codegen/gpu/card.h"
 #include "tests/codegen/nests/needs_cuda_toolkit.h"
-#include "tests/this_build.h"
+#include "tests/sanitized.h"
 
 #include "codegen/compile.h"
 #include "codegen/gpu/object.h"
@@ -66,6 +66,7 @@ TEST_P(ModelOnGpu, RunsOnTheEmulatedCard) {
 }
 
 TEST_P(ModelOnGpu, AssemblesWithoutSpills) {
+  SKIP_WHERE_SANITIZED();
   NEEDS_CUDA_TOOLKIT();
   auto toolkit = cudaToolkit();
   ASSERT_TRUE(bool(toolkit)) << llvm::toString(toolkit.takeError());

@@ -2,6 +2,7 @@
 // graph does; with f32 masters, losses and gradients of parameters.
 
 #include "compiled.h"
+#include "tests/sanitized.h"
 
 #include "runtime/safetensors.h"
 
@@ -137,6 +138,7 @@ TEST(Precision, StepsAreThoseOfTheEvaluator) {
 }
 
 TEST(Precision, StepsOfLibraryCallsAreThoseOfTheEvaluator) {
+  SKIP_WHERE_SANITIZED();
   expectSameSteps("bf16", 4, 64, 16, 1e-2, 1);
 }
 

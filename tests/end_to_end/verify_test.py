@@ -156,7 +156,8 @@ def add(folder, case, file):
 
 for _path in sorted(glob.glob(os.path.join(MODELS, "*", "expected.safetensors"))):
     _folder = os.path.basename(os.path.dirname(_path))
-    for _file in described(_folder)["files"]:
+    # What other exporters write of a model the importer's tests have with the sanitizers, too.
+    for _file in described(_folder)["files"][: 1 if is_sanitized() else None]:
         add(_folder, described(_folder), _file)
 
 

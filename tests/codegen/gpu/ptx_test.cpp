@@ -2,6 +2,7 @@
 // not hang on how many work on it.
 
 #include "cuda_kernels.h"
+#include "tests/sanitized.h"
 
 #include "codegen/gpu/ptx.h"
 
@@ -73,6 +74,7 @@ TEST_F(GpuPtx, FindsPositionsIn32Bits) {
 /// Several parts become one text, in which each has its own copy of libdevice's
 /// tables.
 TEST_F(GpuPtx, IsOneTextOfManyParts) {
+  SKIP_WHERE_SANITIZED();
   std::string text;
   for (int i = 0; i < 120; ++i)
     text += wave(i);

@@ -2,6 +2,7 @@
 // on the emulated GPU; they keep their bits, and never hold all patches.
 
 #include "curvature_check.h"
+#include "tests/sanitized.h"
 
 using namespace gradus;
 using namespace gradus::test;
@@ -125,7 +126,8 @@ TEST_P(RandomGram, IsTheSameOnTheEmulatedGpu) {
   checkEmulated(programOf(randomSpec(GetParam())), 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomGram, ::testing::Range(0u, 30u));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomGram,
+                         ::testing::Range(0u, casesWhereSanitized(30)));
 
 //===-- large ones --------------------------------------------------------===//
 

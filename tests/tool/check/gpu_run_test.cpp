@@ -5,7 +5,7 @@
 // would for what it moves and computes.
 
 #include "runtime/session/choose_plan.h"
-#include "tests/this_build.h"
+#include "tests/sanitized.h"
 #include "tests/tool/check/named_run.h"
 #include "tool/check/trainer.h"
 
@@ -203,10 +203,7 @@ bool lacksSome(const compiler::Result &compiled) {
 
 /// The bits name biases, gelu, its slopes, its kept input, sums, and all.
 TEST_F(GpuTraining, OfAGptNeedsNoEpilogues) {
-#if GRADUS_SANITIZE
-  GTEST_SKIP() << "seven runs of a GPT on the emulated GPU take minutes with "
-                  "the sanitizers; the other build has them";
-#endif
+  SKIP_WHERE_SANITIZED();
   RecordedCase recorded = takeOrThrow(
       RecordedCase::open(GRADUS_SOURCE_DIR "/tests/data/models/gpt2-tiny"));
   compiler::Result compiled = takeOrThrow(gradus_compiler()->compile(

@@ -6,7 +6,7 @@
 #include "runtime/cuda/libraries/cudnn_attention.h"
 #include "runtime/cuda/libraries/cudnn_convolution.h"
 #include "runtime/cuda/libraries/cudnn_plan.h"
-#include "tests/this_build.h"
+#include "tests/sanitized.h"
 
 #include "tests/runtime/cuda/card_commands.h"
 #include "tests/runtime/cuda/stub_library.h"
@@ -181,6 +181,7 @@ std::vector<LibraryCommandT> attentionOf(int64_t n, int64_t h, int64_t t,
 } // namespace
 
 TEST_F(DescribedCard, HasPlansForAllConvolutionsOfResNet50) {
+  SKIP_WHERE_SANITIZED();
   for (LibraryOp op : kConvolutions)
     for (const Shape &shape : kResNet50) {
       EXPECT_EQ(planOf(convolution(op, shape, 32, DType::bf16, true)), "")
@@ -197,6 +198,7 @@ TEST_F(DescribedCard, HasPlansForEachForm) {
 }
 
 TEST_F(DescribedCard, HasPlansForEachFormOfAttention) {
+  SKIP_WHERE_SANITIZED();
   for (const auto &[name, command] : attentions())
     EXPECT_EQ(planOf(command), "")
         << name << " of " << nameOf(command.inputs[0]->dtype);
@@ -205,6 +207,7 @@ TEST_F(DescribedCard, HasPlansForEachFormOfAttention) {
 /// Within 192 MiB of scores and 1 MiB more, which gradients take to be the same
 /// each time.
 TEST_F(DescribedCard, HasPlansForAttention) {
+  SKIP_WHERE_SANITIZED();
   for (bool isCausal : {false, true})
     for (const LibraryCommandT &command :
          attentionOf(8, 12, 1024, isCausal, {}))
@@ -224,6 +227,7 @@ TEST_F(DescribedCard, HasPlansForMasksOfAnOddNumberOfKeys) {
 
 /// In bf16, for a step of 256 images.
 TEST_F(DescribedCard, ComputesResNet50ByFirstChoices) {
+  SKIP_WHERE_SANITIZED();
   for (const Hopper &card : {kH100, kH200}) {
     describe(card);
     for (LibraryOp op : kConvolutions)
@@ -238,6 +242,7 @@ TEST_F(DescribedCard, ComputesResNet50ByFirstChoices) {
 
 /// GPT-2 of 8 x 1024 tokens, BERT of 32 x 128.
 TEST_F(DescribedCard, ComputesAttentionByFirstChoices) {
+  SKIP_WHERE_SANITIZED();
   for (const Hopper &card : {kH100, kH200}) {
     describe(card);
     for (const LibraryCommandT &command : attentionOf(8, 12, 1024, true, {}))
