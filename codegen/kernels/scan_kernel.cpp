@@ -75,6 +75,7 @@ private:
   ScanPlace partOf(ConcatenateOp op, unsigned number);
   void begin();
   plan::LoopOp beginLoop(int64_t count);
+  void beginPanels(NestParts &parts);
   void body();
   void end();
   SmallVector<Value> launch(KernelTable &kernels);
@@ -335,10 +336,9 @@ void ScanKernel::write(NestOp nest) {
   for (const NestRead &read :
        llvm::concat<const NestRead>(old.mapReads, old.thenReads)) {
     auto found = seen(read.value, read.map);
-    if (!found) {
-      isWrong_ = true;
+    isWrong_ |= !found;
+    if (isWrong_)
       return;
-    }
     reads.push_back(*found);
   }
   ScanPlace packed;
@@ -379,14 +379,10 @@ void ScanKernel::write(NestOp nest) {
     };
   };
   OpBuilder::InsertionGuard guard(builder_);
-  if (dims.packed != ~0u) {
-    askForNextPanel(parts, around());
-    beginLoop(dims.parallel[around()]);
-  }
+  if (dims.packed != ~0u)
+    beginPanels(parts);
   NestOp made =
-      old.combine.empty()
-          ? buildNest(builder_, loc_, parts, nullptr, body(nest.getThen()))
-      : dims.ofPairs
+      dims.ofPairs
           ? buildNest(builder_, loc_, parts, dotOfPairs, body(nest.getThen()))
           : buildNest(builder_, loc_, parts, body(nest.getMap()),
                       body(nest.getThen()));
@@ -533,6 +529,11 @@ plan::LoopOp ScanKernel::beginLoop(int64_t count) {
                                    /*at=*/Value());
   builder_.createBlock(&loop.getBody());
   return loop;
+}
+
+void ScanKernel::beginPanels(NestParts &parts) {
+  askForNextPanel(parts, around());
+  beginLoop(parts.parallel[around()]);
 }
 
 SmallVector<Value> ScanKernel::run(KernelTable &kernels) {
