@@ -7,6 +7,7 @@
 #include "codegen/artifact/artifact_writer.h"
 #include "codegen/artifact/program_section.h"
 #include "codegen/libraries/channel_blocks.h"
+#include "codegen/libraries/onednn.h"
 #include "codegen/libraries/select_winograd.h"
 #include "codegen/memory/memory_limit.h"
 #include "codegen/names.h"
@@ -133,12 +134,11 @@ struct TargetGroup {
 
 } // namespace
 
-/// Whether a program has a matmul of which our kernels may be faster than a
-/// library without pairs of bf16; `lower-to-kernels` looks at all of its sizes.
+/// Whether a library might get a matmul whose left matrix is transposed, which
+/// our kernels may be faster at; `lower-to-kernels` looks at all of its sizes.
 static bool hasLargeWeightGradients(ProgramOp program) {
-  constexpr int64_t large = 50'000'000;
   auto result = program.walk([&](MatmulOp op) {
-    return op.getTransposeA() && graphFlops(*op) >= large
+    return op.getTransposeA() && graphFlops(*op) >= kFewestOneDnnFlops
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

@@ -64,6 +64,14 @@ Value *CpuBuilder::fma(Value *x, Value *y, Value *z) {
   return CreateIntrinsic(Intrinsic::fma, {values[0]->getType()}, values);
 }
 
+void CpuBuilder::askFor(Value *address, unsigned cache) {
+  constexpr int read = 0, first = 3, data = 1;
+  int locality = first + 1 - int(cache);
+  CreateIntrinsic(
+      Intrinsic::prefetch, {getPtrTy()},
+      {address, getInt32(read), getInt32(locality), getInt32(data)});
+}
+
 /// The result has lane `first` of a vector and those that follow, undefined
 /// ones behind its end. A single value becomes the first lane, before zeros.
 Value *CpuBuilder::lanesFrom(Value *x, unsigned first, unsigned count) {

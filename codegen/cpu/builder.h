@@ -44,6 +44,9 @@ public:
   llvm::Value *binary(llvm::Intrinsic::ID id, llvm::Value *x, llvm::Value *y);
   /// x * y + z, fused if the target has the instruction.
   llvm::Value *fma(llvm::Value *x, llvm::Value *y, llvm::Value *z);
+  /// Asks for the line of memory that will be read at an address, into the
+  /// first or the second cache. The address may lie outside of all buffers.
+  void askFor(llvm::Value *address, unsigned cache);
 
   /// Computes a result from operands of equal lanes by an instruction that
   /// takes vectors of 4, 8 or 16. A single lane is computed in a vector, too:

@@ -306,7 +306,7 @@ void NestEmitter::ask(ArrayRef<Instance> instances, Value *round) {
 /// Asks for the vectors that a position of a tile will read.
 void NestEmitter::askFor(ArrayRef<Instance> instances, Value *number,
                          unsigned rows) {
-  constexpr int read = 0, second = 2, data = 1;
+  constexpr unsigned second = 2;
   Value *vectors = b_.getInt64(int64_t(instances.size()) / sizes_[rows]),
         *row = b_.CreateUDiv(number, vectors),
         *lane = b_.CreateNSWMul(b_.CreateURem(number, vectors),
@@ -320,9 +320,7 @@ void NestEmitter::askFor(ArrayRef<Instance> instances, Value *number,
     Value *address =
         b_.CreateGEP(memoryType(b_, access.element),
                      memory_.address(access, instances.front()), offset);
-    b_.CreateIntrinsic(
-        Intrinsic::prefetch, {b_.getPtrTy()},
-        {address, b_.getInt32(read), b_.getInt32(second), b_.getInt32(data)});
+    b_.askFor(address, second);
   }
 }
 

@@ -235,7 +235,7 @@ static Values addresses(CpuBuilder &b, const PointForm &form,
 static void ask(CpuBuilder &b, const PointForm &form,
                 ArrayRef<std::optional<int64_t>> steps,
                 ArrayRef<Value *> places, Function &function) {
-  constexpr int read = 0, first = 3, data = 1;
+  constexpr unsigned first = 1;
   constexpr int64_t line = 64;
   Value *ahead = function.getArg(1 + form.firsts.size());
   SmallVector<unsigned> rows; // the numbers of the pointer's reads
@@ -252,9 +252,7 @@ static void ask(CpuBuilder &b, const PointForm &form,
     if (since < line && !(endsRow && since > 0))
       continue;
     since = 0;
-    b.CreateIntrinsic(Intrinsic::prefetch, {b.getPtrTy()},
-                      {b.CreateGEP(b.getInt8Ty(), places[i], ahead),
-                       b.getInt32(read), b.getInt32(first), b.getInt32(data)});
+    b.askFor(b.CreateGEP(b.getInt8Ty(), places[i], ahead), first);
   }
 }
 

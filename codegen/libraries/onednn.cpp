@@ -294,14 +294,15 @@ bool askOneDnn(LibraryCall &call, bool free) {
 
 namespace {
 
-/// Below these limits our nests are at least as fast (measured on AVX-512:
-/// equal at 34 MFLOP, 1.6 times as fast with 16 channels), and they fuse. A
-/// large convolution goes to the library even if it is narrow (ResNet's 7x7
-/// over 8 images of 224: 4.2 ms instead of 8, the gradient of its weights 5.1
-/// instead of 14). A stem in f32 does earlier, as what is behind it is in
-/// blocks then (MobileNet's 3x3: 128 ms a step instead of 133).
-constexpr int64_t kMinimumFlops = 50'000'000, kMinimumWidth = 32,
-                  kMuchFlops = 500'000'000, kStemFlops = 100'000'000;
+/// Below these limits, and kFewestOneDnnFlops, our nests are at least as fast
+/// (measured on AVX-512: equal at 34 MFLOP, 1.6 times as fast with 16
+/// channels), and they fuse. A large convolution goes to the library even if it
+/// is narrow (ResNet's 7x7 over 8 images of 224: 4.2 ms instead of 8, the
+/// gradient of its weights 5.1 instead of 14). A stem in f32 does earlier, as
+/// what is behind it is in blocks then (MobileNet's 3x3: 128 ms a step instead
+/// of 133).
+constexpr int64_t kMinimumWidth = 32, kMuchFlops = 500'000'000,
+                  kStemFlops = 100'000'000;
 /// Depthwise and narrow pointwise convolutions gain by blocks, which the work
 /// around them is done in: MobileNetV2's step takes 0.73 of the time. Gradients
 /// of EfficientNet's weights took 124 ms with the library's for windows of 5x5
@@ -322,7 +323,7 @@ public:
       return reasonAgainstDepthwise(size);
     if (size.channelBlock || fillsGroups(size))
       return size.flops < kBlockedFlops ? "it is small" : "";
-    if (size.flops < kMinimumFlops)
+    if (size.flops < kFewestOneDnnFlops)
       return "it is small";
     int64_t much = size.isStem && !size.is16Bits ? kStemFlops : kMuchFlops;
     bool isMuch = size.mayBeNarrow && size.flops >= much;

@@ -6,6 +6,10 @@
 
 namespace gradus {
 
+/// Products of fewer operations than these are nests of our own, which are at
+/// least as fast and fuse, but for those in blocks of channels.
+constexpr int64_t kFewestOneDnnFlops = 50'000'000;
+
 const Library &oneDnn();
 
 /// Asks for the scratch of a call as it is; with `free` the library also
