@@ -305,6 +305,13 @@ public:
            bytes_[command] <= -kTimes * made_[command];
   }
 
+  /// Whether a command makes a few numbers alone, as the count of steps, which
+  /// updates may wait for.
+  bool makesLittle(unsigned command) const {
+    constexpr int64_t few = 1024; // bytes
+    return !isUpdate_[command] && made_[command] <= few;
+  }
+
   /// Whether a command could come later for free: all that it reads are states
   /// and constants, which stay, and what comes later with it.
   bool canWait(unsigned command) const { return canWait_[command]; }
@@ -402,7 +409,7 @@ public:
         return 0;
       if (auto finish = dyn_cast<plan::FinishOp>(commands_[command]))
         return int64_t(finish.getNumber()) + inFlight_ < begun_ ? 1 : 4;
-      bool frees = growth_.shrinks(command) ||
+      bool frees = growth_.shrinks(command) || growth_.makesLittle(command) ||
                    (growth_.isUpdate(command) && growth_.of(command) < 0);
       return frees ? 2 : 3;
     }));
