@@ -138,7 +138,8 @@ struct TargetGroup {
 /// our kernels may be faster at; `lower-to-kernels` looks at all of its sizes.
 static bool hasLargeWeightGradients(ProgramOp program) {
   auto result = program.walk([&](MatmulOp op) {
-    return op.getTransposeA() && graphFlops(*op) >= kFewestOneDnnFlops
+    return op.getTransposeA() && tensorType(op).getRank() == 2 &&
+                   graphFlops(*op) >= kFewestOneDnnFlops
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

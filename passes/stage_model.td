@@ -18,9 +18,11 @@ def FoldEmpty : GradusPass<"fold-empty"> {
     and constants by what the reference evaluator says. A sum over no elements
     is 0, their maximum is negative infinity (in integers the smallest one),
     and their mean is NaN. So no later pass sees a dimension of size 0, but in
-    inputs, outputs, states and operands of ops that move elements. An op that
-    would need more than that, such as the gather of elements that are not
-    there, is an error.
+    inputs, outputs, states, operands of ops that move elements, and results of
+    ops that have others. An op that would need more than that, such as the
+    gather of elements that are not there, is an error. Parameters that reach
+    the loss through such a tensor alone have no gradient: training leaves them
+    as they are, without a decay of weights, and says so.
 
     A state without elements stays, and keeps its name in checkpoints.
 

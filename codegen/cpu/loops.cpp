@@ -252,7 +252,7 @@ Value *NestEmitter::ahead(const Access &access) {
   Value *zero = b_.getInt64(0), *carried = zero;
   for (unsigned number = dims.size(); number-- > 1;) {
     unsigned inner = dims[number - 1];
-    int64_t step = access.place.strides[dims[number]],
+    int64_t step = sizes_[dims[number]] * access.place.strides[dims[number]],
             back = nest_.extents[inner] * access.place.strides[inner],
             steps = number == 1 ? rounds : 1;
     Value *ends = b_.CreateICmpSGE(

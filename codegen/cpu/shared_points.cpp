@@ -92,9 +92,10 @@ std::optional<PointForm> PointForm::of(const Nest &nest, const Tiling &tiling) {
     form.elements.push_back({access.element, pointer, step == LaneStep::next,
                              distance * bytesOf(access.element)});
   }
-  form.asked = askedPointer(form);
-  if (form.firsts.size() + (form.asked >= 0) > mostPointers)
+  if (form.firsts.size() > mostPointers)
     return std::nullopt;
+  if (form.firsts.size() < mostPointers) // how far ahead to ask takes one, too
+    form.asked = askedPointer(form);
   return form;
 }
 

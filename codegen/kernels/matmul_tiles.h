@@ -55,8 +55,8 @@ struct MatmulTiles {
   }
 };
 
-/// Smaller ones fill no tiles. Of f32 it is gradients of weights alone, whose
-/// left matrix is transposed, which the library is slow at.
+/// Smaller ones fill no tiles. Of f32 it is those alone whose left matrix is
+/// transposed, as that of a gradient of weights: the library is slow at them.
 inline bool MatmulSizes::areOurs() const {
   constexpr int64_t least = 64;
   bool pays = ofPairs ? inner % 2 == 0 && columns >= MatmulTiles::kWidth

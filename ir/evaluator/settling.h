@@ -11,8 +11,8 @@ class ScanOp;
 class Settling {
 public:
   virtual ~Settling() = default;
-  /// Called with copies of the operands of an op, before it is computed; for a
-  /// scan with those of the ops in its body, in each step.
+  /// Called with the operands of an op, which nothing else has, before it is
+  /// computed; for a scan with those of the ops in its body, in each step.
   virtual void operands(mlir::Operation &op,
                         llvm::MutableArrayRef<HostTensor> tensors) {}
   /// Called with each result of an op and each input of the graph.

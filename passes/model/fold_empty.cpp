@@ -1,6 +1,7 @@
 // Replaces what is computed of tensors without elements by constants.
 //
-// Runs first, so that no later pass, and no kernel, divides by a size of 0.
+// Runs before all passes that change the program, so that none of them, and no
+// kernel, divides by a size of 0.
 
 #include "passes/passes.h"
 
@@ -29,7 +30,7 @@ bool isEmpty(Value value) {
 FailureOr<HostTensor> known(Value value) {
   if (isEmpty(value))
     return zeros(tensorType(value));
-  DenseElementsAttr elements;
+  ElementsAttr elements;
   if (matchPattern(value, m_Constant(&elements)))
     return toHost(elements);
   return failure();

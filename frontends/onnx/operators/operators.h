@@ -11,7 +11,7 @@ namespace gradus::onnx {
 /// The inputs of a folded node; null for one that is left out.
 using Constants = llvm::ArrayRef<const Constant *>;
 
-/// An attribute that changes no result of an op, so that no handler reads it.
+/// An attribute whose value Gradus has no use for, so that no handler reads it.
 struct Ignored {
   const char *attribute;
   const char *reason; // in words for users

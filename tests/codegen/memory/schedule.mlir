@@ -61,13 +61,30 @@ gradus.program @p {
   // CHECK-NEXT:    plan.launch @terms
   // CHECK-NEXT:    plan.launch @sum
   // CHECK-NEXT:    plan.launch @other
-  gradus.graph @terms(%x: tensor<64xf32>) -> (y: tensor<64xf32>, z: tensor<64xf32>) {
+  gradus.graph @terms(%x: tensor<64xf32>) -> (y: tensor<6400xf32>, z: tensor<64xf32>) {
     %p = plan.launch @peak(%x) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<1048576xf32>
     %b = plan.launch @begin(%p) items [1] grain 1 inplace [-1] : (tensor<1048576xf32>) -> tensor<64xf32>
     %t = plan.launch @terms(%b) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<65536xf32>
-    %y = plan.launch @other(%b) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<64xf32>
+    %y = plan.launch @other(%b) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<6400xf32>
     %z = plan.launch @sum(%t) items [1] grain 1 inplace [-1] : (tensor<65536xf32>) -> tensor<64xf32>
-    gradus.return %y, %z : tensor<64xf32>, tensor<64xf32>
+    gradus.return %y, %z : tensor<6400xf32>, tensor<64xf32>
+  }
+
+  // A number that an update waits for is made before large tensors, so that
+  // the update comes as soon as its gradient is there.
+  // CHECK-LABEL: gradus.graph @waits
+  // CHECK:         plan.launch @count
+  // CHECK-NEXT:    plan.launch @gradient
+  // CHECK-NEXT:    plan.launch @update
+  // CHECK-NEXT:    plan.launch @gradient
+  gradus.graph @waits(%x: tensor<64xf32>) -> (y: tensor<6400xf32>) {
+    %w = gradus.read @w : tensor<64xf32>
+    %gw = plan.launch @gradient(%x) items [64] grain 64 inplace [-1] : (tensor<64xf32>) -> tensor<6400xf32>
+    %y = plan.launch @gradient(%x) items [64] grain 64 inplace [-1] : (tensor<64xf32>) -> tensor<6400xf32>
+    %n = plan.launch @count(%x) items [1] grain 1 inplace [-1] : (tensor<64xf32>) -> tensor<1xf32>
+    %new_w = plan.launch @update(%w, %gw, %n) items [64] grain 64 inplace [0] : (tensor<64xf32>, tensor<6400xf32>, tensor<1xf32>) -> tensor<64xf32>
+    gradus.write @w, %new_w : tensor<64xf32>
+    gradus.return %y : tensor<6400xf32>
   }
 
   // Sums begin as soon as they can, and the first is waited for when two others

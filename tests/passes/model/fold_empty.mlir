@@ -66,3 +66,35 @@ gradus.program @beside {
     gradus.return %y : tensor<2x4xf32>
   }
 }
+
+// -----
+
+// A scan over nothing is computed, whatever way its constants are written, and
+// what it would stack of nothing is a constant.
+// CHECK-LABEL: gradus.program @scans
+// CHECK-DAG:     arith.constant dense<[8.000000e+00, 1.600000e+01, 2.400000e+01, 3.200000e+01]> : tensor<4xf32>
+// CHECK-DAG:     arith.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-DAG:     gradus.scan 3 carry(%x
+gradus.program @scans {
+  gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>, z: tensor<4xf32>, sum: tensor<f32>) {
+    %none = arith.constant dense<> : tensor<3x0xf32>
+    %numbers = arith.constant dense_resource<numbers> : tensor<4xf32>
+    %y = gradus.scan 3 carry(%numbers : tensor<4xf32>) over(%none : tensor<3x0xf32>) body {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<0xf32>):
+      %twice = arith.addf %a, %a : tensor<4xf32>
+      gradus.yield %twice : tensor<4xf32>
+    } -> tensor<4xf32>
+    %z, %stacked = gradus.scan 3 carry(%x : tensor<4xf32>) body {
+    ^bb0(%a: tensor<4xf32>):
+      %part = gradus.slice %a starts [0] steps [1] : tensor<4xf32> -> tensor<0xf32>
+      %twice = arith.addf %a, %a : tensor<4xf32>
+      gradus.yield %twice, %part : tensor<4xf32>, tensor<0xf32>
+    } -> tensor<4xf32>, tensor<3x0xf32>
+    %sum = gradus.reduce sum %stacked axes [0, 1] : tensor<3x0xf32> -> tensor<f32>
+    gradus.return %y, %z, %sum : tensor<4xf32>, tensor<4xf32>, tensor<f32>
+  }
+}
+
+{-#
+  dialect_resources: {builtin: {numbers: "0x040000000000803F000000400000404000008040"}}
+#-}
