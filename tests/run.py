@@ -7,7 +7,6 @@ name (`runtime/Arena.ReusesFreedBytes`, `passes/autodiff.mlir`,
 
 import argparse
 import concurrent.futures
-import contextlib
 import glob
 import importlib.util
 import json
@@ -111,9 +110,10 @@ def run_process(command, folder, environment, seconds=TIME_LIMIT):
     timer.start()
     try:
         text = process.stdout.read()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # Its number stays its own until wait4.
+        timer.cancel()
+        os.killpg(process.pid, signal.SIGKILL)  # what it left behind
         _, status, usage = os.wait4(process.pid, 0)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # what it left behind
     except BaseException:  # Ctrl-C
         os.killpg(process.pid, signal.SIGKILL)
         raise

@@ -1,7 +1,7 @@
-// What tests leave out of the run with the sanitizers, and why: these see our
-// own code alone. A test whose time goes into kernels that LLVM compiled, into
-// LLVM itself or into NVIDIA's programs proves nothing more there, as long as
-// other tests have our code around it.
+// This header tells what tests leave out of the run with the sanitizers. These
+// see our own code alone. A test whose time goes into kernels that LLVM
+// compiled, into LLVM itself or into NVIDIA's programs proves nothing more
+// there, as long as other tests have our code around it.
 
 #pragma once
 

@@ -238,9 +238,10 @@ SmallVector<HostTensor> GraphRun::operandsOf(Operation &op) {
   SmallVector<HostTensor> operands;
   for (OpOperand &operand : op.getOpOperands()) {
     HostTensor &value = values_.find(operand.get())->second;
-    int64_t uses = llvm::range_size(operand.get().getUses());
-    int64_t &left = usesLeft_.try_emplace(operand.get(), uses).first->second;
-    if (--left)
+    auto [left, isFirstUse] = usesLeft_.try_emplace(operand.get(), 0);
+    if (isFirstUse)
+      left->second = llvm::range_size(operand.get().getUses());
+    if (--left->second)
       operands.push_back(value);
     else
       operands.push_back(std::move(value));

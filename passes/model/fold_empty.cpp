@@ -25,8 +25,8 @@ bool isEmpty(Value value) {
   return type && type.hasStaticShape() && type.getNumElements() == 0;
 }
 
-/// What is known of a value: nothing, or that it has no elements or is a
-/// constant.
+/// Returns the elements of a value that has none or is a constant; of others it
+/// fails.
 FailureOr<HostTensor> known(Value value) {
   if (isEmpty(value))
     return zeros(tensorType(value));

@@ -134,7 +134,8 @@ TEST(SharedPoints, DoNotAskForScratch) {
             -1);
 }
 
-// What is asked for at the last positions lies behind the argument.
+// The addresses that are asked for at the last positions lie behind the
+// argument.
 TEST(SharedPoints, ComputeTheSameIfTheyAsk) {
   KernelCheck().run(kernelOfRows(3, 32, 80, "", 9) +
                     kernelOfRows(5, 64, 80, "", 9) +

@@ -160,8 +160,9 @@ TEST(MemoryLimit, ComputesTwiceInTheVariantsThatNeedIt) {
   EXPECT_EQ(graphs["train_cut2"].commands, before["train_cut2"].commands);
 }
 
-/// What a program with a limit needs on a target whose gradients of weights are
-/// the library's, which packs nothing in the arena; none if it does not fit.
+/// Reports what a program with a limit needs on a target whose gradients of
+/// weights are the library's, which packs nothing in the arena; none if it does
+/// not fit.
 std::optional<CompileReport> onPlainTarget(const std::string &limit,
                                            const std::string &recipe) {
   ProgramText text(deep(limit, recipe));

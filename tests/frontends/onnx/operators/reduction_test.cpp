@@ -69,7 +69,7 @@ TEST(Reduction, TakesAllAxesWhereNoneIsGiven) {
   EXPECT_EQ(evaluate(model, {kInput}).floats, (Values{21}));
 }
 
-/// What onnx.reference computes of no elements, too.
+/// The expected numbers are those of onnx.reference.
 TEST(Reduction, OfNothingIsAsONNXSays) {
   using Type = ::onnx::TensorProto;
   auto ofNone = [](const char *type, int element) {
