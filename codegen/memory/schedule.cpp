@@ -398,10 +398,10 @@ public:
 
   /// Keeps the given order, except that a state's readers precede its new
   /// value, that updates which free gradients, and sums which free their terms,
-  /// come as early as possible, while these are in cache, and that collectives
-  /// begin as soon as they can. One is
-  /// waited for when inFlight others have begun since, or when nothing else is
-  /// left to do.
+  /// come as early as possible, while these are in cache, as does what makes a
+  /// few numbers, and that collectives begin as soon as they can. One is waited
+  /// for when inFlight others have begun since, or when nothing else is left to
+  /// do.
   SmallVector<Operation *> given() {
     begun_ = 0;
     return named(order([&](unsigned command) -> int64_t {
