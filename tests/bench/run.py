@@ -32,7 +32,9 @@ FEWEST = 3  # repetitions that a comparison needs
 LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine takes longer
 LONGEST_FULL_SIZE = 60
 COMPARED_STEPS = 4  # those behind the first, whose losses are compared before a network that all sides share is timed
-LOSS_TOLERANCE = {"f32": 0.02, "bf16": 0.15}  # of what the loss changes in these steps
+# Of what the loss changes in these steps. In f32 it finds another network or optimizer. In 16 bits, where PyTorch's two ways, JAX and
+# Gradus each round at other places, their losses were up to 0.27 apart, and a side that updates nothing would be 1 apart.
+LOSS_TOLERANCE = {"f32": 0.02, "bf16": 0.4}
 COMPILES = 20  # warm runs of `gradus compile`; the shortest counts
 PACKAGES = {"torch": ["torch", "torchvision", "pillow", "numpy", "setuptools"], "jax": ["jax", "numpy"],
             "numpy": ["numpy"],
@@ -183,15 +185,19 @@ def ready(workers):
             worker.close()
 
 
+class OtherWork(RuntimeError):
+    """A side does other work than the first, so that their times say nothing."""
+
+
 def compare_losses(workload, losses):
-    """Ends the bench where a side does not do the work of the first: its losses, by name, differ by more than a part of their change."""
+    """Raises OtherWork where losses, by the sides' names, differ from the first's by more than a part of their change."""
     (first, expected), *others = losses.items()
     allowed = LOSS_TOLERANCE[workload.precision] * abs(expected[-1] - expected[0]) + 1e-6 * abs(expected[0])
     for name, found in others:
         for step, (mine, other) in enumerate(zip(expected, found)):
             if not abs(mine - other) <= allowed:
-                sys.exit(f"bench: {workload.name}: step {step + 2} has a loss of {mine} in {first} and of {other} in {name}, "
-                         f"which is more than {allowed:.2g} apart: not the same work")
+                raise OtherWork(f"{workload.name}: step {step + 2} has a loss of {mine} in {first} and of {other} in {name}, "
+                                f"which is more than {allowed:.2g} apart: not the same work")
 
 
 def measure(workload, workers, probe):
@@ -254,6 +260,14 @@ def bench(workload, peers, probe):
 def measured(workload, peers, probe):
     own = iter([]) if peers == "only" else (start_gradus(each) for each in [workload])
     workers = list(ready(itertools.chain(own, start_peers(workload) if peers else [])))
+    try:
+        return compared(workload, workers, probe)
+    finally:
+        for worker in workers:
+            worker.close()
+
+
+def compared(workload, workers, probe):
     losses = {worker.name: worker.ask(f"losses {COMPARED_STEPS}") for worker in workers if workload.is_shared}
     if losses:
         compare_losses(workload, losses)
@@ -263,9 +277,22 @@ def measured(workload, peers, probe):
               "losses": losses, "frameworks": {worker.name: summary(worker, state, probe) for worker in workers}}
     if workload.is_optimizer:
         result["streams_ms"] = streams_ms(probe)
-    for worker in workers:
-        worker.close()
     return result
+
+
+def bench_all(chosen, peers, path):
+    """The results of the workloads, which are in the file, too, as soon as they are measured, and what went wrong with others."""
+    probe, results, problems = Probe(), [], []
+    for workload in chosen:
+        try:
+            results.append(bench(workload, peers, probe))
+        except RuntimeError as problem:  # other work, or a worker's end
+            say(f"bench: {problem}")
+            problems.append(str(problem))
+        with open(path, "w") as file:
+            json.dump(results, file, indent=1)
+    probe.close()
+    return results, problems
 
 
 def figures():
@@ -400,16 +427,14 @@ def main():
         import convolutions
         return convolutions.bench(arguments)
     peers = "only" if arguments.peers_only else arguments.peers
-    probe = Probe()
-    results = [bench(workload, peers, probe) for workload in chosen(arguments.only, arguments.full_size)]
-    probe.close()
+    results, problems = bench_all(chosen(arguments.only, arguments.full_size), peers, arguments.json)
     print_table(results)
     if peers != "only" and not arguments.only and not arguments.full_size:
         for what, value, goal in figures():
             print(f"{what}: {value} (goal {goal})")
-    with open(arguments.json, "w") as file:
-        json.dump(results, file, indent=1)
     print(f"figures: {arguments.json}")
+    if problems:
+        sys.exit("\n".join(["bench: left out:", *problems]))
 
 
 if __name__ == "__main__":
