@@ -32,8 +32,8 @@ FEWEST = 3  # repetitions that a comparison needs
 LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine takes longer
 LONGEST_FULL_SIZE = 60
 COMPARED_STEPS = 4  # those behind the first, whose losses are compared before a network that all sides share is timed
-# Of what the loss changes in these steps. In f32 it finds another network or optimizer. In 16 bits, where PyTorch's two ways, JAX and
-# Gradus each round at other places, their losses were up to 0.27 apart, and a side that updates nothing would be 1 apart.
+# Losses may differ by a part of what they change in these steps. That of f32 finds another network or optimizer. In 16 bits, where
+# PyTorch's two ways, JAX and Gradus each round at other places, losses were up to 0.27 apart; a side that updates nothing is 1 apart.
 LOSS_TOLERANCE = {"f32": 0.02, "bf16": 0.4}
 COMPILES = 20  # warm runs of `gradus compile`; the shortest counts
 PACKAGES = {"torch": ["torch", "torchvision", "pillow", "numpy", "setuptools"], "jax": ["jax", "numpy"],
@@ -62,12 +62,14 @@ class Worker:
         return [float(word) for word in line[1:]]
 
     def ask(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # It has ended, as listen() will find.
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
         return self.listen()
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
         self.log.close()
@@ -153,7 +155,7 @@ def compile_seconds(workload, artifact, times, initialize=None):
         start = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            sys.exit(f"bench: {workload.name}: {done.stderr.strip()}")
+            raise RuntimeError(f"{workload.name}: {done.stderr.strip()}")
         shortest = min(shortest, time.perf_counter() - start)
     return shortest
 
@@ -280,13 +282,13 @@ def compared(workload, workers, probe):
     return result
 
 
-def bench_all(chosen, peers, path):
+def bench_all(picked, peers, path):
     """The results of the workloads, which are in the file, too, as soon as they are measured, and what went wrong with others."""
     probe, results, problems = Probe(), [], []
-    for workload in chosen:
+    for workload in picked:
         try:
             results.append(bench(workload, peers, probe))
-        except RuntimeError as problem:  # other work, or a worker's end
+        except RuntimeError as problem:
             say(f"bench: {problem}")
             problems.append(str(problem))
         with open(path, "w") as file:
