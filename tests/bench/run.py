@@ -29,6 +29,7 @@ TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4"
 PEER_SPACE = 12 << 30  # bytes: PyTorch's wheel brings its GPU libraries
 SAME_SPEED = 0.75  # of what a tenth of the probes exceed: below it the machine is in its slow state
 FEWEST = 3  # repetitions that a comparison needs
+FAR_BEHIND = 2  # times the fastest: a side that takes longer stays out after the fewest repetitions
 LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine takes longer
 LONGEST_FULL_SIZE = 60
 COMPARED_STEPS = 4  # those behind the first, whose losses are compared before a network that all sides share is timed
@@ -203,12 +204,15 @@ def compare_losses(workload, losses):
 
 
 def measure(workload, workers, probe):
-    """Lets the workers take turns, and beside an optimizer an in-place update of its streams, whose times it returns."""
+    """Lets the workers take turns, and beside an optimizer an in-place update of its streams, whose times it returns. Memory that
+    lies idle for seconds may be slower afterwards (where a host takes it back), so a side with steps of seconds stays out soon."""
     start, streams = time.monotonic(), []
     longest = LONGEST_FULL_SIZE if workload.group == workloads.FULL_SIZE else LONGEST
     for repetition in range(workload.repetitions):
         if repetition >= FEWEST and time.monotonic() - start > longest:
             break
+        if repetition == FEWEST:
+            workers = keeping_up(workers)
         for offset in range(len(workers)):
             worker = workers[(repetition + offset) % len(workers)]
             (time_taken,), speeds = probe.around(lambda: worker.ask(f"run {workload.steps}"))
@@ -218,8 +222,15 @@ def measure(workload, workers, probe):
     return streams
 
 
+def keeping_up(workers):
+    """Gradus, and those that are not far behind the fastest side."""
+    least = {worker: min(ms for ms, _ in worker.times) for worker in workers}
+    return [worker for worker in workers if worker.name == "gradus" or least[worker] <= FAR_BEHIND * min(least.values())]
+
+
 def common_state(workers, probe):
-    """The state with the most repetitions of the worker that has fewest in it."""
+    """The state with the most repetitions of the worker that has fewest in it. Those that stayed out do not count."""
+    workers = [worker for worker in workers if len(worker.times) != FEWEST] or workers
     counts = [collections.Counter(probe.state(speeds) for _, speeds in worker.times) for worker in workers]
     return max(set().union(*counts), key=lambda state: min(count[state] for count in counts))
 

@@ -115,6 +115,15 @@ class Losses(unittest.TestCase):
         self.assertEqual(problems, ["unet: not the same work"])
 
 
+class Turns(unittest.TestCase):
+    def test_a_side_far_behind_stays_out(self):
+        sides = {name: mock.Mock(times=[(ms, None), (2 * ms, None)]) for name, ms in
+                 (("gradus", 10.0), ("torch-eager", 4.0), ("torch-compile", 8.0), ("jax", 8.5))}
+        for name, side in sides.items():
+            side.name = name
+        self.assertEqual([side.name for side in run.keeping_up(list(sides.values()))], ["gradus", "torch-eager", "torch-compile"])
+
+
 class Ratios(unittest.TestCase):
     def test_the_ratio_is_to_the_best_peer(self):
         result = {"frameworks": {"gradus": {"min_ms": 2.0}, "jax": {"min_ms": 8.0}, "torch-eager": {"min_ms": 6.0}}}
