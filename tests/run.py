@@ -31,6 +31,8 @@ TESTS_AT_ONCE = 40  # of a GoogleTest program, in one process
 PEERS = os.path.join(os.environ.get("GRADUS_DEPS") or os.path.expanduser("~/.cache/gradus"), "peers", "modules")
 CORES = len(os.sched_getaffinity(0))
 USED = threading.local()  # what used_so_far() tells
+RUNNING = set()  # the processes that run_process() has not waited for yet; None once end_running() has ended them
+CHANGING = threading.Lock()  # held while RUNNING changes
 
 
 class Tally:
@@ -97,32 +99,42 @@ def run_some(program, names):
 
 
 def run_process(command, folder, environment, seconds=TIME_LIMIT):
-    """What a process printed, and how it ended, in words. Where it does not end, it is ended with all that it started."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                               stdin=subprocess.DEVNULL, cwd=folder, env=os.environ | environment, start_new_session=True)
-    late = threading.Event()
-
-    def end():
-        late.set()
-        os.killpg(process.pid, signal.SIGKILL)
-
-    timer = threading.Timer(seconds, end)
-    timer.start()
-    try:
-        text = process.stdout.read()
+    """What a process printed, and how it ended, in words. Where it does not end, it is ended with all that it started. It
+    prints into a file: a pipe would stay open for as long as anything that it started and that has left its group."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        with CHANGING:
+            if RUNNING is None:
+                raise InterruptedError
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=folder,
+                                       env=os.environ | environment, start_new_session=True)
+            RUNNING.add(process.pid)
+        late = threading.Event()
+        timer = threading.Timer(seconds, lambda: (late.set(), os.killpg(process.pid, signal.SIGKILL)))
+        timer.start()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # Its number stays its own until wait4.
         timer.cancel()
+        timer.join()
         os.killpg(process.pid, signal.SIGKILL)  # what it left behind
+        with CHANGING:
+            if RUNNING:
+                RUNNING.discard(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
-    except BaseException:  # Ctrl-C
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
-    finally:
-        timer.cancel()
-    process.stdout.close()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    USED.seconds = used_so_far() + usage.ru_utime + usage.ru_stime
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if RUNNING is None:
+            raise InterruptedError  # What was ended from outside has no outcome.
+        USED.seconds = used_so_far() + usage.ru_utime + usage.ru_stime
+        output.seek(0)
+        text = output.read()
     return text, f"no end after {seconds} s" if late.is_set() else f"the program ended with {process.returncode}"
+
+
+def end_running():
+    """Ends the processes that tests run in, which have sessions of their own and so do not hear Ctrl-C. No other starts."""
+    global RUNNING
+    with CHANGING:
+        processes, RUNNING = RUNNING or (), None
+        for process in processes:
+            os.killpg(process, signal.SIGKILL)
 
 
 def used_so_far():
@@ -201,7 +213,7 @@ def run_lit(tally, number, parts, tests=TESTS, seconds=2 * TIME_LIMIT):
             tally.add(f"lit (part {number} of {parts})", "failed", f"{text}{ending}")
             return
         if rest := without_outcome(text):
-            tally.add(rest[0], "failed", f"no end after {seconds} s")
+            tally.add(rest[0], "failed", f"no end when this part of lit's tests had run for {seconds} s")
         picked = [os.path.join(tests, name) for name in rest[1:]]
 
 
@@ -340,8 +352,15 @@ def run_all(tasks):
             used[name] = used.get(name, 0) + used_so_far() - before
 
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
-        for done in [pool.submit(timed, *task) for task in tasks]:
-            done.result()
+        try:
+            for task in [pool.submit(timed, *task) for task in tasks]:
+                while not task.done():  # A wait that has no end can miss Ctrl-C.
+                    concurrent.futures.wait([task], timeout=1)
+                task.result()
+        except BaseException:  # Ctrl-C, or a runner's own error
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_running()
+            raise
     for name in sorted(seconds):
         if seconds[name] >= 1:
             print(f"{name}: {seconds[name]:.1f} s, {used[name]:.1f} s of a processor", flush=True)
@@ -365,7 +384,11 @@ def main():
         tasks += googletests(program, tally)
     tasks += [(folder_of(path), lambda path=path: run_unittests(path, tally))
               for path in sorted(glob.glob(os.path.join(TESTS, "**", "*_test.py"), recursive=True))]
-    run_all(tasks)
+    try:
+        run_all(tasks)
+    except KeyboardInterrupt:
+        print(f"ended before all tests had run: {tally.line()}")
+        return 130
     for name in tally.failed:
         print(f"failed: {name}")
     if not tally.passed and not tally.failed:

@@ -5,7 +5,11 @@ import importlib.util
 import io
 import json
 import os
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -91,7 +95,46 @@ class LitOutput(unittest.TestCase):
         with self.few(["true", "sleep 1000", "true", "false"]) as folder, contextlib.redirect_stdout(printed):
             run.run_lit(tally, 1, 1, folder, seconds=3)
         self.assertEqual(tally.line(), "2 passed, 2 failed, 0 skipped")
-        self.assertIn("FAILED b.test\nno end after 3 s", printed.getvalue())
+        self.assertIn("FAILED b.test\nno end when this part of lit's tests had run for 3 s", printed.getvalue())
+
+
+def words(path):
+    with open(path) as file:
+        return file.read().split()
+
+
+class Processes(unittest.TestCase):
+    def test_what_left_the_group_of_a_process_does_not_delay_its_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            waits = "setsid sh -c 'while test -e $PWD; do sleep 0.1; done' &"  # until the folder is gone
+            self.assertEqual(run.run_process(["sh", "-c", "echo said; " + waits], folder, {}), ("said\n", "the program ended with 0"))
+
+    def test_one_that_does_not_end_is_ended(self):
+        self.assertEqual(run.run_process(["sh", "-c", "echo said; sleep 1000"], None, {}, 1), ("said\n", "no end after 1 s"))
+
+    def test_ctrl_c_ends_all(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "runner.py")
+            with open(program, "w") as file:
+                file.write(f"""import importlib.util, signal, sys
+sys.path.append({os.path.dirname(path)!r})
+signal.signal(signal.SIGINT, signal.default_int_handler)  # A background job of a shell ignores it.
+spec = importlib.util.spec_from_file_location("run", {path!r})
+run = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(run)
+say = lambda: run.run_process(["sh", "-c", "echo $$ >> {folder}/started; exec sleep 1000"], None, {{}})
+run.run_all([("long", say)] * 2 * run.CORES)
+""")
+            started = os.path.join(folder, "started")
+            open(started, "w").close()
+            runner = subprocess.Popen([sys.executable, program], stderr=subprocess.DEVNULL)
+            while runner.poll() is None and len(words(started)) < run.CORES:
+                time.sleep(0.01)
+            runner.send_signal(signal.SIGINT)
+            self.assertNotEqual(runner.wait(), 0)
+            processes = words(started)
+        self.assertEqual(len(processes), run.CORES)
+        self.assertEqual([each for each in processes if os.path.exists(f"/proc/{each}")], [])
 
 
 class UnittestFiles(unittest.TestCase):
