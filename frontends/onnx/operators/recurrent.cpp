@@ -481,11 +481,6 @@ absl::Status defineOutputs(const Building &b, const Kind &kind,
 }
 
 absl::Status layer(Importer &importer, const Node &node, const Kind &kind) {
-  // Sigmoid, Tanh and Relu use no factors, and the node's outputs say which are
-  // asked for.
-  for (const char *key :
-       {"activation_alpha", "activation_beta", "output_sequence"})
-    node.ignore(key);
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value inputs, importer.value(node, 0, 3));
   if (node.integer("layout", 0))
@@ -521,12 +516,20 @@ const std::string kRefused =
     message("activations but Sigmoid, Tanh and Relu; more than ",
             kMostStepsWrittenOut, " steps");
 
+constexpr const char *kWhyNoFactor = "it is for activations that are refused";
+constexpr Ignored kIgnored[] = {
+    {"activation_alpha", kWhyNoFactor},
+    {"activation_beta", kWhyNoFactor},
+    {"output_sequence", "the node's outputs say it"}};
+
+Support support(const char *gradient) {
+  return {6, gradient, kRefused.c_str(), judgeLayer, "", kIgnored};
+}
+
 const Operator kOperators[] = {
-    {"LSTM",
-     {6, "X, W, R, B, initial_h, initial_c, P", kRefused.c_str(), judgeLayer},
-     lstm},
-    {"GRU", {6, "X, W, R, B, initial_h", kRefused.c_str(), judgeLayer}, gru},
-    {"RNN", {6, "X, W, R, B, initial_h", kRefused.c_str(), judgeLayer}, rnn}};
+    {"LSTM", support("X, W, R, B, initial_h, initial_c, P"), lstm},
+    {"GRU", support("X, W, R, B, initial_h"), gru},
+    {"RNN", support("X, W, R, B, initial_h"), rnn}};
 
 } // namespace
 
