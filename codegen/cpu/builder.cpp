@@ -64,6 +64,16 @@ Value *CpuBuilder::fma(Value *x, Value *y, Value *z) {
   return CreateIntrinsic(Intrinsic::fma, {values[0]->getType()}, values);
 }
 
+Value *CpuBuilder::floorDivide(Value *x, int64_t by) {
+  Type *type = x->getType();
+  if (isPowerOf2_64(by))
+    return CreateAShr(x, integer(type, Log2_64(by)));
+  Value *divisor = integer(type, by), *quotient = CreateSDiv(x, divisor);
+  Value *rest = CreateSub(x, CreateMul(quotient, divisor));
+  Value *isBelow = CreateICmpSLT(rest, integer(type, 0));
+  return CreateAdd(quotient, CreateSExt(isBelow, type));
+}
+
 void CpuBuilder::askFor(Value *address, unsigned cache) {
   constexpr int read = 0, first = 3, data = 1;
   int locality = first + 1 - int(cache);

@@ -44,6 +44,8 @@ public:
   llvm::Value *binary(llvm::Intrinsic::ID id, llvm::Value *x, llvm::Value *y);
   /// x * y + z, fused if the target has the instruction.
   llvm::Value *fma(llvm::Value *x, llvm::Value *y, llvm::Value *z);
+  /// floor(x / by) of integers, for by > 0.
+  llvm::Value *floorDivide(llvm::Value *x, int64_t by);
   /// Asks for the line of memory that will be read at an address, into the
   /// first or the second cache. The address may lie outside of all buffers.
   void askFor(llvm::Value *address, unsigned cache);

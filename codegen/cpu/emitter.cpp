@@ -175,13 +175,6 @@ private:
 
 //===-- limits of loops ---------------------------------------------------===//
 
-/// floor(x / y) for y > 0.
-static Value *floorDivide(CpuBuilder &b, Value *x, int64_t y) {
-  Value *divisor = b.getInt64(y), *quotient = b.CreateSDiv(x, divisor);
-  Value *negative = b.CreateICmpSLT(b.CreateSRem(x, divisor), b.getInt64(0));
-  return b.CreateAdd(quotient, b.CreateSExt(negative, b.getInt64Ty()));
-}
-
 static Value *evaluate(CpuBuilder &b, mlir::AffineExpr expression,
                        ArrayRef<Value *> positions) {
   if (auto number = dyn_cast<mlir::AffineConstantExpr>(expression))
@@ -198,7 +191,7 @@ static Value *evaluate(CpuBuilder &b, mlir::AffineExpr expression,
   int64_t divisor = cast<ConstantInt>(y)->getSExtValue();
   if (both.getKind() == mlir::AffineExprKind::CeilDiv)
     x = b.CreateNSWAdd(x, b.getInt64(divisor - 1));
-  Value *quotient = floorDivide(b, x, divisor);
+  Value *quotient = b.floorDivide(x, divisor);
   return both.getKind() == mlir::AffineExprKind::Mod
              ? b.CreateNSWSub(x, b.CreateNSWMul(quotient, y))
              : quotient;

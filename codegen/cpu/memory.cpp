@@ -73,22 +73,11 @@ Value *NestMemory::evaluate(const Linear &linear, const Instance &at) {
   return total;
 }
 
-/// floor(x / y) for y > 0.
-static Value *floorDivide(CpuBuilder &b, Value *x, int64_t y) {
-  Type *type = x->getType();
-  if (isPowerOf2_64(y))
-    return b.CreateAShr(x, b.integer(type, Log2_64(y)));
-  Value *divisor = b.integer(type, y), *quotient = b.CreateSDiv(x, divisor);
-  Value *rest = b.CreateSub(x, b.CreateMul(quotient, divisor));
-  Value *negative = b.CreateICmpSLT(rest, b.integer(type, 0));
-  return b.CreateAdd(quotient, b.CreateSExt(negative, type));
-}
-
 static Value *floorRemainder(CpuBuilder &b, Value *x, int64_t y) {
   Type *type = x->getType();
   if (isPowerOf2_64(y))
     return b.CreateAnd(x, b.integer(type, y - 1));
-  return b.CreateSub(x, b.CreateMul(floorDivide(b, x, y), b.integer(type, y)));
+  return b.CreateSub(x, b.CreateMul(b.floorDivide(x, y), b.integer(type, y)));
 }
 
 /// Evaluates a division or remainder by a constant.
@@ -100,7 +89,7 @@ Value *NestMemory::evaluate(AffineExpr expression, const Instance &at) {
     return floorRemainder(b_, x, y);
   if (both.getKind() == AffineExprKind::CeilDiv)
     x = b_.CreateAdd(x, b_.integer(x->getType(), y - 1));
-  return floorDivide(b_, x, y);
+  return b_.floorDivide(x, y);
 }
 
 Value *NestMemory::index(unsigned dim, const Instance &at) {
@@ -284,7 +273,7 @@ Value *NestMemory::readRepeated(const Access &access, const Instance &at,
     if (expression.isFunctionOfDim(position_.vectorDim)) {
       auto quotient = cast<mlir::AffineBinaryOpExpr>(expression);
       Value *first = uniformPart(flatten(quotient.getLHS(), nest_.dims()), at);
-      from = b_.CreateGEP(type, from, floorDivide(b_, first, by));
+      from = b_.CreateGEP(type, from, b_.floorDivide(first, by));
     }
   int64_t present = at.lanes < 0 ? position_.lanes : at.lanes;
   unsigned count = position_.lanes / by;

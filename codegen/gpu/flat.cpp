@@ -23,14 +23,10 @@ static int64_t widthOf(Type element) {
   return gpuMemoryType(element).getIntOrFloatBitWidth() / 8;
 }
 
-static Type elementOf(Value buffer) {
-  return cast<MemRefType>(buffer.getType()).getElementType();
-}
-
 int64_t gradus::flatVector(plan::KernelOp kernel) {
   int64_t narrowest = kVectorBytes;
   for (Value buffer : kernel.getBody().getArguments())
-    narrowest = std::min(narrowest, widthOf(elementOf(buffer)));
+    narrowest = std::min(narrowest, widthOf(getElementTypeOrSelf(buffer)));
   return std::min(kVectorBytes / narrowest, kMostVector);
 }
 
@@ -134,25 +130,25 @@ void FlatEmitter::bind(Value row) {
 Value FlatEmitter::address(Value buffer, Value item) {
   Value offset = b_.createOrFold<arith::IndexCastOp>(b_.getI64Type(), item);
   return LLVM::GEPOp::create(b_, table_.getType(),
-                             gpuMemoryType(elementOf(buffer)),
+                             gpuMemoryType(getElementTypeOrSelf(buffer)),
                              pointers_[buffer], ArrayRef<LLVM::GEPArg>{offset});
 }
 
 Value FlatEmitter::fromMemory(Value buffer, Value value) {
-  return elementOf(buffer).isInteger(1)
+  return getElementTypeOrSelf(buffer).isInteger(1)
              ? b_.createOrFold<arith::TruncIOp>(b_.getI1Type(), value)
              : value;
 }
 
 Value FlatEmitter::toMemory(Value buffer, Value value) {
-  return elementOf(buffer).isInteger(1)
+  return getElementTypeOrSelf(buffer).isInteger(1)
              ? b_.createOrFold<arith::ExtUIOp>(b_.getI8Type(), value)
              : value;
 }
 
 /// Loads one element, or a vector in memory format.
 Value FlatEmitter::load(Value buffer, Value item, int64_t count) {
-  Type element = gpuMemoryType(elementOf(buffer));
+  Type element = gpuMemoryType(getElementTypeOrSelf(buffer));
   int64_t width = widthOf(element);
   if (count == 1)
     return fromMemory(buffer, LLVM::LoadOp::create(
@@ -163,7 +159,7 @@ Value FlatEmitter::load(Value buffer, Value item, int64_t count) {
 }
 
 void FlatEmitter::store(Value buffer, Value item, Value value, int64_t count) {
-  int64_t width = widthOf(elementOf(buffer));
+  int64_t width = widthOf(getElementTypeOrSelf(buffer));
   if (count == 1)
     value = toMemory(buffer, value);
   LLVM::StoreOp::create(b_, value, address(buffer, item),
@@ -192,7 +188,8 @@ void FlatEmitter::emitVector(Value first) {
   Values written;
   for (Value out : nest_.getOuts())
     written.push_back(LLVM::PoisonOp::create(
-        b_, VectorType::get({vector_}, gpuMemoryType(elementOf(out)))));
+        b_,
+        VectorType::get({vector_}, gpuMemoryType(getElementTypeOrSelf(out)))));
   for (int64_t i = 0; i < vector_; ++i) {
     Value lane = arith::ConstantOp::create(b_, b_.getI64IntegerAttr(i));
     Values elements;

@@ -5,6 +5,7 @@
 
 #include "codegen/gpu/region.h"
 #include "codegen/gpu/scatter.h"
+#include "codegen/plan/nest.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,14 +15,6 @@ using namespace gradus;
 
 using Values = GpuBuilder::Values;
 using Is = arith::CmpIPredicate;
-
-static ArrayRef<int64_t> shapeOf(Value buffer) {
-  return cast<MemRefType>(buffer.getType()).getShape();
-}
-
-static Type elementOf(Value buffer) {
-  return cast<MemRefType>(buffer.getType()).getElementType();
-}
 
 static GatherSizes sizesOf(Operation *op) {
   if (auto take = dyn_cast<plan::TakeOp>(op))
@@ -46,7 +39,7 @@ static std::optional<ScatterMapping> scatterOf(Operation *op,
                                                const GpuModel &gpu) {
   if (!isa<plan::AddAtOp>(op))
     return std::nullopt;
-  return mapScatter(sizesOf(op), elementOf(op->getOperand(0)), gpu);
+  return mapScatter(sizesOf(op), getElementTypeOrSelf(op->getOperand(0)), gpu);
 }
 
 GpuMapping gradus::mapIndexed(Operation *op, const GpuModel &gpu) {
@@ -62,7 +55,7 @@ GpuMapping gradus::mapIndexed(Operation *op, const GpuModel &gpu) {
   int64_t slices = isa<plan::TakeOp>(op) ? sizes.count : sizes.extent;
   mapping.isByPoints = true;
   mapping.items = sizes.batch * sizes.outer * slices * sizes.inner /
-                  indexedVector(sizes, elementOf(op->getOperand(0)));
+                  indexedVector(sizes, getElementTypeOrSelf(op->getOperand(0)));
   mapping.mostBlocks =
       std::max<int64_t>(1, llvm::divideCeil(mapping.items, kBlock));
   return mapping;
@@ -71,7 +64,7 @@ GpuMapping gradus::mapIndexed(Operation *op, const GpuModel &gpu) {
 uint64_t gradus::indexedOperations(Operation *op, const GpuModel &gpu) {
   constexpr int64_t ofVector = 24; // its index, its address, its elements
   GatherSizes sizes = sizesOf(op);
-  Type element = elementOf(op->getOperand(0));
+  Type element = getElementTypeOrSelf(op->getOperand(0));
   if (isa<plan::AddAtOp>(op))
     return scatterOperations(sizes, element, gpu);
   return uint64_t(mapIndexed(op, gpu).items *
@@ -230,8 +223,8 @@ void gradus::emitIndexed(GpuBuilder &b, Operation *op, const GpuModel &gpu,
                          const GpuThread &thread,
                          function_ref<GpuBuffer(Value)> bufferOf) {
   IndexedBuffers buffers{sizesOf(op),
-                         elementOf(op->getOperand(0)),
-                         elementOf(op->getOperand(1)),
+                         getElementTypeOrSelf(op->getOperand(0)),
+                         getElementTypeOrSelf(op->getOperand(1)),
                          bufferOf(op->getOperand(0)),
                          bufferOf(op->getOperand(1)),
                          bufferOf(op->getOperand(2))};

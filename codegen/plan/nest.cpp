@@ -121,10 +121,6 @@ struct KeptReads {
   SmallVector<unsigned> position;
 };
 
-Type elementOf(Value value) {
-  return cast<ShapedType>(value.getType()).getElementType();
-}
-
 /// Fills a region: arguments of the given types, the body, a yield.
 void fillRegion(OpBuilder &builder, Location location, Region &region,
                 ArrayRef<Type> combined, const KeptReads &reads,
@@ -134,7 +130,7 @@ void fillRegion(OpBuilder &builder, Location location, Region &region,
   for (Type type : combined)
     block->addArgument(type, location);
   for (const NestRead &read : reads.kept)
-    block->addArgument(elementOf(read.value), location);
+    block->addArgument(getElementTypeOrSelf(read.value), location);
   auto arguments =
       SmallVector<Value>(block->getArguments().take_front(combined.size()));
   arguments.append(reads.arguments(
