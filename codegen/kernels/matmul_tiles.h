@@ -16,16 +16,14 @@ struct MatmulSizes {
   bool leftIsTransposed = false, rightIsTransposed = false, ofPairs = true;
 
   static constexpr int64_t kTermsOfLine = 16; // 64 bytes, a line of a cache
-  /// The columns whose panels read a left matrix often enough for a copy.
-  static constexpr int64_t kFewestColumns = 192;
 
   int64_t terms() const { return ofPairs ? inner / 2 : inner; }
   /// Whether the rows of a tile would share one set of the first cache, which
   /// holds fewer of them, and enough panels read them to make a copy worth it.
   bool sharesSets() const {
-    constexpr int64_t linesOfWay = 64;
+    constexpr int64_t linesOfWay = 64, fewestColumns = 192;
     return !leftIsTransposed && terms() % (linesOfWay * kTermsOfLine) == 0 &&
-           columns >= kFewestColumns;
+           columns >= fewestColumns;
   }
   /// Whether kernels of our own can compute it.
   bool areOurs() const;
@@ -58,9 +56,11 @@ struct MatmulTiles {
 /// Smaller ones fill no tiles. Of f32 it is those alone whose left matrix is
 /// transposed, as that of a gradient of weights: the library is slow at them.
 inline bool MatmulSizes::areOurs() const {
-  constexpr int64_t least = 64;
+  // With fewer columns of single numbers packing takes more than is won
+  // (docs/internals/matmul.md).
+  constexpr int64_t least = 64, fewestOfSingles = 192;
   bool pays = ofPairs ? inner % 2 == 0 && columns >= MatmulTiles::kWidth
-                      : leftIsTransposed && columns >= kFewestColumns;
+                      : leftIsTransposed && columns >= fewestOfSingles;
   return pays && rows >= least && inner >= least;
 }
 

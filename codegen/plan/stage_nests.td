@@ -70,7 +70,7 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     Option<"pairs", "pairs", "bool", /*default=*/"true",
            "Whether attention multiplies pairs of bf16: the target has instructions for them">,
     Option<"matmuls", "matmuls", "bool", /*default=*/"false",
-           "Whether large matmuls of bf16, and gradients of weights, are our kernels instead of library calls">,
+           "Whether large matmuls of bf16, and those of f32 with a transposed left matrix, are our kernels instead of library calls">,
     Option<"pooled", "pooled", "bool", /*default=*/"true",
            "Whether gradients of convolutions visit what a max pool chose alone: the target has kernels for it">,
   ];
