@@ -99,33 +99,40 @@ def run_some(program, names):
 
 
 def run_process(command, folder, environment, seconds=TIME_LIMIT):
-    """What a process printed, and how it ended, in words. Where it does not end, it is ended with all that it started. It
-    prints into a file: a pipe would stay open for as long as anything that it started and that has left its group."""
-    with tempfile.TemporaryFile("w+", errors="replace") as output:
+    """What a process printed, and how it ended, in words. Where it does not end, it is ended with its group. It prints into a
+    file, as what it started and what left its group would keep a pipe open."""
+    with tempfile.NamedTemporaryFile("r", errors="replace") as printed, open(printed.name, "a") as output:
         with CHANGING:
             if RUNNING is None:
                 raise InterruptedError
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=folder,
                                        env=os.environ | environment, start_new_session=True)
             RUNNING.add(process.pid)
-        late = threading.Event()
-        timer = threading.Timer(seconds, lambda: (late.set(), os.killpg(process.pid, signal.SIGKILL)))
-        timer.start()
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # Its number stays its own until wait4.
-        timer.cancel()
-        timer.join()
-        os.killpg(process.pid, signal.SIGKILL)  # what it left behind
-        with CHANGING:
-            if RUNNING:
-                RUNNING.discard(process.pid)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        late, usage = waited(process, seconds)
         if RUNNING is None:
             raise InterruptedError  # What was ended from outside has no outcome.
         USED.seconds = used_so_far() + usage.ru_utime + usage.ru_stime
-        output.seek(0)
-        text = output.read()
-    return text, f"no end after {seconds} s" if late.is_set() else f"the program ended with {process.returncode}"
+        text = printed.read()
+    return text, f"no end after {seconds} s" if late else f"the program ended with {process.returncode}"
+
+
+def waited(process, seconds):
+    """Waits for a process, and ends its group: whether it was late, and what it used."""
+    late = threading.Event()
+    timer = threading.Timer(seconds, lambda: (late.set(), os.killpg(process.pid, signal.SIGKILL)))
+    try:
+        timer.start()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # Its number stays its own until wait4.
+    finally:  # Ctrl-C, too
+        timer.cancel()
+        os.killpg(process.pid, signal.SIGKILL)
+    timer.join()
+    with CHANGING:
+        if RUNNING:
+            RUNNING.discard(process.pid)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return late.is_set(), usage
 
 
 def end_running():

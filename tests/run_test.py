@@ -128,6 +128,7 @@ run.run_all([("long", say)] * 2 * run.CORES)
             started = os.path.join(folder, "started")
             open(started, "w").close()
             runner = subprocess.Popen([sys.executable, program], stderr=subprocess.DEVNULL)
+            self.addCleanup(runner.kill)
             while runner.poll() is None and len(words(started)) < run.CORES:
                 time.sleep(0.01)
             runner.send_signal(signal.SIGINT)
