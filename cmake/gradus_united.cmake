@@ -1,8 +1,8 @@
 # gradus_unite(TARGET [OWN name...] [ALONE file...]): with sanitizers the sources
-# of a library are compiled some at a time, neighbours together: the functions of
-# the headers that they share are then emitted, and made safe, once and not by
-# each. The plain build compiles each source alone, so it finds what includes too
-# little, and a changed source rebuilds no other.
+# of a library are compiled some at a time, neighbours of a folder together: the
+# functions of the headers that they share are then emitted, and made safe, once
+# and not by each. The plain build compiles each source alone, so it finds what
+# includes too little, and a changed source rebuilds no other.
 # OWN: names that several sources give to something of their own; each source has
 # its own for itself. ALONE: sources that are compiled alone, whose names hide others.
 function(gradus_unite target)
@@ -14,7 +14,24 @@ function(gradus_unite target)
   foreach(name ${ARG_OWN})
     string(APPEND code "#define ${name} GRADUS_OWN(${name}, GRADUS_OF_SOURCE)\n")
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${ARG_ALONE})
+    get_filename_component(source ${source} ABSOLUTE)
+    list(REMOVE_ITEM sources ${source})
+  endforeach()
+  foreach(source ${sources})
+    get_filename_component(folder ${source} ABSOLUTE)
+    get_filename_component(folder ${folder} DIRECTORY)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
+    string(MAKE_C_IDENTIFIER ${folder} group)
+    if(NOT DEFINED count_${group})
+      set(count_${group} 0)
+    endif()
+    math(EXPR part "${count_${group}} / 8")
+    math(EXPR count_${group} "${count_${group}} + 1")
+    set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group}_${part})
+  endforeach()
   if(ARG_OWN)
     set_target_properties(${target} PROPERTIES UNITY_BUILD_UNIQUE_ID GRADUS_OF_SOURCE
       UNITY_BUILD_CODE_BEFORE_INCLUDE "${code}")

@@ -55,7 +55,7 @@ Status RankMeans::take(std::vector<int> states) {
     if (!areFloats(nameOf(type), nameOf(type)))
       continue;
     std::vector<uint8_t> mean = own;
-    size_t count = state.bytes / bytesOf(type);
+    size_t count = state.bytes / runtime::bytesOf(type);
     GRADUS_TRY(type == DType::f64
                    ? toMean<double>(ranks_, type, type, count, mean)
                    : toMean<float>(ranks_, DType::f32, type, count, mean));

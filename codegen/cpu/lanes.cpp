@@ -3,8 +3,11 @@
 
 #include "codegen/cpu/lanes.h"
 
-using namespace mlir;
 using namespace gradus;
+using namespace llvm;
+using mlir::AffineBinaryOpExpr;
+using mlir::AffineConstantExpr;
+using mlir::AffineExprKind;
 
 /// Whether a number is a multiple of `by` in lane 0 of every vector along
 /// `dim`, and grows by one per lane.

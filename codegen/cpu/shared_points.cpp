@@ -44,7 +44,7 @@ static bool moveAlike(const Access &one, const Access &other) {
          one.place.strides == other.place.strides;
 }
 
-static int64_t bytesOf(mlir::Type element) {
+static int64_t storedBytes(mlir::Type element) {
   return divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
@@ -90,7 +90,7 @@ std::optional<PointForm> PointForm::of(const Nest &nest, const Tiling &tiling) {
     int64_t distance =
         access.place.offset - accessOf(nest, form.firsts[pointer]).place.offset;
     form.elements.push_back({access.element, pointer, step == LaneStep::next,
-                             distance * bytesOf(access.element)});
+                             distance * storedBytes(access.element)});
   }
   if (form.firsts.size() > mostPointers)
     return std::nullopt;
@@ -273,13 +273,13 @@ void SharedPoints::emit(unsigned number, CpuBuilder &b,
   for (size_t i = 0; i < inputs; ++i)
     arguments.push_back(
         b.CreateAlignedLoad(typeOf(form.elements[i]), places[i],
-                            Align(bytesOf(form.elements[i].type))));
+                            Align(storedBytes(form.elements[i].type))));
   auto indexOf = [](int64_t) -> Value * { return nullptr; }; // isLong: none
   Values results = RegionEmitter(b, form.nest.then(), indexOf).run(arguments);
   for (auto [i, value] : enumerate(results)) {
     const PointForm::Element &element = form.elements[inputs + i];
     b.CreateAlignedStore(b.splat(value, lanesOf(typeOf(element))),
-                         places[inputs + i], Align(bytesOf(element.type)));
+                         places[inputs + i], Align(storedBytes(element.type)));
   }
   b.CreateRetVoid();
 }

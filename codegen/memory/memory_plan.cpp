@@ -192,7 +192,7 @@ private:
   }
 
   void pack(const Buckets &buckets) {
-    llvm::MapVector<Value, gradus::Block> blocks;
+    llvm::MapVector<Value, PlannedBlock> blocks;
     for (auto &[value, range] : ranges_) {
       if (memory_.places.count(value))
         continue;
@@ -202,7 +202,7 @@ private:
       entry->second.begin = std::min(entry->second.begin, range.begin);
       entry->second.end = std::max(entry->second.end, range.end);
     }
-    std::vector<gradus::Block> all;
+    std::vector<PlannedBlock> all;
     for (auto &[value, block] : blocks)
       all.push_back(block);
     for (Value value : snapshots_)
@@ -216,7 +216,7 @@ private:
     record(blocks, packing, buckets);
   }
 
-  void record(const llvm::MapVector<Value, gradus::Block> &blocks,
+  void record(const llvm::MapVector<Value, PlannedBlock> &blocks,
               const Packing &packing, const Buckets &buckets) {
     size_t next = 0;
     DenseMap<Value, int64_t> offsets;

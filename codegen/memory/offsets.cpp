@@ -10,12 +10,12 @@
 
 using namespace gradus;
 
-int64_t gradus::livenessBound(const std::vector<Block> &blocks) {
+int64_t gradus::livenessBound(const std::vector<PlannedBlock> &blocks) {
   int64_t last = 0;
-  for (const Block &block : blocks)
+  for (const PlannedBlock &block : blocks)
     last = std::max(last, block.end);
   std::vector<int64_t> change(last + 1, 0);
-  for (const Block &block : blocks) {
+  for (const PlannedBlock &block : blocks) {
     change[block.begin] += block.size;
     change[block.end] -= block.size;
   }
@@ -34,7 +34,7 @@ class Shelf {
 public:
   /// Puts a block into the smallest gap that holds it during its lifetime, the
   /// first of equal ones.
-  int64_t put(const Block &block) {
+  int64_t put(const PlannedBlock &block) {
     int64_t offset = bestGap(block);
     Placed placed{offset, offset + block.size, block.begin, block.end};
     placed_.insert(std::upper_bound(placed_.begin(), placed_.end(), placed),
@@ -51,7 +51,7 @@ private:
     }
   };
 
-  int64_t bestGap(const Block &block) const {
+  int64_t bestGap(const PlannedBlock &block) const {
     int64_t best = -1, bestWaste = 0, top = 0;
     for (const Placed &other : placed_) {
       if (block.begin >= other.end || other.begin >= block.end)
@@ -71,7 +71,8 @@ private:
   std::vector<Placed> placed_;
 };
 
-Packing packInOrder(const std::vector<Block> &blocks, const Order &order) {
+Packing packInOrder(const std::vector<PlannedBlock> &blocks,
+                    const Order &order) {
   Packing packing{std::vector<int64_t>(blocks.size(), 0), 0};
   Shelf shelf;
   for (size_t index : order) {
@@ -82,8 +83,8 @@ Packing packInOrder(const std::vector<Block> &blocks, const Order &order) {
   return packing;
 }
 
-Order sortedBy(const std::vector<Block> &blocks,
-               const std::function<int64_t(const Block &)> &key) {
+Order sortedBy(const std::vector<PlannedBlock> &blocks,
+               const std::function<int64_t(const PlannedBlock &)> &key) {
   Order order(blocks.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -93,7 +94,7 @@ Order sortedBy(const std::vector<Block> &blocks,
 }
 
 /// Moves the block that ends highest forward in the order.
-void promoteTop(const std::vector<Block> &blocks, const Packing &packing,
+void promoteTop(const std::vector<PlannedBlock> &blocks, const Packing &packing,
                 Order &order, uint64_t &random) {
   size_t position = 0;
   int64_t top = -1;
@@ -116,14 +117,14 @@ int searchRounds(size_t blocks) {
 
 } // namespace
 
-Packing gradus::packBlocks(const std::vector<Block> &blocks) {
+Packing gradus::packBlocks(const std::vector<PlannedBlock> &blocks) {
   const int64_t bound = livenessBound(blocks);
-  const std::function<int64_t(const Block &)> keys[] = {
-      [](const Block &b) { return b.size; },
-      [](const Block &b) { return b.size * (b.end - b.begin); },
-      [](const Block &b) { return b.end - b.begin; },
-      [](const Block &b) { return -b.begin; },
-      [](const Block &b) { return b.end; }};
+  const std::function<int64_t(const PlannedBlock &)> keys[] = {
+      [](const PlannedBlock &b) { return b.size; },
+      [](const PlannedBlock &b) { return b.size * (b.end - b.begin); },
+      [](const PlannedBlock &b) { return b.end - b.begin; },
+      [](const PlannedBlock &b) { return -b.begin; },
+      [](const PlannedBlock &b) { return b.end; }};
   Packing best;
   Order bestOrder;
   for (const auto &key : keys) {

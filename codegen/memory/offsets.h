@@ -9,7 +9,7 @@ namespace gradus {
 
 /// A block that is live from command `begin` up to, not including, command
 /// `end`.
-struct Block {
+struct PlannedBlock {
   int64_t size; // bytes, a multiple of 64
   int64_t begin;
   int64_t end;
@@ -22,12 +22,12 @@ struct Packing {
 
 /// The largest sum of sizes that are live at one command: the minimum of any
 /// arena.
-int64_t livenessBound(const std::vector<Block> &blocks);
+int64_t livenessBound(const std::vector<PlannedBlock> &blocks);
 
 /// Chooses offsets such that blocks that are live together do not overlap:
 /// greedy best fit in several orders, then a search that moves blocks which end
 /// last forward, until the bound is reached. The same blocks get the same
 /// offsets.
-Packing packBlocks(const std::vector<Block> &blocks);
+Packing packBlocks(const std::vector<PlannedBlock> &blocks);
 
 } // namespace gradus

@@ -58,7 +58,7 @@ Json Describer::variant(const std::vector<Choice> &choices) {
   return {{"anyOf", alternatives}};
 }
 
-Json number(const Field &field, const char *type) {
+Json numberSchema(const Field &field, const char *type) {
   Json result = {{"type", type}};
   if (field.range.isPositive())
     result["exclusiveMinimum"] = 0;
@@ -87,9 +87,9 @@ Json Describer::shape(const Field &field) {
   case Kind::bytes:
     return {{"type", Json::array({"string", "integer"})}};
   case Kind::integer:
-    return number(field, "integer");
+    return numberSchema(field, "integer");
   case Kind::number:
-    return number(field, "number");
+    return numberSchema(field, "number");
   case Kind::choice:
     return enumeration(field.choices);
   case Kind::object:

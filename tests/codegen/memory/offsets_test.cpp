@@ -5,7 +5,8 @@
 using namespace gradus;
 
 /// Whether no two blocks that live together share a byte, and all fit.
-static bool fits(const std::vector<Block> &blocks, const Packing &packing) {
+static bool fits(const std::vector<PlannedBlock> &blocks,
+                 const Packing &packing) {
   for (size_t a = 0; a < blocks.size(); ++a) {
     if (packing.offsets[a] + blocks[a].size > packing.size)
       return false;
@@ -23,7 +24,7 @@ TEST(Offsets, BlocksThatNeverMeetShareMemory) {
 }
 
 TEST(Offsets, BlocksAliveTogetherLieApart) {
-  std::vector<Block> blocks = {{128, 0, 3}, {64, 1, 2}, {64, 2, 4}};
+  std::vector<PlannedBlock> blocks = {{128, 0, 3}, {64, 1, 2}, {64, 2, 4}};
   Packing packing = packBlocks(blocks);
   EXPECT_TRUE(fits(blocks, packing));
   EXPECT_EQ(packing.size, livenessBound(blocks));
@@ -38,7 +39,7 @@ TEST(Offsets, AForwardAndBackwardPassPacksWithinFivePercentOfTheBound) {
   // Activation i lives from its layer to its mirror image in the backward pass;
   // gradients live for two commands. Sizes as a network has them.
   for (uint32_t seed = 1; seed < 30; ++seed) {
-    std::vector<Block> blocks;
+    std::vector<PlannedBlock> blocks;
     uint32_t random = seed;
     for (int64_t layer = 0; layer < 40; ++layer) {
       random = random * 1664525u + 1013904223u;
@@ -53,7 +54,7 @@ TEST(Offsets, AForwardAndBackwardPassPacksWithinFivePercentOfTheBound) {
 }
 
 TEST(Offsets, TheSameBlocksGetTheSameOffsets) {
-  std::vector<Block> blocks = {
+  std::vector<PlannedBlock> blocks = {
       {640, 0, 3}, {64, 1, 5}, {192, 2, 4}, {320, 3, 6}};
   EXPECT_EQ(packBlocks(blocks).offsets, packBlocks(blocks).offsets);
 }
