@@ -522,14 +522,17 @@ constexpr Ignored kIgnored[] = {
     {"activation_beta", kWhyNoFactor},
     {"output_sequence", "the node's outputs say it"}};
 
-Support support(const char *gradient) {
-  return {6, gradient, kRefused.c_str(), judgeLayer, "", kIgnored};
-}
-
 const Operator kOperators[] = {
-    {"LSTM", support("X, W, R, B, initial_h, initial_c, P"), lstm},
-    {"GRU", support("X, W, R, B, initial_h"), gru},
-    {"RNN", support("X, W, R, B, initial_h"), rnn}};
+    {"LSTM",
+     {6, "X, W, R, B, initial_h, initial_c, P", kRefused.c_str(), judgeLayer,
+      "", kIgnored},
+     lstm},
+    {"GRU",
+     {6, "X, W, R, B, initial_h", kRefused.c_str(), judgeLayer, "", kIgnored},
+     gru},
+    {"RNN",
+     {6, "X, W, R, B, initial_h", kRefused.c_str(), judgeLayer, "", kIgnored},
+     rnn}};
 
 } // namespace
 
