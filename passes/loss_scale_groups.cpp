@@ -42,7 +42,7 @@ std::optional<size_t> ScaleGroups::groupOf(StringRef parameter) const {
 }
 
 /// A number as people write it: 0.5, 16777216.
-static std::string text(double number) {
+static std::string textOf(double number) {
   std::string digits;
   llvm::raw_string_ostream(digits) << llvm::format("%.9g", number);
   return digits;
@@ -64,8 +64,8 @@ LogicalResult ScaleGroups::verifyNumbers() const {
   const LossScaleSettings &own = settings_;
   if (own.minimum > own.maximum)
     return recipe::keyError(program_, "loss_scale.minimum")
-           << "is " << text(own.minimum)
-           << ", above loss_scale.maximum, which is " << text(own.maximum);
+           << "is " << textOf(own.minimum)
+           << ", above loss_scale.maximum, which is " << textOf(own.maximum);
   size_t given = own.initials.size();
   if (given != 1 && given != size())
     return recipe::keyError(program_, "loss_scale.initial")
@@ -74,9 +74,9 @@ LogicalResult ScaleGroups::verifyNumbers() const {
   for (double initial : own.initials)
     if (initial < own.minimum || initial > own.maximum)
       return recipe::keyError(program_, "loss_scale.initial")
-             << "is " << text(initial) << ", outside of loss_scale.minimum "
-             << text(own.minimum) << " to loss_scale.maximum "
-             << text(own.maximum);
+             << "is " << textOf(initial) << ", outside of loss_scale.minimum "
+             << textOf(own.minimum) << " to loss_scale.maximum "
+             << textOf(own.maximum);
   return success();
 }
 

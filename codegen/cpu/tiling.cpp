@@ -338,7 +338,7 @@ bool Search::canFinishAlong(unsigned dim) const {
 
 /// log2, linear between powers of 2, so that no rounding in a math library can
 /// change a decision.
-static double logarithm(double x) {
+static double roughLog2(double x) {
   int exponent = 0;
   double fraction = std::frexp(x, &exponent); // 0.5 .. 1
   return exponent + 2 * fraction - 2;
@@ -356,7 +356,7 @@ void Search::consider(Tiling tiling) {
   // Contractions depend on their tiles, so they are exempt.
   const double weight = estimate_.isProduct() ? 0 : 0.07;
   constexpr double least = 10;
-  double code = logarithm(least + estimate_.code(tiling));
+  double code = roughLog2(least + estimate_.code(tiling));
   double cycles = estimate_.cycles(tiling) * (1 + weight * code);
   if (cycles < bestCycles_) {
     best_ = tiling;
