@@ -111,7 +111,7 @@ Field inputs() {
 
 /// The key of that name among those that a pass has.
 template <typename Keys>
-const Field &keyOf(std::string_view name, const Keys &keys) {
+const Field &fieldNamed(std::string_view name, const Keys &keys) {
   return *std::ranges::find(keys, name, &Field::key);
 }
 
@@ -119,24 +119,24 @@ const Field &keyOf(std::string_view name, const Keys &keys) {
 std::vector<Field> modelFields() {
   return {
       inputs(),
-      keyOf("trainable", trainedKeys()),
-      keyOf("fixed", trainedKeys()),
-      keyOf("freeze_batch_norm", batchNormKeys()),
+      fieldNamed("trainable", trainedKeys()),
+      fieldNamed("fixed", trainedKeys()),
+      fieldNamed("freeze_batch_norm", batchNormKeys()),
       Field{"straight_through", boolean, "false",
             "rounding to integers and back (QuantizeLinear, DequantizeLinear) "
             "passes gradients on: 1 inside the range, 0 outside"},
-      keyOf("dropout", dropoutKeys()),
-      keyOf("batch_norm_variance", batchNormKeys())};
+      fieldNamed("dropout", dropoutKeys()),
+      fieldNamed("batch_norm_variance", batchNormKeys())};
 }
 
 /// The methods: one key each.
 std::vector<Field> methodFields() {
   return {lossKey(),
           metricsKey(),
-          withThor(keyOf("optimizer", movingKeys())).flagged(),
+          withThor(fieldNamed("optimizer", movingKeys())).flagged(),
           scheduleKey(),
-          keyOf("groups", movingKeys()),
-          keyOf("weight_decay_for", movingKeys()),
+          fieldNamed("groups", movingKeys()),
+          fieldNamed("weight_decay_for", movingKeys()),
 #define GRADUS_METHOD(Settings, method, pass) method().field,
 #define GRADUS_KEY(key) key(),
 #include "passes/methods.def"
@@ -150,12 +150,12 @@ std::vector<Field> methodFields() {
 
 /// Keys about how a step runs.
 std::vector<Field> runFields() {
-  return {keyOf("memory_limit", runKeys()),
-          keyOf("deterministic", runKeys()),
-          keyOf("convolutions", runKeys()),
+  return {fieldNamed("memory_limit", runKeys()),
+          fieldNamed("deterministic", runKeys()),
+          fieldNamed("convolutions", runKeys()),
           nonfiniteKey(),
-          keyOf("seed", runKeys()),
-          keyOf("settable", runKeys()),
+          fieldNamed("seed", runKeys()),
+          fieldNamed("settable", runKeys()),
           compatKey()};
 }
 
