@@ -28,7 +28,6 @@ public:
   using AttentionScores::AttentionScores;
 
   KernelOp run() {
-    prepareRounded();
     tiles.inOneGo ? inOneGo() : byTiles();
     return finished();
   }
@@ -50,7 +49,6 @@ public:
   using AttentionScores::AttentionScores;
 
   KernelOp run() {
-    prepareRounded();
     tiles.inOneGo ? inOneGo() : byTiles();
     return finished();
   }

@@ -1,5 +1,5 @@
-// What the kernels of attention share: tiles of scores, with masks and dropout,
-// and the operands of their matmuls.
+// The kernels of attention share what this class writes: tiles of scores, with
+// masks and dropout, and the operands of their matmuls.
 //
 // The matmuls of a tile are ordinary nests. Keys and values are transposed once
 // per tile for all queries, because a matmul with both operands contiguous
@@ -51,6 +51,7 @@ public:
     }
     if (op.getMask())
       maskInput = operand(--last);
+    prepareRounded();
   }
 
 protected:
@@ -106,7 +107,6 @@ protected:
     return readsPairs ? At{stacked, {x(2), x(1)}}
                       : At{rows, {head(), span.start + x(2), x(1)}};
   }
-  void prepareRounded();
   mlir::Value roundedOr(mlir::Value weights) {
     return readsPairs ? rounded : weights;
   }
@@ -128,6 +128,7 @@ protected:
   mlir::Value rounded;
 
 private:
+  void prepareRounded();
   At maskAt(const Tile &tile);
   mlir::Value masked(const Scalars &s, mlir::Value product, mlir::Value mask,
                      const Tile &tile);
