@@ -167,7 +167,8 @@ static DeviceModel usedOptions(DeviceModel model, const OptionUses &uses) {
   SelectOptions &select = model.select;
   onlyFor(uses.narrow, select.narrow, select.tiles, model.lowerScans.pairs,
           model.lowerToKernels.pairs);
-  onlyFor(uses.matmuls, model.lowerToKernels.matmuls);
+  onlyFor(uses.matmuls, model.lowerToKernels.matmuls,
+          model.lowerToKernels.threads);
   onlyFor(uses.convolutions, select.tiles, model.lowerToNests.lanes);
   onlyFor(uses.choiceOfConvolutions, select.winograd);
   onlyFor(uses.blocksOf8, select.blocksOf8);
@@ -465,9 +466,11 @@ compile(ModuleOp module, const CompileOptions &options,
   auto targets = findTargets(options.targets, options.libraries);
   if (!targets)
     return targets.takeError();
-  for (const Target &target : *targets)
+  for (Target &target : *targets) {
     if (llvm::Error error = checkPrecision(program, target))
       return error;
+    target.model.lowerToKernels.threads = options.threads;
+  }
   if (failed(verifySizes(module)))
     return stopped();
   FailureOr<ModelParts> model = runTraining(module, options);

@@ -1,12 +1,13 @@
 // Lowers a library's matmul of bf16 to kernels of our own, and one of f32 whose
-// left matrix is transposed. The right matrix is packed before, in panels that
-// tiles stream through, and so is the left one where it is transposed, or
-// copied where its rows would evict each other. The library packs in each
-// thread and each call, and transposes slowly.
+// left matrix is transposed. The right matrix is packed in panels that tiles
+// stream through, and so is the left one where it is transposed, or copied
+// where its rows would evict each other. The library packs in each thread and
+// each call, waits for memory while it does, and transposes slowly.
 //
-// An item of the matmul has a block of rows, which stays in a core's cache, and
-// one panel of columns. Its tiles are nests, whose sums fill the registers and
-// go through the terms in order, so that no bit depends on blocks or threads.
+// An item of the matmul has a block of rows and one panel of columns, which it
+// packs itself unless many blocks share it. Its tiles are nests, whose sums
+// fill the registers and go through the terms in order, so that no bit depends
+// on blocks or threads. The sums ask for what the next item packs.
 
 #include "codegen/kernels/kernel_writer.h"
 #include "codegen/kernels/lower_to_kernels.h"
@@ -87,6 +88,30 @@ protected:
     return cast<MemRefType>(buffer.getType()).getElementType().isBF16();
   }
 
+  void copy(const Extents &extents, const At &from, const At &to) {
+    nest(extents, {}, from, to, [](const Scalars &, ValueRange values) {
+      return SmallVector<Value>(values);
+    });
+  }
+
+  /// Writes terms (x0) of some columns (x1) of a matrix [inner, columns], or,
+  /// along its terms, of the terms of one of [columns, inner].
+  void pack(Value matrix, bool alongTerms, Span terms, Span columns,
+            const At &to) {
+    AffineExpr term = terms.start + x(0), column = columns.start + x(1);
+    Extents extents{{terms.size, columns.size}};
+    if (alongTerms)
+      copy(extents, {matrix, {column, term}}, to);
+    else if (!isOfPairs(matrix))
+      copy(extents, {matrix, {term, column}}, to);
+    else
+      nest(extents, {},
+           {At{matrix, {term * 2, column}}, At{matrix, {term * 2 + 1, column}}},
+           to, [](const Scalars &s, ValueRange values) {
+             return SmallVector<Value>{s.pair(values[0], values[1])};
+           });
+  }
+
   /// Calls `body` with the size of a part of `all`: `size`, or what is left for
   /// the last one.
   void forPart(AffineExpr number, int64_t all, int64_t size,
@@ -118,22 +143,18 @@ public:
   KernelOp alongTerms() {
     Value from = terms(0);
     forPart(item(), columns_, width_, [&](int64_t columns) {
-      nest({{terms_, columns}}, {}, At{from, {item() * width_ + x(1), x(0)}},
-           At{result(0), {item(), x(0), x(1)}},
-           [](const Scalars &, ValueRange values) {
-             return SmallVector<Value>(values);
-           });
+      pack(from, true, {constant(0), terms_}, {item() * width_, columns},
+           {result(0), {item(), x(0), x(1)}});
     });
     return finished();
   }
 
   KernelOp acrossTerms() {
+    AffineExpr first = item() * kTermsOfItem;
     forPart(item(), terms_, kTermsOfItem, [&](int64_t terms) {
       forTiles({constant(0), columns_}, width_, {}, {}, [&](Span columns) {
-        if (isOfPairs(operand(0)))
-          interleave(terms, columns);
-        else
-          copy(terms, columns);
+        pack(operand(0), false, {first, terms}, columns,
+             {result(0), {columns.start.floorDiv(width_), first + x(0), x(1)}});
       });
     });
     return finished();
@@ -141,28 +162,6 @@ public:
 
 private:
   static constexpr int64_t kTermsOfItem = 8;
-
-  void copy(int64_t terms, Span columns) {
-    AffineExpr term = item() * kTermsOfItem + x(0),
-               column = columns.start + x(1);
-    nest({{terms, columns.size}}, {}, At{operand(0), {term, column}},
-         At{result(0), {columns.start.floorDiv(width_), term, x(1)}},
-         [](const Scalars &, ValueRange values) {
-           return SmallVector<Value>(values);
-         });
-  }
-
-  void interleave(int64_t terms, Span columns) {
-    AffineExpr term = item() * kTermsOfItem + x(0),
-               column = columns.start + x(1);
-    At even{operand(0), {term * 2, column}},
-        odd{operand(0), {term * 2 + 1, column}};
-    nest({{terms, columns.size}}, {}, {even, odd},
-         At{result(0), {columns.start.floorDiv(width_), term, x(1)}},
-         [](const Scalars &s, ValueRange values) {
-           return SmallVector<Value>{s.pair(values[0], values[1])};
-         });
-  }
 
   int64_t terms_, width_, columns_;
 };
@@ -179,10 +178,7 @@ public:
     Value from = pairs(operand(0));
     forPart(item(), rows_, kRowsOfItem, [&](int64_t rows) {
       AffineExpr row = item() * kRowsOfItem + x(0);
-      nest({{rows, terms_}}, {}, At{from, {row, x(1)}},
-           At{result(0), {row, x(1)}}, [](const Scalars &, ValueRange values) {
-             return SmallVector<Value>(values);
-           });
+      copy({{rows, terms_}}, {from, {row, x(1)}}, {result(0), {row, x(1)}});
     });
     return finished();
   }
@@ -235,7 +231,7 @@ Value spread(OpBuilder &builder, Operation *reader, Value matrix,
 
 //===-- products ----------------------------------------------------------===//
 
-/// Builds the nests of a matmul: left matrix, panels of the right one, perhaps
+/// Builds the nests of a matmul: left matrix, right one or its panels, perhaps
 /// a bias, to the result.
 class MatmulKernel : public PartWriter {
 public:
@@ -246,11 +242,15 @@ public:
         sizes_(sizes), tiles_(tiles), hasBias_(operands.size() > 2),
         element_(cast<RankedTensorType>(result).getElementType()) {
     left_ = terms(0);
+    right_ = sizes.rightIsTransposed ? terms(1) : operand(1);
   }
 
   KernelOp kernel() {
     int64_t terms = sizes_.terms(), part = tiles_.termsOfPart,
             last = (terms - 1) / part * part;
+    if (sizes_.packsInItems())
+      packed_ = scratch({part, MatmulTiles::kWidth},
+                        cast<MemRefType>(left_.getType()).getElementType());
     if (last) {
       sums_ = scratch({tiles_.tilesOfBlock * tiles_.rows, MatmulTiles::kWidth},
                       Float32Type::get(element_.getContext()));
@@ -280,8 +280,13 @@ private:
   };
 
   void add(Span terms, Part part) {
-    forPart(panel(), sizes_.columns, MatmulTiles::kWidth,
-            [&](int64_t columns) { forRows(terms, columns, part); });
+    constexpr int64_t width = MatmulTiles::kWidth;
+    forPart(panel(), sizes_.columns, width, [&](int64_t columns) {
+      if (packed_)
+        pack(right_, sizes_.rightIsTransposed, terms,
+             {panel() * width, columns}, {packed_, {x(0), x(1)}});
+      forRows(terms, columns, part);
+    });
   }
 
   void forRows(Span terms, int64_t columns, Part part) {
@@ -303,14 +308,45 @@ private:
   }
 
   void multiply(const Tile &tile, Span terms, int64_t columns, Part part);
+  SmallVector<At> nextOfPanels(const Tile &tile, Span terms, Part part);
 
   const MatmulSizes &sizes_;
   const MatmulTiles &tiles_;
   bool hasBias_;
   Type element_;
-  Value left_;
-  Value sums_; // of parts of terms, for the item's block
+  Value left_, right_;
+  Value packed_; // the item's panel; none if the right operand has panels
+  Value sums_;   // of parts of terms, for the item's block
 };
+
+/// Returns what a whole tile asks for of what is packed next, of this panel or
+/// of the next item's: 64 bytes for each of its vectors. All tiles of a block
+/// together ask for all of it, once or more.
+SmallVector<At> MatmulKernel::nextOfPanels(const Tile &tile, Span terms,
+                                           Part part) {
+  constexpr int64_t width = MatmulTiles::kWidth, lanes = width / 2;
+  AffineExpr start = part.isLast ? constant(0) : terms.start + terms.size,
+             panel = part.isLast ? (this->panel() + 1) % tiles_.panels
+                                 : this->panel();
+  // Along terms a vector is a line of a column. Across it is one of a row, and
+  // the tile's two vectors lie `lanes` rows apart.
+  bool along = sizes_.rightIsTransposed;
+  int64_t rowsOfTerm = along ? 1 : 2, rows = tiles_.termsOfPart * rowsOfTerm,
+          rowsOfRead = tiles_.rows * width, lines = along ? width : lanes,
+          reads = lines * llvm::divideCeil(rows, rowsOfRead),
+          readsOfTile = llvm::divideCeil(
+              reads, std::min(tiles_.tilesOfBlock, sizes_.rows / tiles_.rows));
+  SmallVector<At> asked;
+  for (int64_t i = 0; i < readsOfTile; ++i) {
+    AffineExpr number = tile.inBlock * readsOfTile + i, line = number % lines,
+               row = start * rowsOfTerm + number.floorDiv(lines) * rowsOfRead +
+                     x(0) * width + x(1),
+               column = panel * width;
+    asked.push_back(along ? At{right_, {column + line, row}}
+                          : At{right_, {row + line, column}});
+  }
+  return asked;
+}
 
 /// Multiplies a tile of rows with the item's panel.
 void MatmulKernel::multiply(const Tile &tile, Span terms, int64_t columns,
@@ -325,12 +361,16 @@ void MatmulKernel::multiply(const Tile &tile, Span terms, int64_t columns,
     reads.push_back(sum);
   else if (hasBias_)
     reads.push_back({operand(2), {column}});
+  bool isAdded = !reads.empty();
+  if (packed_ && tile.rows == tiles_.rows && columns == MatmulTiles::kWidth)
+    llvm::append_range(reads, nextOfPanels(tile, terms, part));
   product(
-      tile.rows, columns, terms.size, left, {operand(1), {panel(), term, x(1)}},
+      tile.rows, columns, terms.size, left,
+      packed_ ? At{packed_, {x(2), x(1)}} : At{right_, {panel(), term, x(1)}},
       reads, part.isLast ? At{result(0), {row, column}} : sum,
       [&](const Scalars &s, ValueRange values) {
         Value all = values[0];
-        if (values.size() > 1)
+        if (isAdded)
           all = s.add(all, convert(s.builder, s.loc, values[1], all.getType()));
         return part.isLast ? convert(s.builder, s.loc, all, element_) : all;
       });
@@ -339,19 +379,20 @@ void MatmulKernel::multiply(const Tile &tile, Span terms, int64_t columns,
 } // namespace
 
 SmallVector<Value> lowerToKernel(OpBuilder &builder, LibraryOp op,
-                                 KernelTable &kernels) {
+                                 KernelTable &kernels, int64_t threads) {
   std::optional<MatmulSizes> sizes = sizesOf(op);
   if (!sizes)
     return {};
-  MatmulTiles tiles(*sizes);
+  MatmulTiles tiles(*sizes, threads);
   SmallVector<Value> operands(op.getOperands());
   if (sizes->leftIsTransposed)
     operands[0] = packed(builder, op, operands[0], /*alongTerms=*/false, *sizes,
                          tiles.rows, kernels);
   else if (sizes->sharesSets())
     operands[0] = spread(builder, op, operands[0], *sizes, kernels);
-  operands[1] = packed(builder, op, operands[1], sizes->rightIsTransposed,
-                       *sizes, MatmulTiles::kWidth, kernels);
+  if (!sizes->packsInItems())
+    operands[1] = packed(builder, op, operands[1], sizes->rightIsTransposed,
+                         *sizes, MatmulTiles::kWidth, kernels);
   Type type = op.getResult(0).getType();
   std::string label = sizes->ofPairs ? "matmul_of_pairs" : "matmul";
   if (operands.size() > 2)

@@ -99,7 +99,7 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
         convolution ? convolved(builder, convolution, kernels, known)
                     : lower(builder, op, kernels, pooled);
     if (auto call = dyn_cast<plan::LibraryOp>(op); call && matmuls)
-      values = lowerToKernel(builder, call, kernels);
+      values = lowerToKernel(builder, call, kernels, threads);
     if (values.empty())
       return;
     if (isa<plan::LibraryOp>(op))

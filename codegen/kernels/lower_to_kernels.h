@@ -26,10 +26,12 @@ lowerToKernel(mlir::OpBuilder &builder, InverseOp op, KernelTable &kernels);
 llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
                                              plan::WinogradOp op,
                                              KernelTable &kernels);
-/// None either for another call than a large matmul.
+/// None either for another call than a large matmul. It is divided for so many
+/// threads.
 llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
                                              plan::LibraryOp op,
-                                             KernelTable &kernels);
+                                             KernelTable &kernels,
+                                             int64_t threads);
 /// The same for one that is the gradient of weights.
 llvm::SmallVector<mlir::Value> lowerWinogradWeights(mlir::OpBuilder &builder,
                                                     plan::WinogradOp op,

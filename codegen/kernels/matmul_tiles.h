@@ -25,29 +25,40 @@ struct MatmulSizes {
     return !leftIsTransposed && terms() % (linesOfWay * kTermsOfLine) == 0 &&
            columns >= fewestColumns;
   }
+  /// Whether items pack their panels of the right matrix themselves, while
+  /// their sums ask for the next: nobody waits for memory then, and no packed
+  /// copy lies in it.
+  bool packsInItems() const { return ofPairs && !leftIsTransposed; }
   /// Whether kernels of our own can compute it.
   bool areOurs() const;
 };
 
 /// A tile has some rows and the columns of a panel. A block of rows is some
-/// tiles. All terms are summed at once, or parts of them one after another if
-/// a panel of them fits into no cache.
+/// tiles: as many as stay in the second cache, or, where a block packs its
+/// panels anew, as leave each thread a number of items. All terms are summed at
+/// once, or parts of them one after another if a panel of them fits into no
+/// cache.
 struct MatmulTiles {
   static constexpr int64_t kWidth = 32; // of a panel: two registers of sums
   static constexpr int64_t kMostTerms = 1536; // of a panel: 192 KiB
 
   int64_t rows, panels, tilesOfBlock, rowBlocks, termsOfPart;
 
-  explicit MatmulTiles(const MatmulSizes &sizes) {
+  MatmulTiles(const MatmulSizes &sizes, int64_t threads) {
     // 14 rows are 28 sums, beside two registers of the panel and one of a row.
-    constexpr int64_t mostRows = 14, blockBytes = 512 * 1024, mostTiles = 20;
+    constexpr int64_t mostRows = 14, blockBytes = 512 * 1024, fewTiles = 20,
+                      mostTiles = 80, itemsOfThread = 12;
     int64_t tiles = llvm::divideCeil(sizes.rows, mostRows);
     rows = llvm::divideCeil(sizes.rows, tiles);
     tiles = llvm::divideCeil(sizes.rows, rows);
     panels = llvm::divideCeil(sizes.columns, kWidth);
     int64_t terms = sizes.terms(), parts = llvm::divideCeil(terms, kMostTerms);
     termsOfPart = llvm::divideCeil(terms, parts);
-    int64_t most = std::min(blockBytes / (rows * termsOfPart * 4), mostTiles);
+    int64_t most =
+        sizes.packsInItems()
+            ? std::clamp(tiles * panels / (itemsOfThread * threads), fewTiles,
+                         mostTiles)
+            : std::min(blockBytes / (rows * termsOfPart * 4), fewTiles);
     tilesOfBlock = llvm::divideCeil(tiles, llvm::divideCeil(tiles, most));
     rowBlocks = llvm::divideCeil(tiles, tilesOfBlock);
   }

@@ -42,7 +42,8 @@ def NestOp : PlanOp<"nest", [AttrSizedOperandSegments, IsolatedFromAbove,
        one element of each of `then_inputs` (read at `then_input_maps`, over the
        parallel dimensions); it yields the values for the outputs (at
        `output_maps`, over the parallel dimensions). Those that the region does
-       not use are only asked for: a CPU gets them into a cache while it sums.
+       not use are only asked for: a CPU gets them into a cache while it sums,
+       and their maps may lead behind the end of the buffer.
 
     Without reduced dimensions there is no `map` region and all inputs are
     `then_inputs`: an elementwise nest. `guards` (one entry per input, map inputs

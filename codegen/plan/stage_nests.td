@@ -22,10 +22,11 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     widened bf16 as they are, two numbers at a time, and round probabilities and
     gradients to bf16 before a matmul reads them; sums and the softmax are f32.
 
-    With `matmuls` a library's matmul of bf16 becomes launches of kernels that
-    pack its operands in panels of pairs, where they are not read along pairs
-    already, and of one that multiplies these in tiles. So does a large gradient
-    of weights in f32, whose left matrix is transposed; it has no pairs.
+    With `matmuls` a library's matmul of bf16 becomes a launch of a kernel that
+    packs the right matrix in panels of pairs and multiplies these in tiles. A
+    left matrix that is transposed, as that of a gradient of weights, is packed
+    before, by a launch of its own, as is the right one beside it. So is a large
+    gradient of weights in f32; it has no pairs.
 
     `gradus.gram` becomes a launch of a kernel over blocks and parts of the rows,
     which packs a tile of rows at a time, and a nest that sums the parts.
@@ -71,6 +72,8 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
            "Whether attention multiplies pairs of bf16: the target has instructions for them">,
     Option<"matmuls", "matmuls", "bool", /*default=*/"false",
            "Whether large matmuls of bf16, and those of f32 with a transposed left matrix, are our kernels instead of library calls">,
+    Option<"threads", "threads", "int64_t", /*default=*/"2",
+           "For how many threads those matmuls are divided, at least; no bit depends on it">,
     Option<"pooled", "pooled", "bool", /*default=*/"true",
            "Whether gradients of convolutions visit what a max pool chose alone: the target has kernels for it">,
   ];

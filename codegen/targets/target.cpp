@@ -23,8 +23,8 @@ static auto fieldsOf(const SelectOptions &options) {
 }
 
 static auto fieldsOf(const LowerToKernelsOptions &options) {
-  auto &[pairs, matmuls, pooled] = options;
-  return std::tie(pairs, matmuls, pooled);
+  auto &[pairs, matmuls, threads, pooled] = options;
+  return std::tie(pairs, matmuls, threads, pooled);
 }
 
 static auto fieldsOf(const LowerToNestsOptions &options) {

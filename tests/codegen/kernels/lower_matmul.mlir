@@ -1,26 +1,28 @@
 // RUN: gradus-opt %s --lower-to-kernels=matmuls=true | FileCheck %s
+// RUN: gradus-opt %s --lower-to-kernels="matmuls=true threads=4" | FileCheck %s --check-prefix=FOUR
 // RUN: gradus-opt %s --lower-to-kernels | FileCheck %s --check-prefix=LIBRARY
 
 // LIBRARY-NOT: plan.launch
 
-// The right matrix is packed along pairs of terms, once for both matmuls of it;
-// the left one is read as it is.
+// Items pack their panels of the right matrix; the left one is read as it is.
 // CHECK-LABEL: gradus.graph @forward
-// CHECK:         %[[W:.*]] = plan.launch @[[P:.*]](%w) items [3] {{.*}}label = "pack"} : (tensor<80x128xbf16>) -> tensor<3x64x32xi32>
-// CHECK-NEXT:    plan.launch @{{.*}}(%x, %[[W]], %b) items [3] {{.*}}label = "matmul_of_pairs+bias"
-// CHECK-NEXT:    plan.launch @{{.*}}(%y, %[[W]]) items [3] {{.*}}label = "matmul_of_pairs"
-// A left matrix that is transposed is packed in panels of as many rows as a
-// tile has.
+// CHECK-NEXT:    plan.launch @[[F:.*]](%x, %w, %b) items [3] {{.*}}label = "matmul_of_pairs+bias"
+// CHECK-NEXT:    plan.launch @{{.*}}(%y, %w) items [3] {{.*}}label = "matmul_of_pairs"
+// A left matrix that is transposed is packed before, in panels of as many rows
+// as a tile has, and the right one with it.
 // CHECK-LABEL: gradus.graph @weights
 // CHECK:         plan.launch @{{.*}}(%x) items [8] {{.*}} -> tensor<5x64x14xi32>
 // CHECK:         plan.launch @{{.*}}(%g) items [8] {{.*}} -> tensor<3x64x32xi32>
 // Rows of 4 KiB are copied to longer ones, unless few panels read them.
 // CHECK-LABEL: gradus.graph @spread
 // CHECK:         %[[X:.*]] = plan.launch @[[S:.*]](%x) items [9] {{.*}}label = "pack"} : (tensor<70x2048xbf16>) -> tensor<70x1040xi32>
-// CHECK-NEXT:    %[[W:.*]] = plan.launch @{{.*}}(%w)
-// CHECK-NEXT:    plan.launch @{{.*}}(%[[X]], %[[W]])
-// CHECK-NOT:     plan.launch @[[S]](
-// CHECK:         plan.launch @{{.*}}(%x, %{{.*}})
+// CHECK-NEXT:    plan.launch @{{.*}}(%[[X]], %w)
+// CHECK-NEXT:    plan.launch @{{.*}}(%x, %u)
+// More threads get more items, each of which packs a panel.
+// CHECK-LABEL: gradus.graph @threads
+// CHECK:         items [24]
+// FOUR-LABEL:  gradus.graph @threads
+// FOUR:          items [48]
 // Of f32 it is gradients of weights, if enough panels read the rows.
 // CHECK-LABEL: gradus.graph @single
 // CHECK:         %[[L:.*]] = plan.launch @{{.*}}(%x) items [8] {{.*}} -> tensor<5x64x14xf32>
@@ -31,7 +33,13 @@
 // CHECK-LABEL: gradus.graph @others
 // CHECK-COUNT-2: plan.library "matmul"
 // CHECK-NOT:     plan.library
-// CHECK:       plan.kernel
+// An item packs its panel, and the sums of its whole tiles ask for the next
+// one, 32 rows of 64 pairs, behind the bias that they read.
+// CHECK:       plan.kernel @[[F]](%{{.*}}: memref<70x128xbf16>, %[[RIGHT:.*]]: memref<80x128xbf16>, %[[BIAS:.*]]: memref<80xbf16>,
+// CHECK-DAG:     %[[PACKED:.*]] = plan.scratch : memref<64x32xi32>
+// CHECK-DAG:     %[[PAIRS:.*]] = plan.pairs %[[RIGHT]]
+// CHECK:         plan.nest {{.*}} with(%[[PAIRS]] : memref<80x64xi32>) outs(%[[PACKED]] :
+// CHECK:         plan.nest {{.*}} ins(%{{.*}}, %[[PACKED]] : {{.*}}) with(%[[BIAS]], %[[PAIRS]], {{.*}}%[[PAIRS]] :
 gradus.program @matmuls {
   gradus.graph @forward(%x: tensor<70x128xbf16>, %y: tensor<70x128xbf16>, %w: tensor<80x128xbf16>, %b: tensor<80xbf16>)
       -> (p: tensor<70x80xbf16>, q: tensor<70x80xf32>) {
@@ -60,6 +68,12 @@ gradus.program @matmuls {
         {dims = array<i64: 70, 2048>}, {dims = array<i64: 2048, 160>}, {dims = array<i64: 70, 160>}]
         : (tensor<70x2048xbf16>, tensor<2048x160xbf16>) -> tensor<70x160xf32>
     gradus.return %p, %q : tensor<70x192xf32>, tensor<70x160xf32>
+  }
+  gradus.graph @threads(%x: tensor<1024x128xbf16>, %w: tensor<768x128xbf16>) -> (p: tensor<1024x768xf32>) {
+    %p = plan.library "matmul"(%x, %w) config {} layouts [
+        {dims = array<i64: 1024, 128>}, {dims = array<i64: 128, 768>, strides = array<i64: 1, 128>}, {dims = array<i64: 1024, 768>}]
+        : (tensor<1024x128xbf16>, tensor<768x128xbf16>) -> tensor<1024x768xf32>
+    gradus.return %p : tensor<1024x768xf32>
   }
   gradus.graph @single(%x: tensor<64x70xf32>, %g: tensor<64x192xf32>, %h: tensor<64x191xf32>, %y: tensor<70x64xf32>)
       -> (d: tensor<70x192xf32>, e: tensor<70x191xf32>, p: tensor<70x192xf32>) {
