@@ -167,8 +167,7 @@ static DeviceModel usedOptions(DeviceModel model, const OptionUses &uses) {
   SelectOptions &select = model.select;
   onlyFor(uses.narrow, select.narrow, select.tiles, model.lowerScans.pairs,
           model.lowerToKernels.pairs);
-  onlyFor(uses.matmuls, model.lowerToKernels.matmuls,
-          model.lowerToKernels.threads);
+  onlyFor(uses.matmuls, model.lowerToKernels.matmuls);
   onlyFor(uses.convolutions, select.tiles, model.lowerToNests.lanes);
   onlyFor(uses.choiceOfConvolutions, select.winograd);
   onlyFor(uses.blocksOf8, select.blocksOf8);
@@ -463,14 +462,13 @@ compile(ModuleOp module, const CompileOptions &options,
         static_cast<int>(llvm::range_size(programs)));
   ProgramOp program = *programs.begin();
   int64_t limit = runSettings(program).memoryLimit.value_or(0);
-  auto targets = findTargets(options.targets, options.libraries);
+  auto targets =
+      findTargets(options.targets, options.libraries, options.threads);
   if (!targets)
     return targets.takeError();
-  for (Target &target : *targets) {
+  for (const Target &target : *targets)
     if (llvm::Error error = checkPrecision(program, target))
       return error;
-    target.model.lowerToKernels.threads = options.threads;
-  }
   if (failed(verifySizes(module)))
     return stopped();
   FailureOr<ModelParts> model = runTraining(module, options);

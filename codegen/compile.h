@@ -34,7 +34,7 @@ struct CompileOptions {
   std::vector<std::string> targets = {"cpu"};
   LibraryUse libraries;
   /// Logical threads to plan for.
-  uint32_t threads = 2;
+  uint32_t threads = kPlannedThreads;
   /// The recipe as JSON, which the artifact keeps for users who inspect it.
   std::string recipe;
   /// The folder of compiled GPU kernels (kernel_cache.h); empty: none.

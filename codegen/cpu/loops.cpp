@@ -98,9 +98,7 @@ NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest,
   position_.lanes = tiling.lanes;
   position_.sizes = sizes_;
   for (unsigned input = nest.mapInputs; input < nest.inputs.size(); ++input)
-    if (nest.then()
-            .getArgument(nest.combine.size() + input - nest.mapInputs)
-            .use_empty())
+    if (nest.isAsked(input))
       asked_.push_back(input);
   if (nest.hasReduction())
     for (auto [kind, value] :
@@ -277,7 +275,8 @@ void NestEmitter::finish(ArrayRef<Instance> instances,
   for (auto [i, at] : enumerate(instances)) {
     Values arguments(accumulators.slice(i * valueCount(), valueCount()));
     for (unsigned input = nest_.mapInputs; input < nest_.inputs.size(); ++input)
-      arguments.push_back(memory_.load(input, at));
+      arguments.push_back(nest_.isAsked(input) ? nullptr
+                                               : memory_.load(input, at));
     auto indexOf = [&](int64_t dim) { return memory_.index(dim, at); };
     results.push_back(RegionEmitter(b_, nest_.then(), indexOf).run(arguments));
   }

@@ -208,8 +208,9 @@ double Estimate::finishCycles(const Tiling &t) const {
   double own = vectors / std::max<int64_t>(1, nest_.combine.size());
   slots += own * thenOps_ * registersPerVector(after);
   for (unsigned i = nest_.mapInputs; i < nest_.inputs.size(); ++i)
-    slots += std::min<double>(own, copies(t, nest_.inputs[i])) *
-             costOf(after, nest_.inputs[i], false);
+    if (!nest_.isAsked(i))
+      slots += std::min<double>(own, copies(t, nest_.inputs[i])) *
+               costOf(after, nest_.inputs[i], false);
   for (const Access &output : nest_.outputs)
     slots += own * costOf(after, output, true) * 1.5;
   return slots / 2 + (nest_.hasReduction() ? 6 : 1);

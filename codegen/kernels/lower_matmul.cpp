@@ -5,9 +5,9 @@
 // each call, waits for memory while it does, and transposes slowly.
 //
 // An item of the matmul has a block of rows and one panel of columns, which it
-// packs itself unless many blocks share it. Its tiles are nests, whose sums
-// fill the registers and go through the terms in order, so that no bit depends
-// on blocks or threads. The sums ask for what the next item packs.
+// packs itself unless the left matrix is transposed. Its tiles are nests, whose
+// sums fill the registers and go through the terms in order, so that no bit
+// depends on blocks or threads. The sums ask for what the next item packs.
 
 #include "codegen/kernels/kernel_writer.h"
 #include "codegen/kernels/lower_to_kernels.h"
@@ -143,8 +143,8 @@ public:
   KernelOp alongTerms() {
     Value from = terms(0);
     forPart(item(), columns_, width_, [&](int64_t columns) {
-      pack(from, true, {constant(0), terms_}, {item() * width_, columns},
-           {result(0), {item(), x(0), x(1)}});
+      pack(from, /*alongTerms=*/true, {constant(0), terms_},
+           {item() * width_, columns}, {result(0), {item(), x(0), x(1)}});
     });
     return finished();
   }
@@ -153,7 +153,7 @@ public:
     AffineExpr first = item() * kTermsOfItem;
     forPart(item(), terms_, kTermsOfItem, [&](int64_t terms) {
       forTiles({constant(0), columns_}, width_, {}, {}, [&](Span columns) {
-        pack(operand(0), false, {first, terms}, columns,
+        pack(operand(0), /*alongTerms=*/false, {first, terms}, columns,
              {result(0), {columns.start.floorDiv(width_), first + x(0), x(1)}});
       });
     });
@@ -320,30 +320,35 @@ private:
 };
 
 /// Returns what a whole tile asks for of what is packed next, of this panel or
-/// of the next item's: 64 bytes for each of its vectors. All tiles of a block
-/// together ask for all of it, once or more.
+/// of the next item's: the numbers of one read lie in the tile's vectors, 64
+/// bytes for each. The tiles of a full block ask for all of it.
 SmallVector<At> MatmulKernel::nextOfPanels(const Tile &tile, Span terms,
                                            Part part) {
   constexpr int64_t width = MatmulTiles::kWidth, lanes = width / 2;
-  AffineExpr start = part.isLast ? constant(0) : terms.start + terms.size,
-             panel = part.isLast ? (this->panel() + 1) % tiles_.panels
-                                 : this->panel();
-  // Along terms a vector is a line of a column. Across it is one of a row, and
-  // the tile's two vectors lie `lanes` rows apart.
+  if (part.isLast && tiles_.panels == 1)
+    return {};
+  AffineExpr first = part.isLast ? constant(0) : terms.start + terms.size,
+             next = part.isLast ? (panel() + 1) % tiles_.panels : panel();
+  // Along terms a vector is a part of one of the panel's columns. Across them
+  // it is one of the panel's rows, the second vector lies `lanes` rows behind
+  // the first, and reads begin in each of these rows.
   bool along = sizes_.rightIsTransposed;
-  int64_t rowsOfTerm = along ? 1 : 2, rows = tiles_.termsOfPart * rowsOfTerm,
-          rowsOfRead = tiles_.rows * width, lines = along ? width : lanes,
-          reads = lines * llvm::divideCeil(rows, rowsOfRead),
+  int64_t ofTerm = along ? 1 : 2, all = tiles_.termsOfPart * ofTerm,
+          ofRead = llvm::divideCeil(all, tiles_.rows * width),
+          step = llvm::divideCeil(all, tiles_.rows * ofRead), // at most `width`
+      starts = along ? width : lanes, reads = starts * ofRead,
           readsOfTile = llvm::divideCeil(
               reads, std::min(tiles_.tilesOfBlock, sizes_.rows / tiles_.rows));
   SmallVector<At> asked;
   for (int64_t i = 0; i < readsOfTile; ++i) {
-    AffineExpr number = tile.inBlock * readsOfTile + i, line = number % lines,
-               row = start * rowsOfTerm + number.floorDiv(lines) * rowsOfRead +
-                     x(0) * width + x(1),
-               column = panel * width;
-    asked.push_back(along ? At{right_, {column + line, row}}
-                          : At{right_, {row + line, column}});
+    AffineExpr number = (tile.inBlock * readsOfTile + i) % reads,
+               start = number % starts,
+               place = first * ofTerm +
+                       number.floorDiv(starts) * (tiles_.rows * step) +
+                       x(0) * step + x(1),
+               column = next * width;
+    asked.push_back(along ? At{right_, {column + start, place}}
+                          : At{right_, {place + start, column}});
   }
   return asked;
 }

@@ -78,6 +78,11 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (threads < 1) {
+      getOperation().emitError("lower-to-kernels: threads is ")
+          << threads << ", expected at least 1";
+      return signalPassFailure();
+    }
     KernelTable kernels(getOperation());
     for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
       std::vector<Lowered> known;

@@ -26,8 +26,8 @@ lowerToKernel(mlir::OpBuilder &builder, InverseOp op, KernelTable &kernels);
 llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
                                              plan::WinogradOp op,
                                              KernelTable &kernels);
-/// None either for another call than a large matmul. It is divided for so many
-/// threads.
+/// None either for another call than a large matmul. `threads` is the number of
+/// threads that it is divided for.
 llvm::SmallVector<mlir::Value> lowerToKernel(mlir::OpBuilder &builder,
                                              plan::LibraryOp op,
                                              KernelTable &kernels,

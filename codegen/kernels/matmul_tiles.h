@@ -25,19 +25,19 @@ struct MatmulSizes {
     return !leftIsTransposed && terms() % (linesOfWay * kTermsOfLine) == 0 &&
            columns >= fewestColumns;
   }
-  /// Whether items pack their panels of the right matrix themselves, while
-  /// their sums ask for the next: nobody waits for memory then, and no packed
-  /// copy lies in it.
+  /// Whether items pack their panels of the right matrix themselves, and their
+  /// sums ask for the next: few wait for memory then, and no packed copy lies
+  /// in it.
   bool packsInItems() const { return ofPairs && !leftIsTransposed; }
   /// Whether kernels of our own can compute it.
   bool areOurs() const;
 };
 
 /// A tile has some rows and the columns of a panel. A block of rows is some
-/// tiles: as many as stay in the second cache, or, where a block packs its
-/// panels anew, as leave each thread a number of items. All terms are summed at
-/// once, or parts of them one after another if a panel of them fits into no
-/// cache.
+/// tiles: at most as many as stay in the second cache, or, where each block
+/// packs its panels, as leave each thread a number of items. All terms are
+/// summed at once, or parts of them one after another if a panel of them fits
+/// into no cache.
 struct MatmulTiles {
   static constexpr int64_t kWidth = 32; // of a panel: two registers of sums
   static constexpr int64_t kMostTerms = 1536; // of a panel: 192 KiB
@@ -46,8 +46,7 @@ struct MatmulTiles {
 
   MatmulTiles(const MatmulSizes &sizes, int64_t threads) {
     // 14 rows are 28 sums, beside two registers of the panel and one of a row.
-    constexpr int64_t mostRows = 14, blockBytes = 512 * 1024, fewTiles = 20,
-                      mostTiles = 80, itemsOfThread = 12;
+    constexpr int64_t mostRows = 14, blockBytes = 512 * 1024, fewTiles = 20;
     int64_t tiles = llvm::divideCeil(sizes.rows, mostRows);
     rows = llvm::divideCeil(sizes.rows, tiles);
     tiles = llvm::divideCeil(sizes.rows, rows);
@@ -56,11 +55,21 @@ struct MatmulTiles {
     termsOfPart = llvm::divideCeil(terms, parts);
     int64_t most =
         sizes.packsInItems()
-            ? std::clamp(tiles * panels / (itemsOfThread * threads), fewTiles,
-                         mostTiles)
+            ? mostThatPack(tiles * panels / threads, fewTiles)
             : std::min(blockBytes / (rows * termsOfPart * 4), fewTiles);
     tilesOfBlock = llvm::divideCeil(tiles, llvm::divideCeil(tiles, most));
     rowBlocks = llvm::divideCeil(tiles, tilesOfBlock);
+  }
+
+private:
+  /// The most tiles of a block that packs its panels, if each thread has
+  /// `share` of all tiles of all panels. A block of few tiles packs often, but
+  /// a thread has two items before another has none.
+  static int64_t mostThatPack(int64_t share, int64_t fewTiles) {
+    constexpr int64_t mostTiles = 80, items = 12, fewestItems = 2;
+    return std::clamp(share / items,
+                      std::clamp<int64_t>(share / fewestItems, 1, fewTiles),
+                      mostTiles);
   }
 };
 

@@ -159,13 +159,16 @@ private:
     Nest nest = readNest(op, kernel_.getSplit());
     unsigned dim = vectorDim(nest);
     ArrayRef<Access> inputs = nest.inputs;
+    std::vector<Access> read; // behind the sums
+    for (unsigned input = nest.mapInputs; input < inputs.size(); ++input)
+      if (!nest.isAsked(input))
+        read.push_back(inputs[input]);
     double points =
                double(product(op.getParallel().drop_front(positions_.size()))),
            sums = points * double(product(op.getReduced()));
     KernelWork work;
     work.operations =
-        points * (arithmeticOf(op.getThen()) +
-                  accessCosts(inputs.drop_front(nest.mapInputs), dim) +
+        points * (arithmeticOf(op.getThen()) + accessCosts(read, dim) +
                   accessCosts(nest.outputs, dim));
     Operation *multiplied = productOf(op);
     if (!multiplied && nest.hasReduction())

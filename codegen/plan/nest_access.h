@@ -68,6 +68,10 @@ struct Nest {
   bool isReduced(unsigned dim) const { return dim >= parallel; }
   bool isLoop(unsigned dim) const { return dim >= 1 && dim <= loops; }
   bool hasReduction() const { return !combine.empty(); }
+  /// Whether an input is only asked for.
+  bool isAsked(unsigned input) const {
+    return input >= mapInputs && plan::NestOp(op).isAsked(input - mapInputs);
+  }
 };
 
 /// Reads a nest of a kernel. Neighbouring dimensions are merged if every access

@@ -113,6 +113,10 @@ def NestOp : PlanOp<"nest", [AttrSizedOperandSegments, IsolatedFromAbove,
     ::mlir::AffineMap getInputMap(unsigned i);
     ::mlir::IntegerSet getGuard(unsigned i);
     ::mlir::AffineMap getOutputMap(unsigned i);
+    /// Whether `then` does not use its input i, so that it is only asked for.
+    bool isAsked(unsigned i) {
+      return getThen().getArgument(getCombine().size() + i).use_empty();
+    }
   }];
 }
 

@@ -25,8 +25,8 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     With `matmuls` a library's matmul of bf16 becomes a launch of a kernel that
     packs the right matrix in panels of pairs and multiplies these in tiles. A
     left matrix that is transposed, as that of a gradient of weights, is packed
-    before, by a launch of its own, as is the right one beside it. So is a large
-    gradient of weights in f32; it has no pairs.
+    before, by a launch of its own, as is the right one beside it. A large
+    gradient of weights in f32 becomes such launches, too; it has no pairs.
 
     `gradus.gram` becomes a launch of a kernel over blocks and parts of the rows,
     which packs a tile of rows at a time, and a nest that sums the parts.
@@ -73,7 +73,7 @@ def LowerToKernels : Pass<"lower-to-kernels", "::gradus::ProgramOp"> {
     Option<"matmuls", "matmuls", "bool", /*default=*/"false",
            "Whether large matmuls of bf16, and those of f32 with a transposed left matrix, are our kernels instead of library calls">,
     Option<"threads", "threads", "int64_t", /*default=*/"2",
-           "For how many threads those matmuls are divided, at least; no bit depends on it">,
+           "For how many threads those matmuls are divided; no bit depends on it">,
     Option<"pooled", "pooled", "bool", /*default=*/"true",
            "Whether gradients of convolutions visit what a max pool chose alone: the target has kernels for it">,
   ];

@@ -124,7 +124,8 @@ static llvm::Expected<Target> targetOf(llvm::StringRef name) {
 }
 
 llvm::Expected<Target> gradus::findTarget(llvm::StringRef name,
-                                          const LibraryUse &libraries) {
+                                          const LibraryUse &libraries,
+                                          uint32_t threads) {
   if (!llvm::is_contained({"auto", "never", "always"}, libraries.products))
     return llvm::createStringError("libraries are '" + libraries.products +
                                    "', expected auto, never or always");
@@ -136,6 +137,7 @@ llvm::Expected<Target> gradus::findTarget(llvm::StringRef name,
     return target;
   target->model.select.library = libraries.products;
   target->model.lowerToKernels.matmuls &= libraries.products != "always";
+  target->model.lowerToKernels.threads = threads;
   if (!target->cpu())
     target->model.select.epilogues = libraries.epilogues;
   return target;
@@ -143,10 +145,10 @@ llvm::Expected<Target> gradus::findTarget(llvm::StringRef name,
 
 llvm::Expected<std::vector<Target>>
 gradus::findTargets(llvm::ArrayRef<std::string> names,
-                    const LibraryUse &libraries) {
+                    const LibraryUse &libraries, uint32_t threads) {
   std::vector<Target> targets;
   for (const std::string &name : names) {
-    llvm::Expected<Target> target = findTarget(name, libraries);
+    llvm::Expected<Target> target = findTarget(name, libraries, threads);
     if (!target)
       return target.takeError();
     auto same = llvm::find_if(targets, [&](const Target &other) {

@@ -48,14 +48,20 @@ struct LibraryUse {
   std::string epilogues = "all";
 };
 
-/// Finds a target by its name: see cpuTarget and gpuTarget.
+/// The number of threads that steps are planned for unless somebody says so.
+inline const uint32_t kPlannedThreads =
+    static_cast<uint32_t>(LowerToKernelsOptions().threads);
+
+/// Finds a target by its name: see cpuTarget and gpuTarget. Large kernels are
+/// divided for `threads`.
 llvm::Expected<Target> findTarget(llvm::StringRef name,
-                                  const LibraryUse &libraries = {});
+                                  const LibraryUse &libraries = {},
+                                  uint32_t threads = kPlannedThreads);
 
 /// Finds the targets of several names, without duplicates. GPUs are one target:
 /// the same plan runs on all of them, and on the emulated GPU.
 llvm::Expected<std::vector<Target>>
-findTargets(llvm::ArrayRef<std::string> names,
-            const LibraryUse &libraries = {});
+findTargets(llvm::ArrayRef<std::string> names, const LibraryUse &libraries = {},
+            uint32_t threads = kPlannedThreads);
 
 } // namespace gradus

@@ -50,6 +50,11 @@ absl::Status loadPlugins(const std::vector<std::string> &paths) {
   return absl::OkStatus();
 }
 
+uint32_t usableCores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 /// One compilation: its context, diagnostics and program.
 class Compilation {
 public:
@@ -74,6 +79,9 @@ private:
   bool asksOutputs() const;
   LogicalResult addOutputs(ModuleOp module, llvm::StringRef startAfter) const;
   absl::StatusOr<DeviceModel> firstModel() const;
+  uint32_t threads() const {
+    return request_.plan.threads ? request_.plan.threads : usableCores();
+  }
   llvm::StringRef startAfter() const;
   absl::StatusOr<Result> stop();
   absl::StatusOr<std::string> report();
@@ -131,7 +139,7 @@ absl::Status Compilation::checkStage() const {
 absl::StatusOr<DeviceModel> Compilation::firstModel() const {
   auto target = findTarget(
       request_.plan.targets.empty() ? "cpu" : request_.plan.targets.front(),
-      {request_.plan.libraries, request_.plan.epilogues});
+      {request_.plan.libraries, request_.plan.epilogues}, threads());
   if (!target)
     return failure(target.takeError());
   return target->model;
@@ -175,11 +183,6 @@ absl::StatusOr<std::string> Compilation::report() {
   return text;
 }
 
-uint32_t usableCores() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 /// Returns the targets of the request without duplicates.
 std::vector<std::string> Compilation::targets() {
   std::vector<std::string> targets;
@@ -216,8 +219,7 @@ CompileOptions Compilation::options() {
   if (!request_.plan.targets.empty())
     options.targets = targets();
   options.libraries = {request_.plan.libraries, request_.plan.epilogues};
-  options.threads =
-      request_.plan.threads ? request_.plan.threads : usableCores();
+  options.threads = threads();
   options.recipe = program_.recipe;
   if (request_.plan.kernelCache != "off")
     options.kernelCache = request_.plan.kernelCache.empty()

@@ -1,13 +1,14 @@
 // RUN: gradus-opt %s --lower-to-kernels=matmuls=true | FileCheck %s
 // RUN: gradus-opt %s --lower-to-kernels="matmuls=true threads=4" | FileCheck %s --check-prefix=FOUR
+// RUN: gradus-opt %s --lower-to-kernels="matmuls=true threads=64" | FileCheck %s --check-prefix=MANY
 // RUN: gradus-opt %s --lower-to-kernels | FileCheck %s --check-prefix=LIBRARY
 
 // LIBRARY-NOT: plan.launch
 
 // Items pack their panels of the right matrix; the left one is read as it is.
 // CHECK-LABEL: gradus.graph @forward
-// CHECK-NEXT:    plan.launch @[[F:.*]](%x, %w, %b) items [3] {{.*}}label = "matmul_of_pairs+bias"
-// CHECK-NEXT:    plan.launch @{{.*}}(%y, %w) items [3] {{.*}}label = "matmul_of_pairs"
+// CHECK-NEXT:    plan.launch @[[F:.*]](%x, %w, %b) items [6] {{.*}}label = "matmul_of_pairs+bias"
+// CHECK-NEXT:    plan.launch @{{.*}}(%y, %w) items [6] {{.*}}label = "matmul_of_pairs"
 // A left matrix that is transposed is packed before, in panels of as many rows
 // as a tile has, and the right one with it.
 // CHECK-LABEL: gradus.graph @weights
@@ -23,6 +24,8 @@
 // CHECK:         items [24]
 // FOUR-LABEL:  gradus.graph @threads
 // FOUR:          items [48]
+// MANY-LABEL:  gradus.graph @threads
+// MANY:          items [144]
 // Of f32 it is gradients of weights, if enough panels read the rows.
 // CHECK-LABEL: gradus.graph @single
 // CHECK:         %[[L:.*]] = plan.launch @{{.*}}(%x) items [8] {{.*}} -> tensor<5x64x14xf32>

@@ -111,7 +111,12 @@ const Case cases[] = {
     {768, 66, 500, true, true, "f32", false, "f32"},
     {67, 1931, 200, true, false, "f32", false, "f32"}, // in parts
     // The last block of rows has but a ragged tile.
-    {422, 3072, 33, false, true},
+    {5321, 160, 32},
+    {422, 3072, 33, true, false},
+    // Several blocks of rows, and of terms many parts.
+    {600, 6400, 64},
+    {70, 12800, 64},
+    {65, 12802, 70, false, true},
     // A sum in parts is rounded once.
     {70, 6400, 64, false, true, "bf16", true},
     // An odd number of terms has no pairs.
@@ -119,6 +124,33 @@ const Case cases[] = {
 };
 
 } // namespace
+
+/// The bits do not depend on how many threads a matmul is divided for.
+TEST(PlannedThreads, ChangeNoBit) {
+  for (const Case &c : {Case{300, 322, 275, false, false, "bf16"},
+                        Case{1030, 130, 200, false, true, "bf16", true},
+                        Case{150, 6454, 60, false, true}}) {
+    HostTensor left = normal(c.left(), c.of, 1),
+               right = normal(c.right(), c.of, 2),
+               bias = normal({c.columns}, "f32", 3);
+    NamedTensors inputs = {{"left", left}, {"right", right}};
+    if (c.hasBias)
+      inputs["bias"] = bias;
+    Numbers first;
+    for (uint32_t threads : {1, 2, 7, 64}) {
+      ModuleText module(programOf(c));
+      CompileOptions options;
+      options.threads = threads;
+      auto bytes = compileProgram(*module.module, options);
+      ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+      Numbers found =
+          Compiled(std::move(*bytes)).run("g", inputs)["result"].floats;
+      if (first.empty())
+        first = found;
+      EXPECT_EQ(found, first) << threads;
+    }
+  }
+}
 
 TEST_P(Matmul, IsTheSumOfProducts) {
   const Case &c = GetParam();

@@ -306,7 +306,9 @@ inline void runNest(plan::NestOp nest, llvm::ArrayRef<int64_t> low,
       }
     });
     for (unsigned i = 0; i < nest.getThenInputs().size(); ++i)
-      combined.push_back(readInput(nest, mapInputs + i, outer, memory));
+      combined.push_back(nest.isAsked(i)
+                             ? Number()
+                             : readInput(nest, mapInputs + i, outer, memory));
     std::vector<Number> results = runRegion(nest.getThen(), combined, outer);
     for (auto [i, out] : llvm::enumerate(nest.getOuts())) {
       Tensor &tensor = *memory.lookup(out);

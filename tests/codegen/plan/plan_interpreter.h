@@ -230,7 +230,7 @@ private:
       values = reduce(point);
     unsigned first = nest_.getMapInputs().size();
     for (unsigned i = 0; i < nest_.getThenInputs().size(); ++i)
-      values.push_back(read(first + i, point));
+      values.push_back(nest_.isAsked(i) ? Number() : read(first + i, point));
     return values;
   }
 

@@ -29,6 +29,16 @@ TEST(Target, LeavesMatmulsOfPairsToLibrariesForTiles) {
   }
 }
 
+TEST(Target, SaysForHowManyThreadsMatmulsAreDivided) {
+  for (std::string name : {"cpu", "cpu:x86-64-v4"}) {
+    EXPECT_EQ(llvm::cantFail(findTarget(name)).model.lowerToKernels.threads,
+              kPlannedThreads);
+    EXPECT_EQ(
+        llvm::cantFail(findTarget(name, {}, 7)).model.lowerToKernels.threads,
+        7);
+  }
+}
+
 TEST(Target, SaysWhetherItHasVectorsForWinogradsAlgorithm) {
   EXPECT_TRUE(
       llvm::cantFail(findTarget("cpu:x86-64-v4")).model.select.winograd);
