@@ -80,7 +80,7 @@ struct LowerToKernels : impl::LowerToKernelsBase<LowerToKernels> {
   void runOnOperation() override {
     if (threads < 1) {
       getOperation().emitError("lower-to-kernels: threads is ")
-          << threads << ", expected at least 1";
+          << threads.getValue() << ", expected at least 1";
       return signalPassFailure();
     }
     KernelTable kernels(getOperation());
