@@ -319,9 +319,9 @@ private:
   Value sums_;   // of parts of terms, for the item's block
 };
 
-/// Returns what a whole tile asks for of what is packed next, of this panel or
-/// of the next item's: the numbers of one read lie in the tile's vectors, 64
-/// bytes for each. The tiles of a full block ask for all of it.
+/// Returns the reads by which a whole tile asks for a part of what is packed
+/// next, of this panel or of the next item's. Each is of 64 bytes for a vector
+/// of the tile. The tiles of a full block ask for all of it.
 SmallVector<At> MatmulKernel::nextOfPanels(const Tile &tile, Span terms,
                                            Part part) {
   constexpr int64_t width = MatmulTiles::kWidth, lanes = width / 2;
@@ -331,12 +331,13 @@ SmallVector<At> MatmulKernel::nextOfPanels(const Tile &tile, Span terms,
              next = part.isLast ? (panel() + 1) % tiles_.panels : panel();
   // Along terms a vector is a part of one of the panel's columns. Across them
   // it is one of the panel's rows, the second vector lies `lanes` rows behind
-  // the first, and reads begin in each of these rows.
+  // the first, and reads start in each of these rows. A row of the tile is
+  // `step` terms or rows behind the one before, at most `width`.
   bool along = sizes_.rightIsTransposed;
   int64_t ofTerm = along ? 1 : 2, all = tiles_.termsOfPart * ofTerm,
           ofRead = llvm::divideCeil(all, tiles_.rows * width),
-          step = llvm::divideCeil(all, tiles_.rows * ofRead), // at most `width`
-      starts = along ? width : lanes, reads = starts * ofRead,
+          step = llvm::divideCeil(all, tiles_.rows * ofRead),
+          starts = along ? width : lanes, reads = starts * ofRead,
           readsOfTile = llvm::divideCeil(
               reads, std::min(tiles_.tilesOfBlock, sizes_.rows / tiles_.rows));
   SmallVector<At> asked;
