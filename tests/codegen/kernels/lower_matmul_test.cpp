@@ -55,13 +55,28 @@ std::string programOf(const Case &c) {
   return text + "gradus.return " + last + " : " + result + "\n}\n}\n";
 }
 
+/// Matrices of random numbers, and a bias.
+struct Operands {
+  HostTensor left, right, bias;
+  NamedTensors named; // those that the program has
+
+  explicit Operands(const Case &c)
+      : left(normal(c.left(), c.of, 1)), right(normal(c.right(), c.of, 2)),
+        bias(normal({c.columns}, "f32", 3)),
+        named({{"left", left}, {"right", right}}) {
+    if (c.hasBias)
+      named["bias"] = bias;
+  }
+};
+
 /// Sums in f64, and for each a bound of the error of a sum in f32 in any order:
 /// that many roundings of the sum of sizes.
 struct Sums {
   Numbers exact, bounds;
 
-  Sums(const Case &c, const HostTensor &left, const HostTensor &right,
-       const HostTensor &bias) {
+  Sums(const Case &c, const Operands &operands) {
+    const HostTensor &left = operands.left, &right = operands.right,
+                     &bias = operands.bias;
     auto at = [](const HostTensor &matrix, int64_t row, int64_t column) {
       return matrix.floats[size_t(row * matrix.shape[1] + column)];
     };
@@ -130,12 +145,7 @@ TEST(PlannedThreads, ChangeNoBit) {
   for (const Case &c : {Case{300, 322, 275, false, false, "bf16"},
                         Case{1030, 130, 200, false, true, "bf16", true},
                         Case{150, 6454, 60, false, true}}) {
-    HostTensor left = normal(c.left(), c.of, 1),
-               right = normal(c.right(), c.of, 2),
-               bias = normal({c.columns}, "f32", 3);
-    NamedTensors inputs = {{"left", left}, {"right", right}};
-    if (c.hasBias)
-      inputs["bias"] = bias;
+    Operands operands(c);
     Numbers first;
     for (uint32_t threads : {1, 2, 7, 64}) {
       ModuleText module(programOf(c));
@@ -144,7 +154,7 @@ TEST(PlannedThreads, ChangeNoBit) {
       auto bytes = compileProgram(*module.module, options);
       ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
       Numbers found =
-          Compiled(std::move(*bytes)).run("g", inputs)["result"].floats;
+          Compiled(std::move(*bytes)).run("g", operands.named)["result"].floats;
       if (first.empty())
         first = found;
       EXPECT_EQ(found, first) << threads;
@@ -154,19 +164,15 @@ TEST(PlannedThreads, ChangeNoBit) {
 
 TEST_P(Matmul, IsTheSumOfProducts) {
   const Case &c = GetParam();
-  HostTensor left = normal(c.left(), c.of, 1),
-             right = normal(c.right(), c.of, 2),
-             bias = normal({c.columns}, "f32", 3);
-  NamedTensors inputs = {{"left", left}, {"right", right}};
-  if (c.hasBias)
-    inputs["bias"] = bias;
-  Sums sums(c, left, right, bias);
+  Operands operands(c);
+  Sums sums(c, operands);
   std::vector<char> bytes = artifactOf(programOf(c));
   Numbers first;
   for (int threads : {1, 2, 5}) {
     runtime::SessionOptions options;
     options.threads = threads;
-    Numbers found = Compiled(bytes, options).run("g", inputs)["result"].floats;
+    Numbers found =
+        Compiled(bytes, options).run("g", operands.named)["result"].floats;
     if (first.empty())
       first = found;
     EXPECT_EQ(found, first) << threads;
